@@ -1,0 +1,85 @@
+"""Example MDPs beside the results that were got in them: one JSON file each.
+
+A file is the MDP's graph in networkx's node-link format, so that other tools read it too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from replay.mdp import MDP
+
+__all__ = ["read_mdps", "write_mdps"]
+
+
+def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
+    """Write MDPs into a folder.
+
+    Parameters
+    ----------
+    mdps : mapping of str to MDP
+        The MDPs by name; labels of states are numbers, strings or tuples of them.
+    folder : str or pathlib.Path
+        Where to; made if missing.
+
+    See Also
+    --------
+    read_mdps : Reads them.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, mdp in mdps.items():
+        temporary = folder / f".{name}.json"
+        text = json.dumps(nx.node_link_data(mdp.to_networkx(), edges="edges"))
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(folder / f"{name}.json")
+
+
+def read_mdps(folder: str | Path) -> dict[str, MDP]:
+    """Read the MDPs that `write_mdps` wrote.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        Where from.
+
+    Returns
+    -------
+    dict of str to MDP
+        The MDPs by name, in alphabetic order.
+
+    Raises
+    ------
+    ValueError
+        If a file holds no MDP.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from replay.mazes import from_ascii
+    >>> maze = from_ascii("S.G")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_mdps({"corridor": maze}, folder)
+    ...     read_mdps(folder)["corridor"] == maze
+    True
+    """
+    mdps = {}
+    for path in sorted(Path(folder).glob("[!.]*.json")):
+        try:
+            graph = nx.node_link_graph(json.loads(path.read_bytes()), edges="edges")
+        except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise ValueError(f"{path} holds no MDP in node-link format: {error}.") from error
+        for data in [graph.graph, *graph.nodes.values()]:
+            data.update({name: _with_tuples(value) for name, value in data.items()})
+        mdps[path.stem] = MDP.from_networkx(graph)
+    return mdps
+
+
+def _with_tuples(value: Any) -> Any:
+    """Make lists the tuples that they were before JSON."""
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value

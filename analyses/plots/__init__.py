@@ -1,0 +1,41 @@
+"""Figures: functions of tables that draw on an `Axes`, and the whole figures made of them.
+
+Every ``draw_*`` function takes what it draws and the `Axes` to draw on, and returns that `Axes`.
+Every ``*_figure`` function lays out one figure with all its panels and returns it; `save` writes
+it. Nothing here simulates, keeps pyplot state or shows a window.
+"""
+
+from analyses.plots.learned_graph import (
+    draw_learned_graph,
+    growth_moments,
+    learned_graph_figure,
+)
+from analyses.plots.learning_curves import draw_learning_curves, learning_curves_figure
+from analyses.plots.mdps import draw_mdp, mdps_figure
+from analyses.plots.replay_events import draw_replay, pick_examples, replay_events_figure
+from analyses.plots.replay_kinds import (
+    draw_replay_kinds,
+    draw_replay_over_time,
+    replay_kinds_figure,
+    replay_over_time_figure,
+)
+from analyses.plots.style import save, style
+
+__all__ = [
+    "draw_learned_graph",
+    "draw_learning_curves",
+    "draw_mdp",
+    "draw_replay",
+    "draw_replay_kinds",
+    "draw_replay_over_time",
+    "growth_moments",
+    "learned_graph_figure",
+    "learning_curves_figure",
+    "mdps_figure",
+    "pick_examples",
+    "replay_events_figure",
+    "replay_kinds_figure",
+    "replay_over_time_figure",
+    "save",
+    "style",
+]

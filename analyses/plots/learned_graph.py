@@ -1,0 +1,207 @@
+"""The graph that an agent has learned, growing with its experience."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib as mpl
+import networkx as nx
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from analyses.plots.mdps import draw_ends, draw_mdp, maze_cell_size
+from analyses.plots.style import FULL_WIDTH, letter_panels, new_figure, styled
+from analyses.tables import require_columns
+from replay.mdp import MDP
+
+__all__ = ["draw_learned_graph", "growth_moments", "learned_graph_figure"]
+
+_COLOURS = "viridis"
+
+
+def draw_learned_graph(
+    graph: nx.MultiDiGraph, ax: Axes, mdp: MDP | None = None, norm: Normalize | None = None
+) -> Axes:
+    """Draw a learned graph: states coloured by value, or by visits where values are not known.
+
+    Parameters
+    ----------
+    graph : networkx.MultiDiGraph
+        As of `EventLog.graph`: nodes with `pos`, `value` and `visits`, edges with `count`.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    mdp : MDP, optional
+        Drawn pale behind the graph.
+    norm : matplotlib.colors.Normalize, optional
+        Range of the colours; default that of the graph.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`; the collection labelled `states` holds the states and their colours.
+
+    Raises
+    ------
+    ValueError
+        If nodes have no `pos`.
+
+    Examples
+    --------
+    >>> graph = nx.MultiDiGraph()
+    >>> graph.add_node(0, pos=(0, 0), value=0.2, visits=3)
+    >>> graph.add_node(1, pos=(10, 0), value=1.0, visits=1)
+    >>> _ = graph.add_edge(0, 1, key=2, count=1)
+    >>> ax = draw_learned_graph(graph, new_figure(2, 2).subplots())
+    >>> ax.collections[1].get_array().tolist()
+    [0.2, 1.0]
+    """
+    place = nx.get_node_attributes(graph, "pos")
+    if len(place) < graph.number_of_nodes() or None in place.values():
+        raise ValueError(
+            "Some nodes have no pos, so there is no place to draw them: give the log an MDP with "
+            "positions, or set pos with networkx.set_node_attributes."
+        )
+    ax.set_axis_off()
+    if mdp is not None:
+        draw_mdp(mdp, ax, rewards=False)
+    nodes = list(graph)
+    pairs: dict[frozenset[object], int] = {}
+    for state, next_state, count in graph.edges(data="count", default=1):
+        if state != next_state:
+            pair = frozenset((state, next_state))
+            pairs[pair] = pairs.get(pair, 0) + count
+    ax.add_collection(
+        LineCollection(
+            [[place[state] for state in pair] for pair in pairs],
+            linewidths=0.4 + 0.3 * np.log10(list(pairs.values()) or [1]),
+            color="0.25",
+            zorder=2,
+        )
+    )
+    xy = np.array([place[node] for node in nodes], dtype=float).reshape(-1, 2)
+    ax.scatter(
+        xy[:, 0],
+        xy[:, 1],
+        c=_node_colours(graph),
+        cmap=mpl.colormaps[_COLOURS].with_extremes(bad="0.7"),
+        plotnonfinite=True,
+        norm=norm,
+        s=np.clip(2500 / max(len(nodes) if mdp is None else mdp.n_states, 1), 4, 40),
+        linewidths=0,
+        zorder=3,
+        label="states",
+    )
+    if mdp is None:
+        ax.set_aspect("equal")
+        ax.autoscale_view()
+    else:
+        ends = [xy[k] for k, state in enumerate(nodes) if mdp.terminal[state]]
+        draw_ends(np.array(ends).reshape(-1, 2), ax)
+    return ax
+
+
+@styled
+def learned_graph_figure(graphs: Mapping[int, nx.MultiDiGraph], mdp: MDP | None = None) -> Figure:
+    """Make the figure of a learned graph at several moments, side by side.
+
+    Parameters
+    ----------
+    graphs : mapping of int to networkx.MultiDiGraph
+        The graph by time step, as of `EventLog.graph`.
+    mdp : MDP, optional
+        Where it was learned, drawn pale behind.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; all panels share the colours' range.
+
+    Raises
+    ------
+    ValueError
+        If there are no graphs, or nodes have no `pos`.
+    """
+    if not graphs:
+        raise ValueError("There are no graphs to draw.")
+    colours = np.concatenate([_node_colours(graph) for graph in graphs.values()])
+    finite = colours[np.isfinite(colours)]
+    norm = Normalize(min(0, finite.min()), finite.max()) if len(finite) else Normalize(0, 1)
+    is_maze = mdp is not None and maze_cell_size(mdp) is not None
+    n_columns = len(graphs) if is_maze or mdp is None else min(2, len(graphs))
+    n_rows = -(-len(graphs) // n_columns)
+    height = FULL_WIDTH / n_columns * (1.0 if is_maze or mdp is None else 0.6)
+    figure = new_figure(FULL_WIDTH, n_rows * (height + 0.15) + 0.4)
+    axes = figure.subplots(n_rows, n_columns, squeeze=False)
+    for ax, step in zip(axes.ravel(), sorted(graphs), strict=False):
+        draw_learned_graph(graphs[step], ax, mdp, norm)
+        ax.set_title(f"Step {step:,}: {graphs[step].number_of_nodes()} states")
+    for ax in axes.ravel()[len(graphs) :]:
+        ax.set_axis_off()
+    letter_panels(axes.ravel()[: len(graphs)])
+    known = any(_has_values(graph) for graph in graphs.values())
+    bar = figure.colorbar(
+        next(drawn for drawn in axes[0, 0].collections if drawn.get_label() == "states"),
+        ax=axes,
+        location="bottom",
+        shrink=0.4,
+        aspect=40,
+        pad=0.02,
+    )
+    bar.set_label("Value" if known else "Visits (log10)", labelpad=1)
+    bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+    return figure
+
+
+def growth_moments(
+    steps: pd.DataFrame, shares: Sequence[float] = (0.05, 0.3, 0.7, 1.0)
+) -> list[int]:
+    """Find when an agent had met given shares of all the states that it ever met.
+
+    Parameters
+    ----------
+    steps : pandas.DataFrame
+        Steps of one run, in order: columns `step, next_state`.
+    shares : sequence of float, default (0.05, 0.3, 0.7, 1.0)
+        Shares of states, above 0 and at most 1.
+
+    Returns
+    -------
+    list of int
+        The first step by which each share was met, without repetition.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, the table is empty, or a share is out of range.
+
+    Examples
+    --------
+    >>> steps = pd.DataFrame({"step": [0, 1, 2, 3], "next_state": [5, 6, 5, 7]})
+    >>> growth_moments(steps, [0.5, 1.0])
+    [1, 3]
+    """
+    require_columns(steps, ["step", "next_state"], "steps")
+    if steps.empty:
+        raise ValueError("steps is empty: nothing was learned.")
+    if not all(0 < share <= 1 for share in shares):
+        raise ValueError(f"shares must be above 0 and at most 1; got {list(shares)}.")
+    met = steps.drop_duplicates("next_state")["step"].to_numpy()
+    return sorted({int(met[int(np.ceil(share * len(met))) - 1]) for share in shares})
+
+
+def _has_values(graph: nx.MultiDiGraph) -> bool:
+    return bool(np.isfinite(_attribute(graph, "value")).any())
+
+
+def _node_colours(graph: nx.MultiDiGraph) -> np.ndarray:
+    if _has_values(graph):
+        return _attribute(graph, "value")
+    return np.log10(np.maximum(_attribute(graph, "visits"), 1))
+
+
+def _attribute(graph: nx.MultiDiGraph, name: str) -> np.ndarray:
+    return np.array([value for _, value in graph.nodes(data=name)], dtype=float)

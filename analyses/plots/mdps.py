@@ -1,0 +1,347 @@
+"""MDPs drawn as what they are: mazes to scale, trees and other MDPs as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib as mpl
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
+
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    END_COLOUR,
+    FULL_WIDTH,
+    label,
+    letter_panels,
+    new_figure,
+    styled,
+)
+from analyses.tables import EXPERIMENTS, in_order
+from replay.mazes import layout
+from replay.mdp import MDP
+
+__all__ = [
+    "draw_ends",
+    "draw_mdp",
+    "draw_scale_bar",
+    "maze_cell_size",
+    "mdps_figure",
+    "state_positions",
+]
+
+_WALL, _PALE_WALL = "0.55", "0.85"
+_REWARD_COLOURS = "viridis_r"
+_START = "#d55e00"
+
+
+def draw_ends(
+    places: npt.NDArray[np.float64], ax: Axes, size: float = 45, zorder: float = 5
+) -> Axes:
+    """Mark where episodes end with stars.
+
+    Parameters
+    ----------
+    places : ndarray of float64, shape (n_ends, 2)
+        Positions of terminal states.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    size : float, default 45
+        Area of a star in square points.
+    zorder : float, default 5
+        What the stars are above.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+    """
+    ax.scatter(
+        places[:, 0],
+        places[:, 1],
+        s=size,
+        marker="*",
+        color=END_COLOUR,
+        edgecolors="black",
+        linewidths=0.4,
+        zorder=zorder,
+        label="End",
+    )
+    return ax
+
+
+def draw_mdp(mdp: MDP, ax: Axes, *, rewards: bool = True) -> Axes:
+    """Draw an MDP: the walls of a maze, or the graph of any other.
+
+    In a graph each line is an action's transition; its width is the probability and its colour the
+    reward, grey for none. A ring marks the starts, unless an episode can start anywhere, and a star
+    the terminal states.
+
+    Parameters
+    ----------
+    mdp : MDP
+        What to draw.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    rewards : bool, default True
+        Whether to show starts, ends, rewards and probabilities; without them the MDP is a pale
+        background to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`. Units of the axes are those of the positions (cm).
+
+    Examples
+    --------
+    >>> from replay.mazes import from_ascii
+    >>> ax = draw_mdp(from_ascii("S.G"), new_figure(2, 2).subplots())
+    >>> int(ax.dataLim.width)  # three cells and the walls around
+    50
+    """
+    position = state_positions(mdp)
+    cell_size = maze_cell_size(mdp)
+    ax.set_axis_off()
+    if cell_size is None:
+        _draw_graph(mdp, position, ax, rewards)
+    else:
+        _draw_walls(mdp, cell_size, _WALL if rewards else _PALE_WALL, ax)
+    if rewards:
+        starts = np.flatnonzero(mdp.start_probability)
+        if len(starts) < 0.5 * mdp.n_states:
+            ax.scatter(
+                position[starts, 0],
+                position[starts, 1],
+                s=18,
+                color="white",
+                edgecolors=_START,
+                linewidths=1.0,
+                zorder=5,
+                label="Start",
+            )
+        draw_ends(position[mdp.terminal], ax)
+    return ax
+
+
+def draw_scale_bar(ax: Axes, length: float) -> Axes:
+    """Draw a scale bar of a length in cm below the lower left corner of the axes' limits.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw; its data are in cm.
+    length : float
+        Length in cm.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+    """
+    name = f"{length / 100:g} m" if length >= 100 else f"{length:g} cm"
+    ax.add_artist(
+        AnchoredSizeBar(
+            ax.transData,
+            length,
+            name,
+            "upper left",
+            bbox_to_anchor=(0, 0),
+            bbox_transform=ax.transAxes,
+            borderpad=0,
+            pad=0.3,
+            sep=2,
+            frameon=False,
+            size_vertical=0,
+            label_top=False,
+        )
+    )
+    return ax
+
+
+def maze_cell_size(mdp: MDP) -> float | None:
+    """Width of a maze's cells in cm, or None for an MDP that is not a maze.
+
+    Parameters
+    ----------
+    mdp : MDP
+        Any MDP.
+
+    Returns
+    -------
+    float or None
+        The width, if labels are cells (x, y) and positions are the cells' middles.
+
+    Examples
+    --------
+    >>> from replay.mazes import from_ascii
+    >>> maze_cell_size(from_ascii("S.G", cell_size=5))
+    5.0
+    """
+    try:
+        layout(mdp)
+    except ValueError:
+        return None
+    middle = np.asarray(mdp.labels, dtype=float) + 0.5
+    if mdp.position is None or not (middle > 0).all():
+        return None
+    cell_size = float(mdp.position[0, 0] / middle[0, 0])
+    return cell_size if np.allclose(cell_size * middle, mdp.position) else None
+
+
+def state_positions(mdp: MDP) -> npt.NDArray[np.float64]:
+    """Where to draw each state: its position, or a spring layout where there are none.
+
+    Parameters
+    ----------
+    mdp : MDP
+        Any MDP.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_states, 2)
+        Positions in cm (arbitrary units in a spring layout).
+    """
+    if mdp.position is not None:
+        return mdp.position
+    edges = _edges(mdp)
+    graph = nx.Graph(zip(edges["state"], edges["next_state"], strict=True))
+    graph.add_nodes_from(range(mdp.n_states))
+    place = nx.spring_layout(graph, seed=0)
+    return 100 * np.array([place[state] for state in range(mdp.n_states)])
+
+
+@styled
+def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
+    """Make the figure of example MDPs: a panel for each experiment.
+
+    Parameters
+    ----------
+    mdps : mapping of str to MDP
+        One example MDP by experiment.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If there is no MDP.
+    """
+    if not mdps:
+        raise ValueError("There are no MDPs to draw.")
+    experiments = in_order(mdps, EXPERIMENTS)
+    n_columns = min(2, len(experiments))
+    n_rows = -(-len(experiments) // n_columns)
+    figure = new_figure(FULL_WIDTH if n_columns == 2 else COLUMN_WIDTH, 2.7 * n_rows)
+    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for ax in axes[len(experiments) :]:
+        ax.set_axis_off()
+    for ax, experiment in zip(axes, experiments, strict=False):
+        mdp = mdps[experiment]
+        draw_mdp(mdp, ax)
+        ax.set_title(f"{label(experiment)} ({mdp.n_states} states)")
+        if maze_cell_size(mdp) is not None:
+            draw_scale_bar(ax, 100)
+        elif ax.collections and (lines := ax.collections[0]).get_array() is not None:
+            bar = figure.colorbar(lines, ax=ax, location="bottom", shrink=0.5, aspect=30, pad=0.01)
+            bar.set_label("Reward", labelpad=1)
+            bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+    if len(experiments) > 1:
+        letter_panels(axes[: len(experiments)])
+    handles = {
+        name: handle
+        for ax in axes
+        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def _edges(mdp: MDP) -> pd.DataFrame:
+    """List the transitions that go somewhere, one a row."""
+    row = np.repeat(np.arange(len(mdp.successor_offset) - 1), np.diff(mdp.successor_offset))
+    edges = pd.DataFrame(
+        {
+            "state": row // mdp.n_actions,
+            "action": row % mdp.n_actions,
+            "next_state": mdp.successor,
+            "probability": mdp.probability,
+            "reward": mdp.reward,
+        }
+    )
+    return edges[(edges["state"] != edges["next_state"]) & (edges["probability"] > 0)]
+
+
+def _draw_graph(mdp: MDP, position: np.ndarray, ax: Axes, rewards: bool) -> None:
+    edges = _edges(mdp)
+    start, end = position[edges["state"]], position[edges["next_state"]]
+    if rewards:
+        lines = LineCollection(
+            list(_curves(edges, start, end)),
+            linewidths=1.4 * edges["probability"].to_numpy() * min(1, 60 / len(edges)) ** 0.5,
+            capstyle="round",
+            zorder=1,
+        )
+        if (edges["reward"] != 0).any():
+            paid = np.ma.masked_equal(edges["reward"].to_numpy(), 0)
+            lines.set(
+                array=paid,
+                cmap=mpl.colormaps[_REWARD_COLOURS].with_extremes(bad="0.75"),
+                clim=(min(0, paid.min()), paid.max()),
+            )
+        else:
+            lines.set_color("0.7")
+    else:
+        once = ~edges.duplicated(["state", "next_state"]).to_numpy()
+        lines = LineCollection(
+            list(np.stack((start, end), axis=1)[once]), linewidths=0.3, color="0.8", zorder=0
+        )
+    ax.add_collection(lines)
+    size = np.clip(600 / mdp.n_states, 1, 14)
+    colour = "0.25" if rewards else "0.8"
+    ax.scatter(position[:, 0], position[:, 1], s=size, color=colour, linewidths=0, zorder=2)
+    ax.autoscale_view()
+    ax.margins(0.04)
+
+
+def _draw_walls(mdp: MDP, cell_size: float, colour: str, ax: Axes) -> None:
+    walls = layout(mdp)
+    height, width = walls.shape
+    ax.pcolormesh(
+        cell_size * np.arange(width + 1),
+        cell_size * np.arange(height + 1),
+        np.ma.masked_equal(walls.astype(float), 0),
+        cmap=ListedColormap([colour]),
+        edgecolors="face",
+        linewidth=0.1,
+        zorder=0,
+    )
+    ax.set_aspect("equal")
+    ax.set(xlim=(0, cell_size * width), ylim=(0, cell_size * height))
+
+
+def _curves(edges: pd.DataFrame, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Bend the lines of several actions between the same two states apart.
+
+    Returns quadratic Bezier curves, shape (n_edges, n_points, 2).
+    """
+    pair = edges.groupby(["state", "next_state"])["action"]
+    rank = pair.cumcount().to_numpy()
+    count = pair.transform("size").to_numpy()
+    columns = np.unique(np.concatenate((start, end))[:, 0].round(6))
+    bend = 0.4 * np.diff(columns).min() if len(columns) > 1 else 0.0
+    along = end - start
+    across = np.column_stack((-along[:, 1], along[:, 0])) / np.hypot(*along.T)[:, None]
+    middle = (start + end) / 2 + (bend * (rank - (count - 1) / 2))[:, None] * across
+    at = np.linspace(0, 1, 9)[:, None]
+    start, middle, end = start[:, None], middle[:, None], end[:, None]
+    return (1 - at) ** 2 * start + 2 * at * (1 - at) * middle + at**2 * end

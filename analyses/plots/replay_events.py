@@ -1,0 +1,379 @@
+"""Single replay sequences, drawn where they run.
+
+A replayed path is a row of numbered states, coloured by order from dark to light. A path that was
+never walked as a whole is stitched together from pieces of experience; each piece's latest episode
+is drawn under it in a colour of its own, and the states where pieces join carry a ring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
+
+from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
+from analyses.plots.style import (
+    END_COLOUR,
+    FULL_WIDTH,
+    label,
+    letter_panels,
+    new_figure,
+    styled,
+    write_empty,
+)
+from analyses.tables import require_columns
+from replay.mdp import MDP
+
+__all__ = ["Piece", "draw_replay", "pick_examples", "replay_events_figure", "stitched_pieces"]
+
+_ORDER_COLOURS = "plasma"
+_LIGHTEST = 0.85
+_EPISODE_COLOURS = ("#8ecae6", "#f7c873", "#9fd8b5", "#e6b0cf", "#b7b2e0", "#d9a78b")
+_SPLICE = "#009e73"
+_NUMBERED = 14
+_NODE_SIZE = 52
+_SURROUNDINGS = 12
+_LONGEST_SHOWN = 30
+
+
+class Piece(NamedTuple):
+    """A stretch of a path that was run contiguously.
+
+    Attributes
+    ----------
+    states : tuple of int
+        The stretch, as experienced.
+    episode : int
+        The latest episode that holds it; -1 if none does.
+    surroundings : tuple of int
+        The stretch with up to 12 states of that episode on either side.
+    """
+
+    states: tuple[int, ...]
+    episode: int
+    surroundings: tuple[int, ...]
+
+
+def stitched_pieces(path: Sequence[int], steps: pd.DataFrame) -> list[Piece]:
+    """Find the fewest pieces of experience that a path can be stitched from.
+
+    Each piece is the longest beginning of the rest of the path that was run within one episode;
+    consecutive pieces share a state. Staying in a state is not moving.
+
+    Parameters
+    ----------
+    path : sequence of int
+        States in the order in which they would be experienced.
+    steps : pandas.DataFrame
+        What was experienced, in order: columns `episode, state, next_state`.
+
+    Returns
+    -------
+    list of Piece
+        One piece for a path that was experienced as a whole.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> steps = pd.DataFrame({"episode": [0, 0, 1], "state": [0, 1, 2], "next_state": [1, 2, 3]})
+    >>> [(piece.states, piece.episode) for piece in stitched_pieces([1, 2, 3], steps)]
+    [((1, 2), 0), ((2, 3), 1)]
+    """
+    require_columns(steps, ["episode", "state", "next_state"], "steps")
+    moves = steps[steps["state"] != steps["next_state"]]
+    episode, state, following = (
+        moves[column].to_numpy() for column in ("episode", "state", "next_state")
+    )
+    pieces = []
+    begin = 0
+    while begin < len(path) - 1:
+        end = begin + 1
+        rows = np.flatnonzero((state == path[begin]) & (following == path[end]))
+        longer = rows
+        while len(longer):
+            rows = longer
+            if end + 1 == len(path):
+                break
+            after = rows[rows + 1 < len(state)] + 1
+            longer = after[
+                (episode[after] == episode[after - 1]) & (following[after] == path[end + 1])
+            ]
+            end += len(longer) > 0
+        states = tuple(int(visited) for visited in path[begin : end + 1])
+        if len(rows):
+            last = rows[-1]
+            first = last - (end - begin) + 1
+            own = np.flatnonzero(episode == episode[last])
+            around = slice(
+                max(own[0], first - _SURROUNDINGS), min(own[-1], last + _SURROUNDINGS) + 1
+            )
+            surroundings = (int(state[around][0]), *following[around].tolist())
+            pieces.append(Piece(states, int(episode[last]), surroundings))
+        else:
+            pieces.append(Piece(states, -1, states))
+        begin = end
+    return pieces
+
+
+def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
+    """Draw one replayed sequence on its MDP, with the experience that it is made of.
+
+    Parameters
+    ----------
+    sequence : pandas.Series
+        One row of `sequences`: `run, step, location, states, splice_states, orientation,
+        direction`.
+    steps : pandas.DataFrame
+        Steps of the log: `run, episode, step, state, next_state`.
+    mdp : MDP
+        Where it happened. Of a maze, the part around the sequence is shown.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    wanted = ["run", "step", "location", "states", "splice_states", "orientation", "direction"]
+    require_columns(sequence.to_frame().T, wanted, "sequence")
+    require_columns(steps, ["run", "episode", "step", "state", "next_state"], "steps")
+    position = state_positions(mdp)
+    states = np.asarray(sequence["states"], dtype=np.intp)
+    draw_mdp(mdp, ax, rewards=False)
+    known = steps[(steps["run"] == sequence["run"]) & (steps["step"] <= sequence["step"])]
+    shown = _draw_pieces(stitched_pieces(_as_experienced(sequence, states), known), position, ax)
+    size = _NODE_SIZE if len(states) <= _NUMBERED else _NODE_SIZE / 3
+    _draw_order(states, position, size, ax)
+    draw_ends(position[mdp.terminal], ax, size=150, zorder=2.5)
+    splice = position[np.asarray(sequence["splice_states"], dtype=np.intp)]
+    _outline(splice, "o", 2 * size, _SPLICE, ax)
+    _outline(position[[sequence["location"]]], "s", 3 * size, "black", ax)
+    if maze_cell_size(mdp) is not None:
+        _zoom(ax, position[np.concatenate((states, shown, [sequence["location"]]))], mdp)
+    return ax
+
+
+def pick_examples(sequences: pd.DataFrame) -> dict[str, pd.Series]:
+    """Pick a telling sequence of each kind: from two episodes if novel, without returns, long.
+
+    Parameters
+    ----------
+    sequences : pandas.DataFrame
+        Columns `kind, length, n_distinct, n_episodes` at least.
+
+    Returns
+    -------
+    dict of str to pandas.Series
+        A row by kind, for `reverse_episode`, `forward_episode` and `novel_path` where there is any
+        of at least three states.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    require_columns(sequences, ["kind", "length", "n_distinct", "n_episodes"], "sequences")
+    legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]
+    legible = legible.assign(
+        excess=(legible["n_episodes"] - 2).abs(), returns=legible["length"] - legible["n_distinct"]
+    )
+    best = legible.sort_values(
+        ["excess", "returns", "length"], ascending=[True, True, False], kind="stable"
+    ).drop_duplicates("kind")
+    found = {str(row["kind"]): row for _, row in best.iterrows()}
+    kinds = ("reverse_episode", "forward_episode", "novel_path")
+    return {kind: found[kind] for kind in kinds if kind in found}
+
+
+@styled
+def replay_events_figure(sequences: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figure:
+    """Make the figure of example replays of one MDP: a panel for each kind.
+
+    Parameters
+    ----------
+    sequences : pandas.DataFrame
+        As in `sequences.parquet`; examples are picked by `pick_examples` from runs that are in
+        `steps`.
+    steps : pandas.DataFrame
+        Steps of the log: `run, episode, step, state, next_state`.
+    mdp : MDP
+        Where it happened.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure. The panel of forward replay is left out where there is none, as in the paper's
+        learners, which replay backwards.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    require_columns(sequences, ["run"], "sequences")
+    require_columns(steps, ["run"], "steps")
+    examples = pick_examples(sequences[sequences["run"].isin(steps["run"].unique())])
+    kinds = [
+        "reverse_episode",
+        *(["forward_episode"] * ("forward_episode" in examples)),
+        "novel_path",
+    ]
+    figure = new_figure(FULL_WIDTH, FULL_WIDTH / len(kinds) + 0.55)
+    axes = figure.subplots(1, len(kinds))
+    for ax, kind in zip(axes, kinds, strict=True):
+        if kind not in examples:
+            ax.set_axis_off()
+            ax.set_title(label(kind))
+            write_empty(ax, "none in this run")
+            continue
+        example = examples[kind]
+        draw_replay(example, steps, mdp, ax)
+        ax.set_title(f"{label(kind)}, step {example['step']:,}")
+        if maze_cell_size(mdp) is not None:
+            draw_scale_bar(ax, 50)
+        episodes = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+        ax.legend(
+            handles=episodes,
+            loc="upper right",
+            bbox_to_anchor=(1, 0),
+            borderpad=0.2,
+            handlelength=1.4,
+        )
+    letter_panels(axes)
+    first, last = _order_colours(2)
+    figure.legend(
+        handles=[
+            _marker("o", label="First state replayed", markerfacecolor=first),
+            _marker("o", label="Last", markerfacecolor=last),
+            _marker("s", label="Agent", markerfacecolor="none", markeredgecolor="k", markersize=8),
+            _marker("*", label="End of episodes", markerfacecolor=END_COLOUR, markersize=9),
+            _marker(
+                "o", label="Splice", markerfacecolor="none", markeredgecolor=_SPLICE, markersize=9
+            ),
+        ],
+        loc="outside lower center",
+        ncols=5,
+    )
+    return figure
+
+
+def _as_experienced(sequence: pd.Series, states: npt.NDArray[np.intp]) -> list[int]:
+    orientation = sequence["orientation"]
+    backwards = (sequence["direction"] if pd.isna(orientation) else orientation) == "reverse"
+    return states[::-1].tolist() if backwards else states.tolist()
+
+
+def _draw_pieces(pieces: list[Piece], position: np.ndarray, ax: Axes) -> list[int]:
+    """Draw the episodes under a path; returns the states drawn."""
+    episodes = list(dict.fromkeys(piece.episode for piece in pieces))
+    for k, (episode, colour) in enumerate(zip(episodes, _EPISODE_COLOURS, strict=False)):
+        if episode < 0:
+            continue
+        # Episodes that share their way run side by side.
+        aside = 2.2 / 72 * (k - (len(episodes) - 1) / 2)
+        beside = ax.transData + ScaledTranslation(aside, aside, ax.figure.dpi_scale_trans)
+        name: str | None = f"Episode {episode}"
+        for piece in pieces:
+            if piece.episode == episode:
+                place = position[list(piece.surroundings)]
+                ax.plot(
+                    *place.T,
+                    color=colour,
+                    linewidth=2.8,
+                    transform=beside,
+                    solid_capstyle="round",
+                    solid_joinstyle="round",
+                    label=name,
+                    zorder=2,
+                )
+                name = None
+    return [state for piece in pieces for state in piece.surroundings]
+
+
+def _draw_order(states: npt.NDArray[np.intp], position: np.ndarray, size: float, ax: Axes) -> None:
+    place = position[states]
+    step = np.diff(place, axis=0)
+    ax.quiver(
+        *place[:-1].T,
+        *(0.65 * step).T,
+        np.arange(len(step)),
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        units="inches",
+        width=1 / 72,
+        headwidth=4.5,
+        headlength=4.5,
+        headaxislength=4,
+        cmap=mpl.colormaps[_ORDER_COLOURS],
+        norm=Normalize(0, len(step) / _LIGHTEST),
+        zorder=3,
+    )
+    colours = _order_colours(len(states))
+    ax.scatter(place[:, 0], place[:, 1], s=size, c=colours, linewidths=0, zorder=4)
+    if len(states) <= _NUMBERED:
+        for state in dict.fromkeys(states.tolist()):
+            turns = np.flatnonzero(states == state)
+            ax.annotate(
+                ",".join(str(turn + 1) for turn in turns),
+                position[state],
+                ha="center",
+                va="center_baseline",
+                color="white" if turns[-1] < 0.75 * len(states) else "black",
+                fontsize=5.5 if len(turns) == 1 else 4,
+                zorder=8,
+            )
+
+
+def _outline(places: np.ndarray, marker: str, size: float, colour: str, ax: Axes) -> None:
+    ax.scatter(
+        places[:, 0],
+        places[:, 1],
+        marker=marker,
+        s=size,
+        color="none",
+        edgecolors=colour,
+        linewidths=1.2,
+        zorder=6,
+    )
+
+
+def _order_colours(n: int) -> np.ndarray:
+    return mpl.colormaps[_ORDER_COLOURS](np.linspace(0, _LIGHTEST, n))
+
+
+def _zoom(ax: Axes, place: np.ndarray, mdp: MDP) -> None:
+    """Show a square around places, as far as the maze goes."""
+    cell_size = maze_cell_size(mdp)
+    if cell_size is None:
+        return
+    low, high = place.min(axis=0) - 1.5 * cell_size, place.max(axis=0) + 1.5 * cell_size
+    side = max((high - low).max(), 12 * cell_size)
+    full = np.array([ax.get_xlim()[1], ax.get_ylim()[1]])
+    side = min(side, full.max())
+    corner = np.clip((low + high - side) / 2, 0, np.maximum(full - side, 0))
+    ax.set(xlim=(corner[0], corner[0] + side), ylim=(corner[1], corner[1] + side))
+
+
+def _marker(marker: str, **look: object) -> Line2D:
+    look = {"linestyle": "none", "markeredgecolor": "none", "markersize": 6, **look}
+    return Line2D([], [], marker=marker, **look)  # type: ignore[arg-type]

@@ -1,0 +1,277 @@
+"""One look for all figures: sizes, fonts, colours and names; and how a figure is written.
+
+Colours are those of Okabe and Ito, which remain distinct for colour-blind readers [1]_; the
+variants of a learner share its hue and differ in line style.
+
+References
+----------
+.. [1] Wong, B. (2011). Points of view: color blindness. Nature Methods, 8, 441.
+   https://doi.org/10.1038/nmeth.1618
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from analyses.tables import LEARNERS, in_order
+
+__all__ = [
+    "COLUMN_WIDTH",
+    "END_COLOUR",
+    "FULL_WIDTH",
+    "KIND_COLOURS",
+    "label",
+    "learner_styles",
+    "letter_panels",
+    "new_figure",
+    "save",
+    "style",
+    "styled",
+    "time_axis",
+    "write_empty",
+]
+
+COLUMN_WIDTH = 85 / 25.4
+FULL_WIDTH = 175 / 25.4
+
+_RC: dict[Any, Any] = {
+    "axes.labelsize": 7,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 8,
+    "figure.constrained_layout.h_pad": 0.05,
+    "figure.constrained_layout.w_pad": 0.05,
+    "font.family": "DejaVu Sans",
+    "font.size": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "lines.linewidth": 1.2,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300,
+    "xtick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.labelsize": 7,
+    "ytick.major.width": 0.6,
+}
+
+_LEARNER_STYLES: dict[str, dict[str, object]] = {
+    "monte_carlo": {"color": "#000000", "linestyle": "-"},
+    "n_step_td": {"color": "#7f7f7f", "linestyle": (0, (4, 1))},
+    "q_lambda": {"color": "#cc79a7", "linestyle": "-"},
+    "q_learning": {"color": "#e69f00", "linestyle": "-"},
+    "q_learning_optimistic": {"color": "#9a6a00", "linestyle": (0, (4, 1))},
+    "prioritized_sweeping": {"color": "#0072b2", "linestyle": "-"},
+    "prioritized_sweeping_optimistic": {"color": "#56b4e9", "linestyle": (0, (4, 1))},
+    "prioritized_sweeping_reset": {"color": "#009e73", "linestyle": (0, (4, 1, 1, 1))},
+    "episodic_control": {"color": "#d55e00", "linestyle": (0, (1, 0.8))},
+}
+_OWN_COLOURS = ("#882255", "#44aa99", "#332288", "#999933", "#661100")
+_OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
+
+END_COLOUR = "#f0c000"
+KIND_COLOURS = {
+    "reverse_episode": "#0072b2",
+    "forward_episode": "#56b4e9",
+    "novel_path": "#d55e00",
+    "ambiguous": "#b3b3b3",
+    "unexperienced": "#4d4d4d",
+}
+
+_LABELS = {
+    "deterministic_tree": "Tree, reward at the end",
+    "deterministic_tree_intermittent": "Tree, rewards on the way",
+    "stochastic_tree": "Stochastic tree",
+    "maze": "Maze",
+    "monte_carlo": "Monte Carlo",
+    "n_step_td": "n-step TD",
+    "q_lambda": "Q(\N{GREEK SMALL LETTER LAMDA})",
+    "q_learning": "Q-learning",
+    "q_learning_optimistic": "Q-learning, optimistic",
+    "prioritized_sweeping": "Prioritized sweeping",
+    "prioritized_sweeping_optimistic": "Prio. sweeping, optimistic",
+    "prioritized_sweeping_reset": "Prio. sweeping, model reset",
+    "episodic_control": "Episodic control",
+    "reverse_episode": "Episode, reverse",
+    "forward_episode": "Episode, forward",
+    "novel_path": "Novel path",
+    "ambiguous": "Ambiguous",
+    "unexperienced": "Never experienced",
+    "within_event": "Within events",
+    "across_events": "Across events",
+}
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def style() -> AbstractContextManager[None]:
+    """Give the settings of all figures, as a context.
+
+    Returns
+    -------
+    context manager
+        Within it, matplotlib's settings are those of the figures here.
+
+    Examples
+    --------
+    >>> with style():
+    ...     mpl.rcParams["font.size"]
+    7.0
+    """
+    return mpl.rc_context(_RC)
+
+
+def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorate a function that makes a whole figure, so that it does so within `style`."""
+
+    @wraps(function)
+    def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with style():
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Make a figure of a size in inches, laid out so that nothing overlaps."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Figure, path: str | Path) -> list[Path]:
+    """Write a figure as .pdf and as .png (300 dpi).
+
+    Each file is written beside its place and renamed into it, so that it is there as a whole or not
+    at all. The same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : str or pathlib.Path
+        Where to, without a suffix. Missing folders are made.
+
+    Returns
+    -------
+    list of pathlib.Path
+        Both files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [written.name for written in save(new_figure(2, 1), Path(folder) / "empty")]
+    ['empty.pdf', 'empty.png']
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
+    written = []
+    with style():
+        for suffix, metadata in undated.items():
+            target = path.with_name(f"{path.name}.{suffix}")
+            with _beside(target) as temporary:
+                figure.savefig(temporary, format=suffix, metadata=metadata)
+            written.append(target)
+    return written
+
+
+def label(name: str) -> str:
+    """Name of an experiment, learner or kind as figures print it.
+
+    Examples
+    --------
+    >>> label("n_step_td"), label("my_learner")
+    ('n-step TD', 'my learner')
+    """
+    return _LABELS.get(name, str(name).replace("_", " "))
+
+
+def learner_styles(names: Iterable[str]) -> dict[str, dict[str, object]]:
+    """Colour and line style of each learner, in the paper's order.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Learners, repeated or not. The paper's always look the same; others get what is left, in the
+        order in which they appear.
+
+    Returns
+    -------
+    dict of str to dict
+        Arguments `color` and `linestyle` of matplotlib for each learner.
+
+    Examples
+    --------
+    >>> list(learner_styles(["mine", "monte_carlo"]))
+    ['monte_carlo', 'mine']
+    """
+    own = itertools.cycle(itertools.product(_OWN_LINE_STYLES, _OWN_COLOURS))
+    styles: dict[str, dict[str, object]] = {}
+    for name in in_order(names, LEARNERS):
+        if name in _LEARNER_STYLES:
+            styles[name] = _LEARNER_STYLES[name]
+        else:
+            line_style, colour = next(own)
+            styles[name] = {"color": colour, "linestyle": line_style}
+    return styles
+
+
+def letter_panels(axes: Iterable[Axes]) -> None:
+    """Put the letters A, B, C, ... at the upper left of panels."""
+    for ax, letter in zip(axes, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", strict=False):
+        ax.annotate(
+            letter,
+            xy=(0, 1),
+            xycoords="axes fraction",
+            xytext=(-4, 4),
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            fontsize=9,
+            fontweight="bold",
+        )
+
+
+def time_axis(ax: Axes, last: float) -> None:
+    """Let the x axis run from 0 to the last time step, labelled in readable units."""
+    unit, name = (
+        (1e5, "Time step (10\N{SUPERSCRIPT FIVE})")
+        if last >= 2e5
+        else (1e3, "Time step (thousands)")
+        if last >= 2e3
+        else (1, "Time step")
+    )
+    ax.set_xlim(0, last)
+    ax.set_xlabel(name)
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / unit:g}"))
+
+
+def write_empty(ax: Axes, text: str) -> Axes:
+    """Say in the middle of a panel why it is empty."""
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color="0.45")
+    return ax
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        yield temporary
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

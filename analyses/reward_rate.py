@@ -1,0 +1,337 @@
+"""Reward rates: windows of runs, normalised, compared over MDPs, and as learning curves.
+
+A window's reward rate is the mean raw reward of its time steps. MDPs differ in what can be earned,
+so it is *normalised* to 0 for a uniformly random policy and 1 for the optimal policy with the same
+exploration, each computed exactly for that MDP [1]_. What was drawn independently are the MDPs:
+seeds are averaged within an MDP first, and standard errors and intervals are over MDPs.
+
+Tables are tidy, one row per window of one run. `windows` has the columns `experiment, learner, mdp,
+seed, time_step, reward_rate`, where `time_step` is the window's end; `baselines` has `experiment,
+mdp, random, optimal`.
+
+References
+----------
+.. [1] Brea, J. (2018). Is prioritized sweeping the better episodic control? arXiv:1711.06677.
+   https://doi.org/10.48550/arXiv.1711.06677
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import pandas as pd
+from scipy import stats
+
+from analyses.statistics import mean_interval, sign_test
+from analyses.tables import in_paper_order, require_columns
+
+__all__ = [
+    "area_under_curve",
+    "normalise",
+    "paired_difference",
+    "summarise",
+    "summarise_times",
+    "time_to_criterion",
+]
+
+_RUN = ["experiment", "learner", "mdp", "seed"]
+_WINDOWS = [*_RUN, "time_step", "reward_rate"]
+
+
+def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
+    """Express reward rates between a random (0) and an optimal policy (1).
+
+    Parameters
+    ----------
+    windows : pandas.DataFrame
+        Columns `experiment, learner, mdp, seed, time_step, reward_rate`.
+    baselines : pandas.DataFrame
+        Columns `experiment, mdp, random, optimal`: the reward rates of both policies in each MDP.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of `windows`, rows in their order, `reward_rate` normalised; `experiment` and
+        `learner` are ordered categories in the paper's order.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, a reward rate is missing, an MDP has no baseline or two, or both of
+        its baselines are the same.
+
+    Examples
+    --------
+    >>> windows = pd.DataFrame({"experiment": "maze", "learner": "q_lambda", "mdp": 0, "seed": 0,
+    ...                         "time_step": [100, 200], "reward_rate": [0.01, 0.02]})
+    >>> baselines = pd.DataFrame({"experiment": ["maze"], "mdp": 0, "random": 0.0, "optimal": 0.02})
+    >>> normalise(windows, baselines)["reward_rate"].tolist()
+    [0.5, 1.0]
+    """
+    require_columns(windows, _WINDOWS, "windows")
+    require_columns(baselines, ["experiment", "mdp", "random", "optimal"], "baselines")
+    if windows["reward_rate"].isna().any():
+        raise ValueError(
+            f"{windows['reward_rate'].isna().sum()} windows have no reward_rate; leave them out "
+            "before normalising."
+        )
+    twice = baselines[baselines.duplicated(["experiment", "mdp"])]
+    if len(twice):
+        raise ValueError(f"baselines must have one row per MDP; given twice: {_names(twice)}.")
+    same = baselines[~(baselines["random"] != baselines["optimal"])]
+    if len(same):
+        raise ValueError(
+            "There is nothing to learn where a random policy earns as much as the optimal one, so "
+            f"these MDPs cannot be normalised: {_names(same)}."
+        )
+    ordered = in_paper_order(windows[_WINDOWS])
+    known = baselines.assign(
+        experiment=pd.Categorical(
+            baselines["experiment"], ordered["experiment"].cat.categories, ordered=True
+        )
+    )
+    rates = ordered[["experiment", "mdp"]].merge(
+        known.dropna(subset="experiment"), on=["experiment", "mdp"], how="left"
+    )
+    without = rates["random"].isna() | rates["optimal"].isna()
+    if without.any():
+        raise ValueError(f"baselines lack these MDPs of windows: {_names(rates[without])}.")
+    random, optimal = rates["random"].to_numpy(), rates["optimal"].to_numpy()
+    return ordered.assign(reward_rate=(ordered["reward_rate"] - random) / (optimal - random))
+
+
+def summarise(normalised: pd.DataFrame) -> pd.DataFrame:
+    """Learning curves: mean over MDPs in each window, with a 95 % Student-t interval.
+
+    Parameters
+    ----------
+    normalised : pandas.DataFrame
+        Result of `normalise`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `experiment, learner, time_step, mean, sem, ci_low, ci_high, n_mdps, n_seeds`.
+        `n_seeds` is the least number of seeds that an MDP has. With one MDP `sem` and interval are
+        NaN.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> normalised = pd.DataFrame({"experiment": "maze", "learner": "q_lambda", "mdp": [0, 0, 1],
+    ...                            "seed": [0, 1, 0], "time_step": 100,
+    ...                            "reward_rate": [0.0, 0.2, 0.3]})
+    >>> summarise(normalised)[["mean", "sem", "n_mdps", "n_seeds"]]
+       mean  sem  n_mdps  n_seeds
+    0   0.2  0.1       2        1
+    """
+    require_columns(normalised, _WINDOWS, "normalised")
+    return _over_mdps(in_paper_order(normalised), ["experiment", "learner", "time_step"])
+
+
+def area_under_curve(normalised: pd.DataFrame) -> pd.DataFrame:
+    """Mean normalised reward rate of whole runs, with a 95 % Student-t interval over MDPs.
+
+    Parameters
+    ----------
+    normalised : pandas.DataFrame
+        Result of `normalise`. Windows of one run are equally long.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `experiment, learner, mean, sem, ci_low, ci_high, n_mdps, n_seeds`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> normalised = pd.DataFrame({"experiment": "maze", "learner": "q_lambda", "mdp": 0, "seed": 0,
+    ...                            "time_step": [100, 200], "reward_rate": [0.0, 0.5]})
+    >>> area_under_curve(normalised)[["mean", "n_mdps"]]
+       mean  n_mdps
+    0  0.25       1
+    """
+    require_columns(normalised, _WINDOWS, "normalised")
+    return _over_mdps(_means(in_paper_order(normalised), _RUN), ["experiment", "learner"])
+
+
+def paired_difference(
+    normalised: pd.DataFrame,
+    learner: str,
+    reference: str,
+    by: Sequence[str] = ("experiment",),
+) -> pd.DataFrame:
+    """Difference between two learners, paired over the MDPs that both of them met.
+
+    Parameters
+    ----------
+    normalised : pandas.DataFrame
+        Result of `normalise`.
+    learner, reference : str
+        The learners; differences are `learner` minus `reference`.
+    by : sequence of str, default ("experiment",)
+        ``("experiment",)`` compares the means of whole runs, ``("experiment", "time_step")`` every
+        window on its own; intervals and p values of windows are not corrected for their number.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `by`, then `learner, reference, mean, sem, ci_low, ci_high, n_mdps`, `p` of the
+        paired t test, `n_better` (MDPs in which `learner` earned more) and `p_sign` of the sign
+        test.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, a learner is not in the table, or no MDP has both.
+
+    Examples
+    --------
+    >>> normalised = pd.DataFrame({
+    ...     "experiment": "maze", "learner": ["a", "a", "b", "b"], "mdp": [0, 1, 0, 1], "seed": 0,
+    ...     "time_step": 100, "reward_rate": [0.5, 0.8, 0.4, 0.6]})
+    >>> paired_difference(normalised, "a", "b")[["mean", "p", "n_mdps", "n_better"]].round(3)
+       mean      p  n_mdps  n_better
+    0  0.15  0.205       2         2
+    """
+    require_columns(normalised, _WINDOWS, "normalised")
+    present = normalised["learner"].unique()
+    for name in (learner, reference):
+        if name not in present:
+            raise ValueError(f"There is no learner {name!r} in the table; it has {[*present]}.")
+    if learner == reference:
+        raise ValueError(f"A learner is compared with another one, not {learner!r} with itself.")
+    by = list(by)
+    pair = in_paper_order(normalised[normalised["learner"].isin([learner, reference])])
+    rates = _means(_means(pair, [*by, "learner", "mdp", "seed"]), [*by, "learner", "mdp"])
+    wide = rates.pivot_table("reward_rate", [*by, "mdp"], "learner", observed=True)
+    differences = (wide[learner] - wide[reference]).dropna().rename("difference").reset_index()
+    if differences.empty:
+        raise ValueError(f"No MDP was met by both {learner!r} and {reference!r}.")
+    summary = mean_interval(differences, "difference", by).rename(columns={"n": "n_mdps"})
+    signs = [
+        sign_test(group)
+        for _, group in differences.groupby(by, observed=True, sort=True)["difference"]
+    ]
+    # Differences that are all the same have no standard error to be compared with.
+    t = (summary["mean"] / summary["sem"].where(summary["sem"] > 0)).abs()
+    table = summary.assign(
+        learner=learner,
+        reference=reference,
+        p=2 * stats.t.sf(t, summary["n_mdps"] - 1),
+        n_better=[sign.n_positive for sign in signs],
+        p_sign=[sign.p for sign in signs],
+    )
+    comparison = ["mean", "sem", "ci_low", "ci_high", "n_mdps", "p", "n_better", "p_sign"]
+    return table[[*by, "learner", "reference", *comparison]]
+
+
+def time_to_criterion(
+    normalised: pd.DataFrame, criterion: float, unit: Literal["mdp", "run"] = "mdp"
+) -> pd.DataFrame:
+    """Find the first window that reaches a criterion.
+
+    Parameters
+    ----------
+    normalised : pandas.DataFrame
+        Result of `normalise`.
+    criterion : float
+        Normalised reward rate to be reached.
+    unit : {"mdp", "run"}, default "mdp"
+        Whether the criterion is asked of an MDP's mean over seeds, or of each run.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per unit: `experiment, learner, mdp` (and `seed`), `time_step` (end of that window;
+        NaN where the criterion was not reached by the end of the run).
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or `unit` is unknown.
+
+    Examples
+    --------
+    >>> normalised = pd.DataFrame({"experiment": "maze", "learner": "q_lambda", "mdp": 0, "seed": 0,
+    ...                            "time_step": [100, 200], "reward_rate": [0.1, 0.7]})
+    >>> time_to_criterion(normalised, 0.5)["time_step"].tolist()
+    [200.0]
+    """
+    require_columns(normalised, _WINDOWS, "normalised")
+    if unit not in ("mdp", "run"):
+        raise ValueError(f"unit must be 'mdp' or 'run', not {unit!r}.")
+    keys = _RUN[:3] if unit == "mdp" else _RUN
+    curves = _means(in_paper_order(normalised), [*keys, "time_step"])
+    reached = curves["time_step"].where(curves["reward_rate"] >= criterion)
+    first = reached.groupby([curves[key] for key in keys], observed=True).min()
+    return first.astype("float64").rename("time_step").reset_index()
+
+
+def summarise_times(times: pd.DataFrame) -> pd.DataFrame:
+    """Median time to a criterion, and the share that reached it.
+
+    Parameters
+    ----------
+    times : pandas.DataFrame
+        Result of `time_to_criterion`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `experiment, learner, median, share_reached, n`. Units that did not reach the
+        criterion took longer than any that did: the median is NaN where they are half or more.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> times = pd.DataFrame({"experiment": "maze", "learner": "q_lambda", "mdp": [0, 1, 2],
+    ...                       "time_step": [100.0, 300.0, float("nan")]})
+    >>> summarise_times(times).round(2)
+      experiment   learner  median  share_reached  n
+    0       maze  q_lambda   300.0           0.67  3
+    """
+    require_columns(times, ["experiment", "learner", "time_step"], "times")
+    ordered = in_paper_order(times)
+    uncensored = ordered.assign(
+        time_step=ordered["time_step"].fillna(float("inf")), reached=ordered["time_step"].notna()
+    )
+    table = (
+        uncensored.groupby(["experiment", "learner"], observed=True, sort=True)
+        .agg(
+            median=("time_step", "median"), share_reached=("reached", "mean"), n=("reached", "size")
+        )
+        .reset_index()
+    )
+    return table.assign(median=table["median"].where(table["median"] < float("inf")))
+
+
+def _means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    return table.groupby(by, observed=True, sort=True)["reward_rate"].mean().reset_index()
+
+
+def _over_mdps(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    within = table.groupby([*by, "mdp"], observed=True, sort=True)["reward_rate"]
+    mdps = within.agg(["mean", "count"]).reset_index()
+    n_seeds = mdps.groupby(by, observed=True, sort=True)["count"].min().to_numpy()
+    summary = mean_interval(mdps, "mean", by).rename(columns={"n": "n_mdps"})
+    return summary.assign(n_seeds=n_seeds)
+
+
+def _names(rows: pd.DataFrame) -> str:
+    pairs = rows[["experiment", "mdp"]].drop_duplicates()
+    shown = [f"{row.experiment} {row.mdp}" for row in pairs.head(5).itertuples()]
+    return ", ".join(shown) + (", ..." if len(pairs) > 5 else "")

@@ -1,0 +1,260 @@
+"""Intervals and tests on tidy tables: a thin layer over `scipy.stats`.
+
+The unit of every interval is what was drawn independently: an MDP, an animal, an agent; never a
+replay event or a time step, of which one unit gives many that resemble one another. Tables go in
+and tables come out, and all of it is vectorised over the groups that `by` names. An interval that
+the data cannot give, as with a single unit, is NaN, not zero.
+
+References
+----------
+.. [1] Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American
+   Statistical Association, 82(397), 171-185. https://doi.org/10.1080/01621459.1987.10478410
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from analyses.tables import in_paper_order, require_columns
+
+__all__ = ["SignTest", "mean_interval", "share_intervals", "shares", "sign_test"]
+
+
+class SignTest(NamedTuple):
+    """Result of `sign_test`.
+
+    Attributes
+    ----------
+    n_positive, n_negative : int
+        Units above and below zero.
+    p : float
+        Two-sided exact p value; NaN if no unit differs from zero.
+    """
+
+    n_positive: int
+    n_negative: int
+    p: float
+
+
+def mean_interval(
+    table: pd.DataFrame, value: str, by: Sequence[str], level: float = 0.95
+) -> pd.DataFrame:
+    """Mean over units with its standard error and Student-t interval, group by group.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per unit and group.
+    value : str
+        The column to average.
+    by : sequence of str
+        Columns that name a group.
+    level : float, default 0.95
+        Coverage of the interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `by`, then `mean, sem, ci_low, ci_high, n`; NaN for all but the mean where a group
+        has one unit.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or `level` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"learner": ["a", "a", "a", "b"], "rate": [1.0, 2.0, 3.0, 5.0]})
+    >>> mean_interval(table, "rate", ["learner"]).round(2)
+      learner  mean   sem  ci_low  ci_high  n
+    0       a   2.0  0.58   -0.48     4.48  3
+    1       b   5.0   NaN     NaN      NaN  1
+    """
+    require_columns(table, [*by, value], "The table")
+    _check_level(level)
+    groups = table.groupby(list(by), observed=True, sort=True)[value]
+    summary = groups.agg(["mean", "sem", "count"]).reset_index()
+    half_width = summary["sem"] * stats.t.ppf(0.5 + level / 2, summary["count"] - 1)
+    return summary.assign(
+        ci_low=summary["mean"] - half_width, ci_high=summary["mean"] + half_width
+    )[[*by, "mean", "sem", "ci_low", "ci_high", "count"]].rename(columns={"count": "n"})
+
+
+def shares(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Share of each kind among all that a group counts.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        Columns `by`, `kind` and `count`; rows of one group and kind are added up.
+    by : sequence of str
+        Columns that name a group.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `by`, then `kind, count, share`. Each kind of the table has a row in each group, and
+        the share is NaN where a group counts nothing.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> counts = pd.DataFrame(
+    ...     {"mdp": [0, 0, 1], "kind": ["reverse_episode", "novel_path", "novel_path"],
+    ...      "count": [3, 1, 2]})
+    >>> shares(counts, ["mdp"])
+       mdp             kind  count  share
+    0    0  reverse_episode      3   0.75
+    1    0       novel_path      1   0.25
+    2    1  reverse_episode      0   0.00
+    3    1       novel_path      2   1.00
+    """
+    wide = _counts_by_kind(counts, by)
+    table = wide.reset_index().melt(list(by), var_name="kind", value_name="count")
+    table = in_paper_order(table).sort_values([*by, "kind"], ignore_index=True)
+    total = table.groupby(list(by), observed=True)["count"].transform("sum")
+    return table.assign(share=table["count"] / total.where(total > 0))
+
+
+def share_intervals(
+    counts: pd.DataFrame,
+    by: Sequence[str],
+    unit: str = "mdp",
+    level: float = 0.95,
+    n_resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Shares of kinds with bootstrap intervals (BCa [1]_) over units.
+
+    The share is that of all that was counted, whichever unit it came from. What is drawn anew are
+    whole units with all their counts, so that an interval tells what other MDPs (or agents) would
+    give, however many replay events each of them had.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        Columns `by`, `unit`, `kind` and `count`.
+    by : sequence of str
+        Columns that name a group.
+    unit : str, default "mdp"
+        Column that names what was drawn independently.
+    level : float, default 0.95
+        Coverage of the interval.
+    n_resamples : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default 0
+        Seed of the resampling.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of `shares` with `ci_low`, `ci_high` and `n_units` (those that count anything). The
+        interval is NaN where all units have the same share: resampling cannot tell then.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or `level` is not between 0 and 1.
+
+    References
+    ----------
+    .. [1] Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American
+       Statistical Association, 82(397), 171-185. https://doi.org/10.1080/01621459.1987.10478410
+
+    Examples
+    --------
+    >>> counts = pd.DataFrame(
+    ...     {"learner": "prioritized_sweeping", "mdp": [0, 0, 1, 1, 2, 2],
+    ...      "kind": ["reverse_episode", "novel_path"] * 3, "count": [9, 1, 8, 2, 6, 4]})
+    >>> share_intervals(counts, ["learner"])[["kind", "share", "n_units"]]
+                  kind     share  n_units
+    0  reverse_episode  0.766667        3
+    1       novel_path  0.233333        3
+    """
+    _check_level(level)
+    rng = np.random.default_rng(seed)
+    by_unit = _counts_by_kind(counts, [*by, unit])
+    by_unit = by_unit[by_unit.sum(axis="columns") > 0]
+    intervals = {}
+    for group, units in by_unit.groupby(list(by), observed=True):
+        total = units.to_numpy().sum(axis=1)
+        for kind in units:
+            interval = _share_interval(units[kind].to_numpy(), total, level, n_resamples, rng)
+            intervals[(*group, kind)] = (*interval, len(units))
+    table = shares(counts, by)
+    keys = zip(*(table[column] for column in [*by, "kind"]), strict=True)
+    found = [intervals.get(key, (np.nan, np.nan, 0)) for key in keys]
+    return table.join(pd.DataFrame(found, columns=["ci_low", "ci_high", "n_units"]))
+
+
+def sign_test(differences: npt.ArrayLike) -> SignTest:
+    """Test whether units lie above zero as often as below.
+
+    Parameters
+    ----------
+    differences : array_like of float, shape (n_units,)
+        One difference per unit; those that are exactly zero or NaN say nothing and are left out.
+
+    Returns
+    -------
+    SignTest
+        `n_positive`, `n_negative` and the two-sided exact `p`.
+
+    Examples
+    --------
+    >>> sign_test([0.1, 0.2, 0.1, 0.3, 0.2, 0.0])
+    SignTest(n_positive=5, n_negative=0, p=0.0625)
+    """
+    values = np.asarray(differences, dtype=float)
+    n_positive, n_negative = int((values > 0).sum()), int((values < 0).sum())
+    n = n_positive + n_negative
+    p = float(stats.binomtest(n_positive, n).pvalue) if n else float("nan")
+    return SignTest(n_positive, n_negative, p)
+
+
+def _share_interval(
+    count: np.ndarray, total: np.ndarray, level: float, n_resamples: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    if np.ptp(count / total) == 0:
+        return np.nan, np.nan
+    with warnings.catch_warnings():
+        # Few units can leave no room for BCa's correction; its NaN says so, and is kept.
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        interval = stats.bootstrap(
+            (count, total),
+            lambda count, total, axis: count.sum(axis=axis) / total.sum(axis=axis),
+            paired=True,
+            vectorized=True,
+            confidence_level=level,
+            n_resamples=n_resamples,
+            rng=rng,
+        ).confidence_interval
+    return float(interval.low), float(interval.high)
+
+
+def _counts_by_kind(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """One row per group, one column per kind of the table, in the paper's order."""
+    require_columns(counts, [*by, "kind", "count"], "counts")
+    ordered = in_paper_order(counts)
+    kinds = ordered["kind"].cat.categories
+    totals = ordered.pivot_table(
+        "count", list(by), "kind", aggfunc="sum", fill_value=0, observed=True
+    )
+    return totals.set_axis(list(kinds), axis="columns").astype("int64")
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level, the coverage of an interval, must be between 0 and 1: {level}.")

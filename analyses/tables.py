@@ -1,0 +1,117 @@
+"""What the tables of the analyses share: the paper's order of names, and a check of their columns.
+
+Experiments, learners and kinds of replay keep the order in which the paper and its figures name
+them. Names that are the user's own come after these, in the order in which they appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+__all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "in_order", "in_paper_order", "require_columns"]
+
+EXPERIMENTS = (
+    "deterministic_tree",
+    "deterministic_tree_intermittent",
+    "stochastic_tree",
+    "maze",
+)
+LEARNERS = (
+    "monte_carlo",
+    "n_step_td",
+    "q_lambda",
+    "q_learning",
+    "q_learning_optimistic",
+    "prioritized_sweeping",
+    "prioritized_sweeping_optimistic",
+    "prioritized_sweeping_reset",
+    "episodic_control",
+)
+KINDS = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
+
+_ORDER = {"experiment": EXPERIMENTS, "learner": LEARNERS, "kind": KINDS}
+
+
+def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
+    """Sort names by a fixed order; the others follow as they appear.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names, repeated or not.
+    order : iterable of str
+        The names that have a fixed place.
+
+    Returns
+    -------
+    list of str
+        Each name that occurs, once.
+
+    Examples
+    --------
+    >>> in_order(["mine", "episodic_control", "q_lambda", "mine"], LEARNERS)
+    ['q_lambda', 'episodic_control', 'mine']
+    """
+    occurring = dict.fromkeys(names)
+    known = [name for name in order if name in occurring]
+    return known + [name for name in occurring if name not in known]
+
+
+def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
+    """Make `experiment`, `learner` and `kind` ordered categories, in the paper's order.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        A table with any of the three columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same rows; sorting and grouping now keep the paper's order.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"learner": ["episodic_control", "monte_carlo"]})
+    >>> in_paper_order(table).sort_values("learner")["learner"].tolist()
+    ['monte_carlo', 'episodic_control']
+    """
+    ordered = {
+        column: pd.Categorical(
+            table[column], in_order(table[column].dropna().unique(), order), ordered=True
+        )
+        for column, order in _ORDER.items()
+        if column in table
+    }
+    return table.assign(**ordered)
+
+
+def require_columns(table: pd.DataFrame, columns: Iterable[str], name: str) -> None:
+    """Check that a table has the columns that it is read for.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table.
+    columns : iterable of str
+        The columns needed.
+    name : str
+        What the table is called in the message.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> require_columns(pd.DataFrame({"mdp": [0]}), ["mdp"], "baselines")
+    """
+    columns = list(columns)
+    missing = [column for column in columns if column not in table]
+    if missing:
+        raise ValueError(
+            f"{name} lacks the columns {missing}: it needs {columns} and has {list(table.columns)}."
+        )

@@ -1,0 +1,169 @@
+"""The buffer that learners write their backups to while a kernel runs.
+
+A learner calls :func:`record` for every backup it makes. Without a log (``log=None``) the call
+compiles to nothing, so a learner has one source for both.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.jit import inlined
+
+__all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
+__all__ += ["BackupBuffer", "backup_buffer", "record"]
+
+PHASES = ("online", "trace", "step", "episode_end", "start", "rest")
+ONLINE, TRACE, STEP, EPISODE_END, START, REST = range(6)
+
+BACKUP = np.dtype(
+    [
+        ("reward", np.float64),
+        ("priority", np.float64),
+        ("q_before", np.float64),
+        ("q_after", np.float64),
+        ("step", np.int32),
+        ("cause", np.int32),
+        ("state", np.int32),
+        ("next_state", np.int32),
+        ("pop", np.int32),
+        ("action", np.int16),
+        ("phase", np.int8),
+    ],
+    align=True,
+)
+"""One backup as a kernel writes it; what can be derived from the steps is added afterwards."""
+
+_N_KEPT, _FILL, _STEP, _FIRST_PHASE, _N_LOST = range(5)
+
+
+class BackupBuffer(NamedTuple):
+    """Preallocated rows and what is needed to fill them.
+
+    Attributes
+    ----------
+    rows : ndarray of BACKUP, shape (capacity,)
+        The backups; the first ``n_rows(buffer)`` are filled.
+    counter : ndarray of int64, shape (5,)
+        Rows kept since the run began, rows filled, the current step, the first phase that is
+        kept, rows lost because the buffer was full.
+    """
+
+    rows: np.ndarray
+    counter: np.ndarray
+
+
+def backup_buffer(capacity: int, keep: str) -> BackupBuffer:
+    """Make an empty buffer.
+
+    Parameters
+    ----------
+    capacity : int
+        How many backups it holds.
+    keep : {"replay", "all"}
+        Whether online updates and eligibility traces are kept too.
+
+    Returns
+    -------
+    BackupBuffer
+        The buffer.
+
+    Examples
+    --------
+    >>> backup_buffer(100, "all").rows.shape
+    (100,)
+    """
+    counter = np.zeros(5, dtype=np.int64)
+    counter[_FIRST_PHASE] = ONLINE if keep == "all" else STEP
+    return BackupBuffer(np.empty(capacity, dtype=BACKUP), counter)
+
+
+def renew(buffer: BackupBuffer, capacity: int) -> tuple[np.ndarray, BackupBuffer]:
+    """Take the filled rows out of a buffer, and go on with an empty one of another capacity."""
+    rows = buffer.rows[: buffer.counter[_FILL]]
+    buffer.counter[_FILL] = 0
+    return rows, BackupBuffer(np.empty(capacity, dtype=BACKUP), buffer.counter)
+
+
+def n_lost(buffer: BackupBuffer) -> int:
+    """Count the backups that found the buffer full."""
+    return int(buffer.counter[_N_LOST])
+
+
+@inlined
+def set_step(log, step):
+    """Tell the buffer at which step of the run the next backups are made."""
+    log.counter[_STEP] = step
+
+
+@inlined
+def room(log):
+    """Count the backups that still fit."""
+    return len(log.rows) - log.counter[_FILL]
+
+
+@inlined
+def record(
+    log,
+    phase,
+    state,
+    action,
+    next_state,
+    q_before,
+    q_after,
+    reward=np.nan,
+    priority=np.nan,
+    pop=0,
+    cause=-1,
+):
+    """Log one backup.
+
+    Parameters
+    ----------
+    log : BackupBuffer or None
+        Where to; None logs nothing.
+    phase : int
+        ``ONLINE``, ``TRACE``, ``STEP``, ``EPISODE_END``, ``START`` or ``REST``.
+    state, action, next_state : int
+        The remembered transition.
+    q_before, q_after : float
+        The action value before and after the backup.
+    reward : float, default nan
+        As remembered; nan where the learner keeps none.
+    priority : float, default nan
+        Why this backup was chosen; nan where the learner has no such quantity.
+    pop : int, default 0
+        Which choice of the event this backup belongs to.
+    cause : int, default -1
+        The row of the backup that led to this one, as returned by an earlier call.
+
+    Returns
+    -------
+    int
+        The row, counted over the run, or -1 if it is not kept.
+    """
+    if log is None:
+        return -1
+    counter = log.counter
+    if phase < counter[_FIRST_PHASE]:
+        return -1
+    fill = counter[_FILL]
+    if fill == len(log.rows):
+        counter[_N_LOST] += 1
+        return -1
+    row = log.rows[fill]
+    row["step"] = counter[_STEP]
+    row["cause"] = cause
+    row["reward"] = reward
+    row["priority"] = priority
+    row["q_before"] = q_before
+    row["q_after"] = q_after
+    row["state"] = state
+    row["action"] = action
+    row["next_state"] = next_state
+    row["pop"] = pop
+    row["phase"] = phase
+    counter[_FILL] = fill + 1
+    number = counter[_N_KEPT]
+    counter[_N_KEPT] = number + 1
+    return number

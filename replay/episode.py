@@ -1,0 +1,58 @@
+"""The transitions of the current episode, for learners that look back at its end."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.jit import inlined
+
+__all__ = ["Episode", "begin", "episode", "remember"]
+
+_STEP = np.dtype(
+    [("reward", np.float64), ("state", np.int32), ("action", np.int32)],
+)
+
+
+class Episode(NamedTuple):
+    """The arrays of an episode.
+
+    Attributes
+    ----------
+    steps : structured ndarray, shape (n_steps,)
+        ``state``, ``action`` and ``reward`` of each step.
+    length : ndarray of int64, shape (1,)
+        How many steps there are so far.
+    """
+
+    steps: np.ndarray
+    length: np.ndarray
+
+
+def episode(n_steps: int) -> Episode:
+    """Make an empty episode of at most ``n_steps``.
+
+    Examples
+    --------
+    >>> now = episode(10)
+    >>> remember(now, 3, 0, 1.0)
+    >>> int(now.length[0]), float(now.steps[0]["reward"])
+    (1, 1.0)
+    """
+    return Episode(np.empty(n_steps, dtype=_STEP), np.zeros(1, dtype=np.int64))
+
+
+@inlined
+def remember(episode, state, action, reward):
+    """Add one step."""
+    length = episode.length[0]
+    step = episode.steps[length]
+    step["state"] = state
+    step["action"] = action
+    step["reward"] = reward
+    episode.length[0] = length + 1
+
+
+@inlined
+def begin(episode):
+    """Drop all steps."""
+    episode.length[0] = 0

@@ -1,0 +1,191 @@
+"""How functions are compiled, and where compiled code is kept.
+
+Numba's own disk cache notices an edit of the file that holds a kernel, but not of the helpers that
+the kernel calls from other files. Here the cache folder is named after the contents of all sources
+of `replay` and `analyses`: after any edit everything is compiled anew, once, and old code never
+runs. Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if that is set.
+``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
+"""
+
+import contextlib
+import hashlib
+import os
+import platform
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+import platformdirs
+from numba.extending import register_jitable as jitable
+
+__all__ = ["inlined", "jitable", "kernel", "loop_kernel", "uncached_kernel"]
+
+Function = TypeVar("Function", bound=Callable)
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Counting references to the arrays of nested NamedTuples, and passing these to functions that are
+# not inlined, takes ten times as long as the work of a learner's step.
+_LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
+_KEPT_FOLDERS = 8
+_PROBE = 1 << 20
+_lock = threading.Lock()
+_settings: Any = numba.config
+
+
+def inlined(function: Function) -> Function:
+    """Mark a part of a `loop_kernel`: a function that allocates nothing and is always inlined."""
+    return jitable(**_LEAN, error_model="numpy")(function)
+
+
+def loop_kernel(function: Function) -> Function:
+    """Compile a loop over many steps that allocates nothing, and keep it on disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function of arrays, scalars and NamedTuples; what it calls is `inlined`.
+
+    Returns
+    -------
+    callable
+        The same function, compiled.
+
+    Examples
+    --------
+    >>> @loop_kernel
+    ... def fill(values, number):
+    ...     for i in range(len(values)):
+    ...         values[i] = number
+    >>> values = np.zeros(2)
+    >>> fill(values, 1.0)
+    >>> values.tolist()
+    [1.0, 1.0]
+    """
+    return _cached(function, _OPTIONS | {"_nrt": False})
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function of this project when it is first called, and keep it on disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function of arrays, scalars and NamedTuples that does not check its input.
+
+    Returns
+    -------
+    callable
+        The same function, compiled, without the global interpreter lock.
+
+    Examples
+    --------
+    >>> @kernel
+    ... def total(values):
+    ...     result = 0.0
+    ...     for value in values:
+    ...         result += value
+    ...     return result
+    >>> total(np.arange(4.0))
+    6.0
+    """
+    return _cached(function, _OPTIONS)
+
+
+def _cached(function: Function, options: dict[str, Any]) -> Function:
+    # After an edit in mid-session the code in memory is no longer that on disk.
+    if _FOLDER is None or not Path(function.__code__.co_filename).exists() or _digest() != _DIGEST:
+        return numba.njit(**options)(function)
+    with _lock:  # numba reads this setting when a function is decorated, for other packages too
+        before = _settings.CACHE_DIR
+        _settings.CACHE_DIR = str(_FOLDER)
+        try:
+            return numba.njit(cache=True, **options)(function)
+        finally:
+            _settings.CACHE_DIR = before
+
+
+def uncached_kernel(function: Function) -> Function:
+    """Compile a function that calls code from outside this project, for this process only.
+
+    Parameters
+    ----------
+    function : callable
+        As for `kernel`; it may call functions of a user's own module.
+
+    Returns
+    -------
+    callable
+        The same function, compiled.
+
+    Examples
+    --------
+    >>> uncached_kernel(lambda number: number + 1)(1)
+    2
+    """
+    return numba.njit(**_OPTIONS)(function)
+
+
+def _sources() -> list[Path]:
+    here = Path(__file__).resolve().parent
+    return sorted(
+        path for package in (here, here.with_name("analyses")) for path in package.rglob("*.py")
+    )
+
+
+def _digest() -> str:
+    """Name the contents of all sources, and the settings that change what is compiled."""
+    versions = (platform.python_version(), numba.__version__, np.__version__)
+    switches = (_settings.BOUNDSCHECK, _settings.DEBUGINFO_DEFAULT, _settings.OPT)
+    digest = hashlib.sha256(repr((versions, switches)).encode())
+    for path in _sources():
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:12]
+
+
+def _roots() -> Iterable[Path]:
+    """List the folders that may hold the cache, the best first."""
+    if _settings.CACHE_DIR:
+        yield Path(_settings.CACHE_DIR) / "hippocampal-replay"
+    yield platformdirs.user_cache_path("hippocampal-replay", appauthor=False)
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    # Others may write to the temporary folder, and a cache is code: it must be our own.
+    with contextlib.suppress(OSError):
+        private = Path(tempfile.gettempdir()) / f"hippocampal-replay-{user}"
+        private.mkdir(mode=0o700, exist_ok=True)
+        status = private.lstat()
+        if user == "user" or (status.st_uid == user and not status.st_mode & 0o022):
+            yield private
+
+
+def _cache_folder(digest: str) -> Path | None:
+    """Make the folder for these sources in the first place that can be written to."""
+    if not _sources():
+        return None
+    for root in _roots():
+        folder = root / digest
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder) as probe:
+                probe.write(bytes(_PROBE))  # a full disk or quota shows only when written to
+            os.utime(folder)
+            _prune(root, folder)
+            return folder
+    return None
+
+
+def _prune(root: Path, current: Path) -> None:
+    """Remove all but the folders used last; another process may be doing the same."""
+    with contextlib.suppress(OSError):
+        others = [path for path in root.iterdir() if path.is_dir() and path != current]
+        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in others[_KEPT_FOLDERS - 1 :]:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+_DIGEST = _digest()
+_FOLDER = _cache_folder(_DIGEST)

@@ -1,0 +1,173 @@
+"""The learners: one short file each, and the one list of them.
+
+A learner is a module with plain Python functions that also compile:
+
+``Params``
+    NamedTuple of scalars with defaults; ``discount`` and ``epsilon`` are expected.
+``Memory``
+    NamedTuple of arrays that change in place; ``action_values`` has shape (n_states, n_actions).
+``init(params, sizes)``
+    Makes the memory; ``sizes`` is a :class:`replay.simulation.Sizes`.
+``learn(params, memory, transition, log)``
+    Learns from one :class:`replay.simulation.Transition`.
+``replay(params, memory, transition, log)``
+    Optional: replays, right after ``learn``.
+``act(params, memory, state, rng)``
+    Optional: draws an action; epsilon-greedy on the action values without it.
+``most_backups(params, memory)``
+    Bounds the backups that the next step can log.
+
+``ON_POLICY = True`` asks for the next action before the update, ``NEEDS_EPISODES = True`` says that
+the learner learns nothing in a world without an end. The functions call
+:func:`replay.backups.record` for every backup they make.
+"""
+
+import difflib
+import math
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from replay.learners import (
+    episodic_control,
+    monte_carlo,
+    n_step_td,
+    prioritized_sweeping,
+    q_lambda,
+    q_learning,
+)
+
+__all__ = ["LEARNERS", "Learner", "find_learner"]
+
+LEARNERS: dict[str, tuple[ModuleType, Any]] = {
+    "monte_carlo": (monte_carlo, monte_carlo.Params()),
+    "n_step_td": (n_step_td, n_step_td.Params()),
+    "q_lambda": (q_lambda, q_lambda.Params()),
+    "q_learning": (q_learning, q_learning.Params()),
+    "q_learning_optimistic": (q_learning, q_learning.Params(initial_value=5.0)),
+    "prioritized_sweeping": (prioritized_sweeping, prioritized_sweeping.Params()),
+    "prioritized_sweeping_optimistic": (
+        prioritized_sweeping,
+        prioritized_sweeping.Params(initial_value=5.0),
+    ),
+    "prioritized_sweeping_reset": (
+        prioritized_sweeping,
+        prioritized_sweeping.Params(reset_model=True),
+    ),
+    "episodic_control": (episodic_control, episodic_control.Params()),
+}
+"""Name -> (module, its parameters as the textbook has them), in the order of the paper."""
+
+_RANGES = {
+    "discount": (0.0, 1.0),
+    "epsilon": (0.0, 1.0),
+    "learning_rate": (0.0, 1.0),
+    "trace_decay": (0.0, 1.0),
+    "n": (1, math.inf),
+    "max_pops": (0, math.inf),
+    "min_priority": (0.0, math.inf),
+}
+_NEEDED = ("Params", "Memory", "init", "learn", "most_backups")
+
+
+class Learner(NamedTuple):
+    """A learner that is ready to run.
+
+    Attributes
+    ----------
+    name : str
+        Its name in ``LEARNERS``, or that of a user's module.
+    module : module
+        Its functions.
+    params : NamedTuple
+        Its parameters, checked.
+    """
+
+    name: str
+    module: Any
+    params: Any
+
+
+def find_learner(learner: str | ModuleType, params: Any = None) -> Learner:
+    """Look up a learner and check its parameters.
+
+    Parameters
+    ----------
+    learner : str or module
+        A name in ``LEARNERS``, or a module of one's own with the functions of a learner.
+    params : NamedTuple or dict, optional
+        The module's ``Params``, or the parameters that differ from the learner's defaults.
+
+    Returns
+    -------
+    Learner
+        Name, module and parameters.
+
+    Raises
+    ------
+    ValueError
+        If the name, or a parameter, is unknown or out of range.
+    TypeError
+        If the module lacks a function, or a parameter has the wrong type.
+
+    Examples
+    --------
+    >>> find_learner("q_learning", {"learning_rate": 0.5}).params.learning_rate
+    0.5
+    """
+    if isinstance(learner, str):
+        if learner not in LEARNERS:
+            close = difflib.get_close_matches(learner, LEARNERS, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"Unknown learner {learner!r}.{hint} Choose from: {', '.join(LEARNERS)}.")
+        name = learner
+        module, defaults = LEARNERS[learner]
+    else:
+        module = learner
+        name = getattr(module, "__name__", type(module).__name__).rpartition(".")[2]
+        missing = [needed for needed in _NEEDED if not hasattr(module, needed)]
+        if missing:
+            raise TypeError(
+                f"The learner {name!r} lacks {', '.join(missing)}; a learner is a module with "
+                f"{', '.join(_NEEDED)} (see help(replay.learners))."
+            )
+        defaults = module.Params()
+    return Learner(name, module, _checked(name, defaults, params))
+
+
+def _checked(name: str, defaults: Any, params: Any) -> Any:
+    known = defaults._asdict()
+    if params is None:
+        given: Mapping[str, Any] = {}
+    elif isinstance(params, Mapping):
+        given = params
+    elif isinstance(params, type(defaults)):
+        given = params._asdict()
+    else:
+        raise TypeError(
+            f"params of {name!r} must be a dict or its own Params, got {type(params).__name__}."
+        )
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise ValueError(
+            f"{name!r} has no parameter {unknown[0]!r}. Its parameters: {', '.join(known)}."
+        )
+    values = {key: _scalar(name, key, given.get(key, known[key]), known[key]) for key in known}
+    for key, (low, high) in _RANGES.items():
+        if key in values and not low <= values[key] <= high:
+            raise ValueError(
+                f"{key} of {name!r} must be between {low} and {high}, got {values[key]}."
+            )
+    return type(defaults)(**values)
+
+
+def _scalar(name: str, key: str, value: Any, default: Any) -> Any:
+    try:
+        number = type(default)(value)
+    except (TypeError, ValueError):
+        number = None
+    if number is None or number != value:
+        raise TypeError(
+            f"{key} of {name!r} must be {type(default).__name__} (such as {default}), got {value!r}."
+        )
+    return number

@@ -1,0 +1,112 @@
+"""Episodic control: the action values are the best returns ever obtained.
+
+At the end of an episode its transitions are replayed backwards, and an action value is raised to
+the return that followed, if that is larger. A truncated episode has no return, so nothing is
+learned from it.
+
+References
+----------
+.. [1] Lengyel & Dayan (2008), Hippocampal contributions to control: the third way.
+   Advances in Neural Information Processing Systems 20.
+.. [2] Blundell et al. (2016), Model-free episodic control. https://arxiv.org/abs/1606.04460
+.. [3] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://arxiv.org/abs/1711.06677
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.backups import EPISODE_END, record
+from replay.episode import Episode, begin, episode, remember
+
+__all__ = ["NEEDS_EPISODES", "Memory", "Params", "init", "learn", "most_backups", "replay"]
+
+NEEDS_EPISODES = True
+"""Nothing is learned before an episode ends in a terminal state."""
+
+
+class Params(NamedTuple):
+    """Parameters of episodic control.
+
+    Attributes
+    ----------
+    discount : float
+        Weight of the future, a step.
+    epsilon : float
+        Probability of a uniformly random action.
+    initial_value : float
+        Action value of a pair without return; infinite: untried actions are preferred, and a
+        pair tried in an unfinished episode is avoided.
+    act_before_update : bool
+        Whether the next action is drawn before this step's update, as in the published code.
+    """
+
+    discount: float = 0.99
+    epsilon: float = 0.1
+    initial_value: float = 0.0
+    act_before_update: bool = False
+
+
+class Memory(NamedTuple):
+    """What episodic control keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    best_returns : ndarray of float64, shape (n_states, n_actions)
+        The best return of each pair so far, minus infinity where there was none.
+    episode : Episode
+        The transitions of this episode.
+    """
+
+    action_values: np.ndarray
+    best_returns: np.ndarray
+    episode: Episode
+
+
+def init(params, sizes):
+    """Make the memory of a learner that has experienced nothing."""
+    shape = (sizes.n_states, sizes.n_actions)
+    return Memory(
+        np.full(shape, params.initial_value),
+        np.full(shape, -np.inf),
+        episode(sizes.n_steps),
+    )
+
+
+def most_backups(params, memory):
+    """Bound the backups of the next step."""
+    return memory.episode.length[0] + 1
+
+
+def learn(params, memory, transition, log):
+    """Remember the transition."""
+    s, a = transition.state, transition.action
+    remember(memory.episode, s, a, transition.reward)
+    if memory.action_values[s, a] == np.inf:
+        memory.action_values[s, a] = -np.inf
+
+
+def replay(params, memory, transition, log):
+    """At an episode's end, keep its returns where they are the best, from the last to the first."""
+    if transition.terminated:
+        Q = memory.action_values
+        G = 0.0
+        next_state = transition.next_state
+        cause = -1
+        for back in range(memory.episode.length[0]):
+            step = memory.episode.steps[memory.episode.length[0] - 1 - back]
+            s, a, r = step["state"], step["action"], step["reward"]
+            G = params.discount * G + r
+            before = Q[s, a]
+            after = max(G, memory.best_returns[s, a])
+            memory.best_returns[s, a] = after
+            Q[s, a] = after
+            cause = record(
+                log, EPISODE_END, s, a, next_state, before, after, r, pop=back, cause=cause
+            )
+            next_state = s
+    if transition.terminated or transition.truncated:
+        begin(memory.episode)

@@ -1,0 +1,109 @@
+"""Every-visit Monte Carlo learning: action values are means of returns.
+
+At the end of an episode its transitions are replayed backwards. A truncated episode has no
+return, so nothing is learned from it.
+
+References
+----------
+.. [1] Sutton & Barto (2018), Reinforcement Learning, 2nd edition, chapter 5.
+.. [2] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://arxiv.org/abs/1711.06677
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.backups import EPISODE_END, record
+from replay.episode import Episode, begin, episode, remember
+
+__all__ = ["NEEDS_EPISODES", "Memory", "Params", "init", "learn", "most_backups", "replay"]
+
+NEEDS_EPISODES = True
+"""Nothing is learned before an episode ends in a terminal state."""
+
+
+class Params(NamedTuple):
+    """Parameters of Monte Carlo learning.
+
+    Attributes
+    ----------
+    discount : float
+        Weight of the future, a step.
+    epsilon : float
+        Probability of a uniformly random action.
+    initial_value : float
+        Action value of a pair without return; infinite: untried actions are preferred, and a
+        pair tried in an unfinished episode has value 0.
+    act_before_update : bool
+        Whether the next action is drawn before this step's update, as in the published code.
+    """
+
+    discount: float = 0.99
+    epsilon: float = 0.1
+    initial_value: float = 0.0
+    act_before_update: bool = False
+
+
+class Memory(NamedTuple):
+    """What Monte Carlo learning keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q, the means of the returns.
+    n_returns : ndarray of int64, shape (n_states, n_actions)
+        Number of returns in each mean.
+    episode : Episode
+        The transitions of this episode.
+    """
+
+    action_values: np.ndarray
+    n_returns: np.ndarray
+    episode: Episode
+
+
+def init(params, sizes):
+    """Make the memory of a learner that has experienced nothing."""
+    shape = (sizes.n_states, sizes.n_actions)
+    return Memory(
+        np.full(shape, params.initial_value),
+        np.zeros(shape, dtype=np.int64),
+        episode(sizes.n_steps),
+    )
+
+
+def most_backups(params, memory):
+    """Bound the backups of the next step."""
+    return memory.episode.length[0] + 1
+
+
+def learn(params, memory, transition, log):
+    """Remember the transition."""
+    s, a = transition.state, transition.action
+    remember(memory.episode, s, a, transition.reward)
+    if memory.action_values[s, a] == np.inf:
+        memory.action_values[s, a] = 0.0
+
+
+def replay(params, memory, transition, log):
+    """At an episode's end, average its returns in, from the last transition to the first."""
+    if transition.terminated:
+        Q = memory.action_values
+        N = memory.n_returns
+        G = 0.0
+        next_state = transition.next_state
+        cause = -1
+        for back in range(memory.episode.length[0]):
+            step = memory.episode.steps[memory.episode.length[0] - 1 - back]
+            s, a, r = step["state"], step["action"], step["reward"]
+            G = params.discount * G + r
+            before = Q[s, a]
+            N[s, a] += 1
+            Q[s, a] = before * (1.0 - 1.0 / N[s, a]) + G / N[s, a]
+            cause = record(
+                log, EPISODE_END, s, a, next_state, before, Q[s, a], r, pop=back, cause=cause
+            )
+            next_state = s
+    if transition.terminated or transition.truncated:
+        begin(memory.episode)

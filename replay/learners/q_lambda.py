@@ -1,0 +1,93 @@
+"""Q(lambda): Q-learning whose temporal-difference error also reaches the pairs just visited.
+
+"Naive" Q(lambda) with replacing traces: an exploratory action does not cut the traces. Nothing is
+replayed; the backups of older pairs are logged as ``trace``.
+
+References
+----------
+.. [1] Sutton & Barto (1998), Reinforcement Learning, section 7.6. https://doi.org/10.1109/TNN.1998.712192
+.. [2] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://arxiv.org/abs/1711.06677
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.backups import ONLINE
+from replay.eligibility import Traces, add_trace, back_up_traced, clear_traces, traces
+from replay.policies import best_tried
+
+__all__ = ["Memory", "Params", "init", "learn", "most_backups"]
+
+
+class Params(NamedTuple):
+    """Parameters of Q(lambda).
+
+    Attributes
+    ----------
+    discount : float
+        Weight of the future, a step.
+    epsilon : float
+        Probability of a uniformly random action.
+    learning_rate : float
+        Share of the temporal-difference error that is added. The first visit to a pair whose
+        initial value is infinite goes all the way.
+    trace_decay : float
+        Lambda: traces decay by discount * trace_decay a step.
+    initial_value : float
+        Action value of an untried pair; infinite: untried actions are preferred.
+    act_before_update : bool
+        Whether the next action is drawn before this step's update, as in the published code.
+    """
+
+    discount: float = 0.99
+    epsilon: float = 0.1
+    learning_rate: float = 0.1
+    trace_decay: float = 0.2
+    initial_value: float = 0.0
+    act_before_update: bool = False
+
+
+class Memory(NamedTuple):
+    """What Q(lambda) keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    traces : Traces
+        The pairs of this episode that still have a trace.
+    """
+
+    action_values: np.ndarray
+    traces: Traces
+
+
+def init(params, sizes):
+    """Make the memory of a learner that has experienced nothing."""
+    return Memory(
+        np.full((sizes.n_states, sizes.n_actions), params.initial_value),
+        traces(
+            sizes.n_states, sizes.n_actions, params.discount * params.trace_decay, sizes.n_steps
+        ),
+    )
+
+
+def most_backups(params, memory):
+    """Bound the backups of the next step."""
+    return len(memory.traces.strength)
+
+
+def learn(params, memory, transition, log):
+    """Send the temporal-difference error to all traced pairs."""
+    Q = memory.action_values
+    s, a = transition.state, transition.action
+    target = transition.reward
+    if not transition.terminated:
+        target += params.discount * best_tried(Q, transition.next_state)
+    error = target if Q[s, a] == np.inf else target - Q[s, a]
+    add_trace(memory.traces, s * Q.shape[1] + a, transition.reward, transition.next_state)
+    back_up_traced(memory.traces, Q, error, params.learning_rate, ONLINE, log)
+    if transition.terminated or transition.truncated:
+        clear_traces(memory.traces)

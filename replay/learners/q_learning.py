@@ -1,0 +1,83 @@
+"""One-step Q-learning; with a large initial value, the optimistic learner.
+
+After each transition (s, a, r, s'), Q(s, a) moves towards r + discount * max_b Q(s', b). Nothing
+is replayed.
+
+References
+----------
+.. [1] Watkins & Dayan (1992), Q-learning. https://doi.org/10.1007/BF00992698
+.. [2] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://arxiv.org/abs/1711.06677
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.backups import ONLINE, record
+from replay.policies import best_tried
+
+__all__ = ["Memory", "Params", "init", "learn", "most_backups"]
+
+
+class Params(NamedTuple):
+    """Parameters of Q-learning.
+
+    Attributes
+    ----------
+    discount : float
+        Weight of the future, a step.
+    epsilon : float
+        Probability of a uniformly random action.
+    learning_rate : float
+        Share of the way to the target that an action value moves. The first visit to a pair
+        whose initial value is infinite goes all the way.
+    initial_value : float
+        Action value of an untried pair. Infinite: untried actions are preferred, and left out
+        of maxima. Large and finite: optimistic Q-learning.
+    act_before_update : bool
+        Whether the next action is drawn before this step's update, as in the published code.
+    """
+
+    discount: float = 0.99
+    epsilon: float = 0.1
+    learning_rate: float = 0.1
+    initial_value: float = 0.0
+    act_before_update: bool = False
+
+
+class Memory(NamedTuple):
+    """What Q-learning keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    """
+
+    action_values: np.ndarray
+
+
+def init(params, sizes):
+    """Make the memory of a learner that has experienced nothing."""
+    return Memory(np.full((sizes.n_states, sizes.n_actions), params.initial_value))
+
+
+def most_backups(params, memory):
+    """Bound the backups of the next step."""
+    return 1
+
+
+def learn(params, memory, transition, log):
+    """Move one action value towards the one-step target."""
+    Q = memory.action_values
+    s, a = transition.state, transition.action
+    target = transition.reward
+    if not transition.terminated:
+        target += params.discount * best_tried(Q, transition.next_state)
+    before = Q[s, a]
+    if before == np.inf:
+        Q[s, a] = target
+    else:
+        Q[s, a] = before + params.learning_rate * (target - before)
+    record(log, ONLINE, s, a, transition.next_state, before, Q[s, a], transition.reward)

@@ -1,0 +1,287 @@
+"""The three tables of an event log: their columns, and how what can be derived is filled in.
+
+The simulator hands over the columns that it cannot do without. `complete` adds the rest (episode
+numbers, replay events, locations, and empty columns for what a learner or a recording lacks).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from replay.backups import PHASES, START, STEP
+
+__all__ = ["SCHEMA", "Columns", "complete", "to_frame"]
+
+Columns = dict[str, np.ndarray]
+"""The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
+
+_PHASE = pa.dictionary(pa.int8(), pa.string())
+
+
+def _schema(**columns: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+
+
+SCHEMA = {
+    "runs": _schema(
+        run=pa.int32(),
+        experiment=pa.string(),
+        learner=pa.string(),
+        mdp=pa.string(),
+        seed=pa.int64(),
+        parameters=pa.string(),
+    ),
+    "steps": _schema(
+        run=pa.int32(),
+        episode=pa.int32(),
+        step=pa.int64(),
+        time=pa.float64(),
+        state=pa.int32(),
+        action=pa.int32(),
+        reward=pa.float64(),
+        next_state=pa.int32(),
+        terminated=pa.bool_(),
+        truncated=pa.bool_(),
+    ),
+    "backups": _schema(
+        run=pa.int32(),
+        episode=pa.int32(),
+        step=pa.int64(),
+        time=pa.float64(),
+        phase=_PHASE,
+        event=pa.int64(),
+        index=pa.int32(),
+        pop=pa.int32(),
+        location=pa.int32(),
+        state=pa.int32(),
+        action=pa.int32(),
+        next_state=pa.int32(),
+        reward=pa.float64(),
+        priority=pa.float64(),
+        gain=pa.float64(),
+        need=pa.float64(),
+        q_before=pa.float64(),
+        q_after=pa.float64(),
+        cause=pa.int64(),
+    ),
+}
+"""Table -> its columns and their types, as they are on disk."""
+
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "runs": {
+        "run": 0,
+        "experiment": "",
+        "learner": "",
+        "mdp": "",
+        "seed": -1,
+        "parameters": "{}",
+    },
+    "steps": {
+        "run": 0,
+        "time": np.nan,
+        "action": -1,
+        "reward": np.nan,
+        "terminated": False,
+        "truncated": False,
+    },
+    "backups": {
+        "run": 0,
+        "pop": 0,
+        "reward": np.nan,
+        "priority": np.nan,
+        "gain": np.nan,
+        "need": np.nan,
+        "q_before": np.nan,
+        "q_after": np.nan,
+        "cause": -1,
+    },
+}
+
+
+def complete(name: str, table: Any, steps: Columns | None = None) -> Columns:
+    """Bring a table into its schema and derive the columns that it lacks.
+
+    Parameters
+    ----------
+    name : {"runs", "steps", "backups"}
+        Which table.
+    table : mapping, DataFrame, structured ndarray or list of these
+        Its columns; a scalar in a mapping holds for all rows. Of a list of structured arrays the
+        rows are joined.
+    steps : dict of ndarray, optional
+        The complete steps, from which columns of `backups` are derived.
+
+    Returns
+    -------
+    dict of ndarray
+        All columns of the schema, in its order.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, unknown, of another length or type.
+
+    Examples
+    --------
+    >>> complete("steps", {"state": [0, 1], "next_state": [1, 2]})["step"]
+    array([0, 1])
+    """
+    names = SCHEMA[name].names
+    given = _given(name, table)
+    unknown = [column for column in given if column not in names]
+    if unknown:
+        raise ValueError(
+            f"The table {name!r} has no column {unknown[0]!r}. Its columns: {', '.join(names)}."
+        )
+    if not given and name != "runs":
+        given = dict.fromkeys(names, ())
+    n_rows = _n_rows(name, given)
+    columns = {
+        column: _cast(name, column, values, n_rows)
+        for column, values in (_DEFAULTS[name] | given).items()
+    }
+    several = n_rows > 0 and name != "runs" and bool((columns["run"] != columns["run"][0]).any())
+    if not several:  # numbers start anew in each run, so they are derived for one run at a time
+        if name == "steps":
+            columns = _derived_steps(columns, n_rows) | columns
+        elif name == "backups" and {"step", "phase"} <= columns.keys():
+            columns = _derived_backups(columns, steps) | columns
+    missing = [column for column in names if column not in columns]
+    if missing:
+        raise ValueError(
+            f"The table {name!r} lacks the column {missing[0]!r}. Its columns: {', '.join(names)}."
+        )
+    if name == "runs" and (np.diff(columns["run"]) <= 0).any():
+        raise ValueError("The column 'run' of 'runs' must ascend: one row a run, in order.")
+    return {column: columns[column] for column in names}
+
+
+def to_frame(columns: Columns) -> pd.DataFrame:
+    """Make a DataFrame of a complete table without copying it; `phase` is a category."""
+    if "phase" in columns:
+        phase = pd.Categorical.from_codes(columns["phase"], categories=pd.Index(PHASES))
+        return pd.DataFrame({**columns, "phase": phase}, copy=False)
+    return pd.DataFrame(columns, copy=False)
+
+
+def _given(name: str, table: Any) -> dict[str, Any]:
+    if isinstance(table, list):
+        names = table[0].dtype.names if table else ()
+        return {column: np.concatenate([rows[column] for rows in table]) for column in names}
+    if isinstance(table, np.ndarray) and table.dtype.names:
+        return {column: table[column] for column in table.dtype.names}
+    if isinstance(table, Mapping | pd.DataFrame):
+        return {str(column): table[column] for column in table}
+    raise TypeError(
+        f"The table {name!r} must be a DataFrame, a structured array or a dict of columns, "
+        f"got {type(table).__name__}."
+    )
+
+
+def _n_rows(name: str, given: dict[str, Any]) -> int:
+    lengths = {column: len(values) for column, values in given.items() if _is_column(values)}
+    if not lengths:
+        return 1 if name == "runs" else 0
+    first, n_rows = next(iter(lengths.items()))
+    for column, length in lengths.items():
+        if length != n_rows:
+            raise ValueError(
+                f"The columns of {name!r} must be of one length: {first!r} has {n_rows} rows, "
+                f"{column!r} has {length}."
+            )
+    return n_rows
+
+
+def _is_column(values: Any) -> bool:
+    return not isinstance(values, str | Mapping) and np.ndim(values) > 0
+
+
+def _cast(name: str, column: str, values: Any, n_rows: int) -> np.ndarray:
+    kind = SCHEMA[name].field(column).type
+    if kind == pa.string():
+        texts = list(values) if _is_column(values) else [values] * n_rows
+        return np.array([_text(text) for text in texts], dtype=object)
+    if column == "seed" and values is None:
+        values = -1
+    if kind == _PHASE:
+        dtype, array = np.dtype(np.int8), _phase_numbers(values)
+    else:
+        dtype, array = np.dtype(kind.to_pandas_dtype()), np.asarray(values)
+    if array.dtype != dtype:
+        array = _converted(name, column, array, dtype)
+    if array.ndim == 0:
+        return np.broadcast_to(array, (n_rows,))
+    return np.ascontiguousarray(array)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _phase_numbers(values: Any) -> np.ndarray:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        names = pd.Categorical(np.atleast_1d(array), categories=list(PHASES))
+        array = names.codes if array.ndim else names.codes[0]
+    if np.size(array) and (np.min(array) < 0 or np.max(array) >= len(PHASES)):
+        raise ValueError(f"Unknown phase in the table 'backups'. Choose from: {', '.join(PHASES)}.")
+    return np.asarray(array)
+
+
+def _converted(name: str, column: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    try:
+        with np.errstate(invalid="ignore"):
+            result = array.astype(dtype)
+        same = np.array_equal(result, array, equal_nan=dtype.kind == "f")
+    except (TypeError, ValueError):
+        same = False
+    if not same:
+        raise ValueError(
+            f"The column {column!r} of {name!r} must hold {dtype.name} values, "
+            f"got {array.dtype.name} values that are not."
+        )
+    return result
+
+
+def _derived_steps(columns: Columns, n_rows: int) -> Columns:
+    ended = columns["terminated"] | columns["truncated"]
+    return {
+        "step": np.arange(n_rows),
+        "episode": (np.cumsum(ended) - ended).astype(np.int32),
+    }
+
+
+def _derived_backups(columns: Columns, steps: Columns | None) -> Columns:
+    """Count the replay events, and look up when and where the agent was."""
+    step, phase = columns["step"], columns["phase"]
+    replayed = phase >= STEP
+    begins = np.ones(len(step), dtype=bool)
+    begins[1:] = (step[1:] != step[:-1]) | (replayed[1:] != replayed[:-1])
+    begins[1:] |= replayed[1:] & (phase[1:] != phase[:-1])
+    firsts = np.flatnonzero(begins)
+    event = np.cumsum(begins & replayed) - 1
+    event[~replayed] = -1
+    group = np.cumsum(begins) - 1
+    derived = {"event": event, "index": (np.arange(len(step)) - firsts[group]).astype(np.int32)}
+    if steps is None:
+        return derived
+
+    row = np.searchsorted(steps["step"], step)
+    inside = row < len(steps["step"])
+    if not inside.all() or (steps["step"][row] != step).any():
+        wrong = step[~inside][0] if not inside.all() else step[steps["step"][row] != step][0]
+        raise ValueError(f"A backup was made at step {wrong}, which the table 'steps' lacks.")
+    location, episode = steps["next_state"][row], steps["episode"][row]
+    # At the start of an episode the agent has left the place where the last one ended.
+    start = phase == START
+    following = np.append(steps["state"], np.int32(-1))
+    location = np.where(start, following[row + 1], location)
+    return derived | {
+        "episode": (episode + start).astype(np.int32),
+        "time": steps["time"][row],
+        "location": location.astype(np.int32),
+    }

@@ -1,0 +1,93 @@
+"""How values become actions.
+
+A pair of state and action that was never tried may be marked by an infinite action value: the
+greedy choice then prefers it to everything that was tried, and no maximum that is backed up
+includes it (Brea 2018, https://arxiv.org/abs/1711.06677).
+"""
+
+import numpy as np
+
+from replay.jit import inlined
+
+__all__ = ["best_tried", "epsilon_greedy"]
+
+
+@inlined
+def best_tried(action_values, state):
+    """Return the largest action value of a state, of the actions tried so far.
+
+    Parameters
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Infinite where an action was never tried.
+    state : int
+        The state.
+
+    Returns
+    -------
+    float
+        The maximum of the finite values; 0 if no action was tried.
+
+    Examples
+    --------
+    >>> best_tried(np.array([[np.inf, -2.0, -3.0]]), 0)
+    -2.0
+    """
+    best = -np.inf
+    for action in range(action_values.shape[1]):
+        value = action_values[state, action]
+        if best < value < np.inf:
+            best = value
+    return best if best > -np.inf else 0.0
+
+
+@inlined
+def epsilon_greedy(action_values, state, epsilon, rng):
+    """Draw an action: any with probability epsilon, else one of the best, at random.
+
+    One random number is drawn, whatever the outcome, so that learners that share a seed stay
+    comparable step by step.
+
+    Parameters
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Infinite where an action was never tried.
+    state : int
+        The state.
+    epsilon : float
+        Probability of a uniformly random action, the best included.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    int
+        The action.
+
+    Examples
+    --------
+    >>> epsilon_greedy(np.array([[0.0, 1.0]]), 0, 0.0, np.random.default_rng(0))
+    1
+    """
+    n_actions = action_values.shape[1]
+    draw = rng.random()
+    if draw < epsilon:
+        return min(int(draw / epsilon * n_actions), n_actions - 1)
+    best = action_values[state, 0]
+    n_best = 1
+    for action in range(1, n_actions):
+        value = action_values[state, action]
+        if value > best:
+            best = value
+            n_best = 1
+        elif value == best:
+            n_best += 1
+    chosen = 0
+    if n_best > 1:
+        chosen = min(int((draw - epsilon) / (1.0 - epsilon) * n_best), n_best - 1)
+    for action in range(n_actions):
+        if action_values[state, action] == best:
+            if chosen == 0:
+                return action
+            chosen -= 1
+    return n_actions - 1

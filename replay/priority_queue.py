@@ -1,0 +1,154 @@
+"""A queue of states, the largest priority first.
+
+A binary heap in arrays that also knows where each state is, so that the priority of a queued
+state can change. Each state carries the backup that put it in the queue, for the log of causes.
+Ties are broken as in the plain textbook heap: a state moves up while it is strictly greater than
+its parent; at a pop the last entry takes the root's place and moves down while its larger child
+is strictly greater, the right child where both are equal.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.jit import inlined
+
+__all__ = ["PriorityQueue", "clear", "pop", "priority_queue", "remove", "set_priority"]
+
+
+class PriorityQueue(NamedTuple):
+    """The arrays of the heap.
+
+    Attributes
+    ----------
+    size : ndarray of int64, shape (1,)
+        The number of queued states.
+    state : ndarray of int32, shape (n_states,)
+        The heap; the first ``size`` entries are in use.
+    priority : ndarray of float64, shape (n_states,)
+        The priority of each entry of the heap.
+    position : ndarray of int32, shape (n_states,)
+        Where each state is in the heap; -1 if it is not.
+    cause : ndarray of int64, shape (n_states,)
+        The row of the backup that put each state in the queue.
+    """
+
+    size: np.ndarray
+    state: np.ndarray
+    priority: np.ndarray
+    position: np.ndarray
+    cause: np.ndarray
+
+
+def priority_queue(n_states: int) -> PriorityQueue:
+    """Make an empty queue for states 0 to ``n_states - 1``.
+
+    Parameters
+    ----------
+    n_states : int
+        The number of states.
+
+    Returns
+    -------
+    PriorityQueue
+        The queue.
+
+    Examples
+    --------
+    >>> queue = priority_queue(3)
+    >>> for state, priority in enumerate([0.5, 2.0, 1.0]):
+    ...     set_priority(queue, state, priority, -1)
+    >>> [int(pop(queue)) for _ in range(3)]
+    [1, 2, 0]
+    """
+    return PriorityQueue(
+        np.zeros(1, dtype=np.int64),
+        np.empty(n_states, dtype=np.int32),
+        np.empty(n_states),
+        np.full(n_states, -1, dtype=np.int32),
+        np.full(n_states, -1, dtype=np.int64),
+    )
+
+
+@inlined
+def _move_up(queue, place, state, priority):
+    while place > 0:
+        parent = (place - 1) >> 1
+        if not priority > queue.priority[parent]:
+            break
+        queue.state[place] = queue.state[parent]
+        queue.priority[place] = queue.priority[parent]
+        queue.position[queue.state[place]] = place
+        place = parent
+    queue.state[place] = state
+    queue.priority[place] = priority
+    queue.position[state] = place
+
+
+@inlined
+def _move_down(queue, place, state, priority):
+    size = queue.size[0]
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and not queue.priority[child] > queue.priority[child + 1]:
+            child += 1
+        if not queue.priority[child] > priority:
+            break
+        queue.state[place] = queue.state[child]
+        queue.priority[place] = queue.priority[child]
+        queue.position[queue.state[place]] = place
+        place = child
+    queue.state[place] = state
+    queue.priority[place] = priority
+    queue.position[state] = place
+
+
+@inlined
+def set_priority(queue, state, priority, cause):
+    """Insert a state, or change the priority of a queued one, which keeps its cause."""
+    place = queue.position[state]
+    if place < 0:
+        place = queue.size[0]
+        queue.size[0] = place + 1
+        queue.cause[state] = cause
+        _move_up(queue, place, state, priority)
+    elif priority > queue.priority[place]:
+        _move_up(queue, place, state, priority)
+    elif priority < queue.priority[place]:
+        _move_down(queue, place, state, priority)
+
+
+@inlined
+def remove(queue, state):
+    """Take a state out of the queue, if it is there."""
+    place = queue.position[state]
+    if place < 0:
+        return
+    queue.position[state] = -1
+    size = queue.size[0] - 1
+    queue.size[0] = size
+    if place < size:
+        last = queue.state[size]
+        priority = queue.priority[size]
+        if priority > queue.priority[place]:
+            _move_up(queue, place, last, priority)
+        else:
+            _move_down(queue, place, last, priority)
+
+
+@inlined
+def pop(queue):
+    """Take the state of the largest priority out of a queue that is not empty."""
+    state = queue.state[0]
+    remove(queue, state)
+    return state
+
+
+@inlined
+def clear(queue):
+    """Empty the queue."""
+    for place in range(queue.size[0]):
+        queue.position[queue.state[place]] = -1
+    queue.size[0] = 0

@@ -1,0 +1,169 @@
+"""Compiled code is kept, found again, and never older than the sources."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import replay.jit
+
+HELPER = """
+from replay.jit import jitable
+
+@jitable
+def number():
+    return {}
+"""
+CALLER = """
+import numpy as np
+from replay.helper import number
+from replay.jit import kernel
+
+@kernel
+def answer():
+    return number()
+
+@kernel
+def element(values, i):
+    return values[i]
+"""
+ASK = """
+from replay.caller import answer
+print(answer(), sum(answer.stats.cache_hits.values()))
+"""
+
+
+class Project:
+    """A copy of the cache's rules over three small files, run in fresh processes."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.cache = folder / "cache"
+        self.package = folder / "replay"
+        self.package.mkdir()
+        shutil.copy(replay.jit.__file__, self.package)
+        (self.package / "__init__.py").touch()
+        (self.package / "caller.py").write_text(CALLER)
+        self.write(1)
+
+    def write(self, number):
+        (self.package / "helper.py").write_text(HELPER.format(number))
+
+    def start(self, script, **environment):
+        kept = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
+        settings = {"NUMBA_CACHE_DIR": str(self.cache), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.Popen(
+            [sys.executable, "-c", script],
+            cwd=self.folder,
+            env=kept | settings | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, script=ASK, **environment):
+        return finish(self.start(script, **environment))
+
+
+def finish(process):
+    output, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    return output.split()
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def test_an_edit_of_another_file_is_noticed_and_code_is_found_again(project):
+    assert project.run() == ["1", "0"]
+    assert project.run() == ["1", "1"]
+    project.write(2)
+    assert project.run() == ["2", "0"]
+    project.write(1)
+    assert project.run() == ["1", "1"]
+
+
+def test_an_edit_in_mid_session_is_not_kept_under_the_old_name(project):
+    edited = HELPER.format(2)
+    script = f"""
+import pathlib
+import replay.jit
+pathlib.Path("replay/helper.py").write_text({edited!r})
+{ASK}
+"""
+    assert project.run(script) == ["2", "0"]
+    project.write(1)
+    assert project.run() == ["1", "0"]
+
+
+def test_two_processes_may_start_at_once(project):
+    both = [project.start(ASK) for _ in range(2)]
+    assert [finish(process)[0] for process in both] == ["1", "1"]
+
+
+def test_bounds_are_checked_with_a_warm_cache(project):
+    ask = "from replay.caller import *; element(np.zeros(3), 3)"
+    project.run(ask)
+    with pytest.raises(AssertionError, match="IndexError"):
+        project.run(ask, NUMBA_BOUNDSCHECK="1")
+
+
+def test_everything_runs_as_plain_python(project):
+    ask = "from replay.caller import answer; print(answer())"
+    assert project.run(ask, NUMBA_DISABLE_JIT="1") == ["1"]
+    assert not list(project.cache.rglob("*.nbi"))
+
+
+def test_unwritable_folders_do_no_harm(project, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.touch()
+    nowhere = {"NUMBA_CACHE_DIR": str(blocked), "XDG_CACHE_HOME": str(blocked)}
+    private = tmp_path / "temporary"
+    private.mkdir()
+    assert project.run(**nowhere, HOME=str(blocked), TMPDIR=str(private)) == ["1", "0"]
+    assert project.run(**nowhere, HOME=str(blocked), TMPDIR=str(private)) == ["1", "1"]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="folders have owners on POSIX only")
+def test_a_temporary_folder_that_others_can_write_to_is_not_trusted(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    ours = tmp_path / f"hippocampal-replay-{os.getuid()}"
+    assert ours in replay.jit._roots()
+    ours.chmod(0o777)
+    assert ours not in replay.jit._roots()
+
+
+def test_without_any_folder_nothing_is_kept(monkeypatch):
+    monkeypatch.setattr(replay.jit, "_roots", list)
+    assert replay.jit._cache_folder("digest") is None
+
+
+def test_only_the_folders_used_last_are_kept(tmp_path, monkeypatch):
+    for age in range(20):
+        folder = tmp_path / f"{age:02d}"
+        folder.mkdir()
+        os.utime(folder, (1e9 - age, 1e9 - age))
+    monkeypatch.setattr(replay.jit, "_roots", lambda: [tmp_path])
+    current = replay.jit._cache_folder("19")
+    assert current == tmp_path / "19"
+    kept = sorted(path.name for path in tmp_path.iterdir())
+    assert kept == ["00", "01", "02", "03", "04", "05", "06", "19"]
+
+
+def test_the_setting_of_other_packages_is_left_alone():
+    import numba
+
+    before = numba.config.CACHE_DIR
+
+    @replay.jit.kernel
+    def one():
+        return 1
+
+    assert one() == 1
+    assert numba.config.CACHE_DIR == before
+    assert Path(one.stats.cache_path).is_relative_to(replay.jit._FOLDER)

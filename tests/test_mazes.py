@@ -1,0 +1,176 @@
+"""Mazes: the statistics of 300 mazes of the original code, and mazes drawn by hand."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from replay.mazes import from_ascii, layout, random_maze
+
+# Mean and standard deviation over 300 mazes made by the original code.
+ORIGINAL = {
+    "n_states": (1007, 22),
+    "distance": (43.8, 10),
+    "dead_ends": (17, 4),
+    "bumps": (1060, 44),
+    "blind_rate": (3.3e-5, 2e-5),
+    "best_rate": (0.0208, 0.0045),
+}
+
+
+@pytest.fixture(scope="module")
+def mazes():
+    return [random_maze(seed=s) for s in range(150)]
+
+
+def neighbours(maze):
+    """Number of each state's free neighbours."""
+    free = ~layout(maze)
+    x, y = np.array(maze.labels).T
+    return free[y + 1, x].astype(int) + free[y - 1, x] + free[y, x + 1] + free[y, x - 1]
+
+
+def measure(maze):
+    distances = nx.single_target_shortest_path_length(
+        maze.to_networkx(), int(np.flatnonzero(maze.terminal)[0])
+    )
+    policy = maze.solve(0.99).policy
+    open_sides = neighbours(maze)
+    return {
+        "n_states": maze.n_states,
+        "distance": np.mean([d for _, d in dict(distances).items() if d]),
+        "dead_ends": np.count_nonzero(open_sides == 1),
+        "bumps": 4 * maze.n_states - open_sides.sum(),
+        "blind_rate": maze.reward_rate(policy, epsilon=1),
+        "best_rate": maze.reward_rate(policy, epsilon=0.1),
+    }
+
+
+def test_statistics_of_the_original_mazes(mazes):
+    measured = [measure(maze) for maze in mazes]
+    for name, (mean, deviation) in ORIGINAL.items():
+        values = np.array([m[name] for m in measured])
+        # Both means are samples; the published ones are rounded to about half a percent.
+        error = deviation * np.sqrt(1 / len(mazes) + 1 / 300)
+        assert abs(values.mean() - mean) < 4 * error + 0.005 * mean, name
+        assert 0.75 < values.std(ddof=1) / deviation < 1.35, name
+
+
+def test_all_cells_are_connected(mazes):
+    for maze in mazes[:40]:
+        assert nx.is_connected(nx.Graph(maze.to_networkx()))
+
+
+def test_the_goal_is_the_only_reward_and_the_only_end(mazes):
+    maze = mazes[0]
+    enters = maze.terminal[maze.successor]
+    assert maze.terminal.sum() == 1
+    assert (maze.reward == enters).all()
+    starts = maze.start_probability[~maze.terminal]
+    np.testing.assert_allclose(starts, 1 / (maze.n_states - 1), rtol=1e-14)
+
+
+def test_a_move_goes_to_the_neighbour_or_stays(mazes):
+    maze = mazes[0]
+    assert maze.action_names == ("up", "right", "down", "left")
+    walls = layout(maze)
+    state, action = np.divmod(maze.transition_rows(), 4)
+    ahead = np.array(maze.labels)[state] + np.array([(0, 1), (1, 0), (0, -1), (-1, 0)])[action]
+    is_wall = walls[ahead[:, 1], ahead[:, 0]]
+    assert (maze.successor[is_wall] == state[is_wall]).all()
+    entered = np.array(maze.labels)[maze.successor[~is_wall]]
+    assert (entered == ahead[~is_wall]).all()
+
+
+def test_states_run_along_x_first(mazes):
+    maze = mazes[0]
+    x, y = np.array(maze.labels).T
+    assert (np.diff(40 * y + x) > 0).all()
+    np.testing.assert_array_equal(maze.position, 10 * np.column_stack((x, y)) + 5)
+    assert layout(maze).shape == (40, 40)
+
+
+def test_walls_grow_until_they_meet_another(mazes):
+    # Each piece of wall hangs on the border, but where an opening cut it off, or
+    # the step back left it standing free.
+    from scipy import ndimage
+
+    free_standing = [ndimage.label(layout(maze), np.ones((3, 3)))[1] - 1 for maze in mazes[:40]]
+    assert 0 < np.mean(free_standing) < 15
+
+
+def test_the_seed_decides():
+    assert random_maze(seed=5) == random_maze(seed=5) == random_maze(seed=np.random.default_rng(5))
+    assert random_maze(seed=5) != random_maze(seed=6)
+
+
+def test_small_mazes():
+    for seed in range(20):
+        maze = random_maze(size=4, seed=seed)
+        assert maze.n_states == 4
+    with pytest.raises(ValueError, match="at least 4.*got 3"):
+        random_maze(size=3)
+
+
+# -- drawn mazes ----------------------------------------------------------------------------
+
+PLUS = """
+#####
+##G##
+#S..#
+## ##
+#####
+"""
+
+
+def test_a_drawn_maze():
+    maze = from_ascii(PLUS, cell_size=20)
+    assert maze.labels == ((2, 1), (1, 2), (2, 2), (3, 2), (2, 3))
+    assert maze.position[0].tolist() == [50, 30]
+    assert np.flatnonzero(maze.terminal).tolist() == [4]
+    assert maze.start_probability.tolist() == [0, 1, 0, 0, 0]
+    middle = [maze.successors(2, a).item() for a in range(4)]
+    assert middle == [4, 3, 0, 1]
+    assert maze.successors(1, 0).item() == 1
+    assert maze.solve(0.5).state_values.tolist() == [0.5, 0.5, 1, 0.5, 0]
+
+
+def test_the_layout_is_the_drawing():
+    drawing = PLUS.strip("\n").splitlines()[::-1]
+    expected = [[character == "#" for character in line] for line in drawing]
+    assert layout(from_ascii(PLUS)).tolist() == expected
+
+
+def test_an_open_drawing_gets_a_wall():
+    assert from_ascii("S.G") == from_ascii("#####\n#S.G#\n#####")
+    assert from_ascii("S.G").labels == ((1, 1), (2, 1), (3, 1))
+    # Short lines are filled up with walls.
+    assert from_ascii("#####\n#S.G").labels == ((1, 1), (2, 1), (3, 1))
+
+
+def test_without_a_start_all_cells_are_starts():
+    maze = from_ascii("G  G\n    ")
+    np.testing.assert_allclose(maze.start_probability, ~maze.terminal / 6)
+    assert maze.terminal.sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("#S.X#", "got 'X'"),
+        ("S...", "got 0 goals, 1 starts"),
+        ("#G#", "got 1 goals, 0 starts"),
+        ("", "got 0 goals, 0 starts"),
+    ],
+)
+def test_drawing_errors(text, message):
+    with pytest.raises(ValueError, match=message):
+        from_ascii(text)
+
+
+def test_other_errors():
+    with pytest.raises(ValueError, match="cell_size must be above 0 cm; got 0"):
+        from_ascii("SG", cell_size=0)
+    from replay.trees import stochastic_tree
+
+    with pytest.raises(ValueError, match="is no maze: its labels"):
+        layout(stochastic_tree())
