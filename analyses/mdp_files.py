@@ -12,6 +12,7 @@ from typing import Any
 
 import networkx as nx
 
+from replay.files import replacing
 from replay.mdp import MDP
 
 __all__ = ["read_mdps", "write_mdps"]
@@ -31,13 +32,10 @@ def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
     --------
     read_mdps : Reads them.
     """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     for name, mdp in mdps.items():
-        temporary = folder / f".{name}.json"
         text = json.dumps(nx.node_link_data(mdp.to_networkx(), edges="edges"))
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(folder / f"{name}.json")
+        with replacing(Path(folder) / f"{name}.json") as beside:
+            beside.write_text(text, encoding="utf-8")
 
 
 def read_mdps(folder: str | Path) -> dict[str, MDP]:

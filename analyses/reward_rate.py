@@ -86,14 +86,10 @@ def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
             f"these MDPs cannot be normalised: {_names(same)}."
         )
     ordered = in_paper_order(windows[_WINDOWS])
-    known = baselines.assign(
-        experiment=pd.Categorical(
-            baselines["experiment"], ordered["experiment"].cat.categories, ordered=True
-        )
-    )
-    rates = ordered[["experiment", "mdp"]].merge(
-        known.dropna(subset="experiment"), on=["experiment", "mdp"], how="left"
-    )
+    experiments = ordered["experiment"].cat.categories
+    asked = baselines[baselines["experiment"].isin(experiments)]
+    asked = asked.assign(experiment=pd.Categorical(asked["experiment"], experiments, ordered=True))
+    rates = ordered[["experiment", "mdp"]].merge(asked, on=["experiment", "mdp"], how="left")
     without = rates["random"].isna() | rates["optimal"].isna()
     if without.any():
         raise ValueError(f"baselines lack these MDPs of windows: {_names(rates[without])}.")

@@ -94,7 +94,7 @@ class EventLog:
         cls,
         run: Mapping[str, Any],
         steps: np.ndarray,
-        backups: list[np.ndarray],
+        backups: np.ndarray | list[np.ndarray],
         *,
         keep: str,
         mdp: MDP | None = None,
@@ -108,7 +108,7 @@ class EventLog:
             Columns of ``runs``; `parameters` is a mapping.
         steps : structured ndarray, shape (n_steps,)
             What the loop wrote, a row a step.
-        backups : list of structured ndarray
+        backups : structured ndarray, or list of these
             What the learner wrote, in order, buffer by buffer; `phase` as a number.
         keep : {"none", "replay", "all"}
             Which backups were kept.

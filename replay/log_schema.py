@@ -225,8 +225,8 @@ def _text(value: Any) -> str:
 def _phase_numbers(values: Any) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
-        names = pd.Categorical(np.atleast_1d(array), categories=list(PHASES))
-        array = names.codes if array.ndim else names.codes[0]
+        numbers = pd.Index(PHASES).get_indexer(pd.Index(np.atleast_1d(array)))
+        array = numbers if array.ndim else numbers[0]
     if np.size(array) and (np.min(array) < 0 or np.max(array) >= len(PHASES)):
         raise ValueError(f"Unknown phase in the table 'backups'. Choose from: {', '.join(PHASES)}.")
     return np.asarray(array)

@@ -11,6 +11,8 @@ Brea J (2017). Is prioritized sweeping the better episodic control? arXiv:1711.0
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -73,9 +75,10 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     Parameters
     ----------
     text : str
-        `#` is a wall, a space or `.` a free cell, `S` a start, `G` a goal. Without `S`, episodes
-        start in each free cell but goals alike. Short lines are filled up with walls, and a drawing
-        that is open at its edge gets a wall around.
+        `#` is a wall, `.` or a space a free cell, `S` a start, `G` a goal. Without `S`, episodes
+        start in each free cell but goals alike. A drawing that is open at its edge gets a wall
+        around. Indentation is removed and short lines are filled up with walls: at the edge, draw
+        free cells as `.`.
     cell_size : float
         Width of a cell in cm.
     name : str
@@ -103,19 +106,17 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     >>> float(t_maze.solve(discount=1).state_values.max())
     1.0
     """
-    lines = text.strip("\n").splitlines()
+    lines = dedent(text).strip("\n").splitlines()
     unknown = sorted(set("".join(lines)) - set("#. SG"))
     if unknown:
         raise ValueError(f"A maze is drawn with '#', '.', ' ', 'S' and 'G'; got {unknown[0]!r}.")
     if not cell_size > 0:
         raise ValueError(f"cell_size must be above 0 cm; got {cell_size}.")
-    width = max((len(line) for line in lines), default=0)
-    drawn = (
-        np.array([list(line.ljust(width, "#")) for line in reversed(lines)], dtype="U1")
-        .reshape(-1, width)
-        .T
-    )
-    if (drawn[[0, -1]] != "#").any() or (drawn[:, [0, -1]] != "#").any() if drawn.size else False:
+    width = max(map(len, lines), default=1)
+    rows = [list(line.ljust(width, "#")) for line in reversed(lines)]
+    drawn = np.array(rows, dtype="U1").reshape(len(rows), width).T
+    is_open = np.count_nonzero(drawn != "#") > np.count_nonzero(drawn[1:-1, 1:-1] != "#")
+    if is_open:
         drawn = np.pad(drawn, 1, constant_values="#")
     goal = drawn == "G"
     start = drawn == "S" if (drawn == "S").any() else (drawn != "#") & ~goal

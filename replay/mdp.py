@@ -523,7 +523,8 @@ def _check_rows(mdp: MDP) -> None:
     for wrong in np.flatnonzero(np.abs(total - expected) > PROBABILITY_TOLERANCE)[:1]:
         raise ValueError(
             "The probabilities of the next states must sum to 1; "
-            f"state {wrong // mdp.n_actions}, action {wrong % mdp.n_actions} has {float(total[wrong])}."
+            f"state {wrong // mdp.n_actions}, action {wrong % mdp.n_actions} "
+            f"has {float(total[wrong])}."
         )
 
 

@@ -30,7 +30,7 @@ def best_tried(action_values, state):
 
     Examples
     --------
-    >>> best_tried(np.array([[np.inf, -2.0, -3.0]]), 0)
+    >>> float(best_tried(np.array([[np.inf, -2.0, -3.0]]), 0))
     -2.0
     """
     best = -np.inf

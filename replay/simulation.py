@@ -558,8 +558,7 @@ def _event_log(
     time: np.ndarray | None = None,
 ) -> EventLog:
     steps = np.empty(0, dtype=STEP) if kept.steps is None else kept.steps
-    pieces = kept.finish(found.name) or [np.empty(0, dtype=backups.BACKUP)]
-    made = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    made = kept.finish(found.name) or [np.empty(0, dtype=backups.BACKUP)]
     run = {
         "learner": found.name,
         "mdp": "" if mdp is None else mdp.name,

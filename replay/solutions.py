@@ -203,8 +203,8 @@ def _recurrent_states(mdp: MDP, chain: sparse.csr_array) -> NDArray[np.intp]:
         examples = [int(np.flatnonzero(reachable & (part == p))[0]) for p in closed[:2]]
         raise ValueError(
             f"By chance this policy ends up for good in one of {closed.size} parts of the task "
-            f"(one has state {examples[0]}, another state {examples[1]}), so there is no single rate. "
-            "Take epsilon > 0 or another policy."
+            f"(one has state {examples[0]}, another state {examples[1]}), so it has no single "
+            "reward rate. Take epsilon > 0 or another policy."
         )
     return np.flatnonzero(reachable & (part == closed[0]))
 

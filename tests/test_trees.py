@@ -56,6 +56,24 @@ def test_a_blind_animal_earns_the_mean_reward():
     assert blind == pytest.approx(tree.reward[-1024:].mean() / 5, rel=1e-12)
 
 
+def test_values_of_a_stochastic_tree():
+    tree = stochastic_tree(seed=4)
+    rewards = tree.expected_reward()
+
+    def value(state):
+        if state >= 7:
+            return rewards[state].max()
+        return max(
+            tree.probability[4 * 2 * state + 2 * a : 4 * 2 * state + 2 * a + 2]
+            @ [value(2 * state + 1), value(2 * state + 2)]
+            for a in range(4)
+        )
+
+    solution = tree.solve(1)
+    assert solution.state_values[0] == pytest.approx(value(0), rel=1e-12)
+    assert tree.reward_rate(solution.policy) == pytest.approx(value(0) / 4, rel=1e-12)
+
+
 def test_stochastic_tree_of_the_paper():
     tree = stochastic_tree(seed=1)
     assert (tree.n_states, tree.n_actions, tree.n_transitions) == (16, 4, 7 * 8 + 32)
@@ -65,9 +83,6 @@ def test_stochastic_tree_of_the_paper():
     assert (tree.successor[-32:] == 15).all()
     assert (tree.reward[:-32] == 0).all()
     assert (tree.reward[-32:] > 0).all()
-    assert tree.reward_rate(np.zeros(16, dtype=int), 1) == pytest.approx(
-        tree.solve(1).action_values[0].mean() / 4, rel=0.5
-    )
 
 
 def test_transition_probabilities_are_normalised_uniforms():

@@ -83,6 +83,7 @@ def draw_learned_graph(
         )
     )
     xy = np.array([place[node] for node in nodes], dtype=float).reshape(-1, 2)
+    size = np.clip(2500 / max(len(nodes) if mdp is None else mdp.n_states, 1), 4, 40)
     ax.scatter(
         xy[:, 0],
         xy[:, 1],
@@ -90,7 +91,7 @@ def draw_learned_graph(
         cmap=mpl.colormaps[_COLOURS].with_extremes(bad="0.7"),
         plotnonfinite=True,
         norm=norm,
-        s=np.clip(2500 / max(len(nodes) if mdp is None else mdp.n_states, 1), 4, 40),
+        s=size,
         linewidths=0,
         zorder=3,
         label="states",
@@ -100,7 +101,7 @@ def draw_learned_graph(
         ax.autoscale_view()
     else:
         ends = [xy[k] for k, state in enumerate(nodes) if mdp.terminal[state]]
-        draw_ends(np.array(ends).reshape(-1, 2), ax)
+        draw_ends(np.array(ends).reshape(-1, 2), ax, size=45 + 3 * size)
     return ax
 
 

@@ -96,7 +96,7 @@ def draw_learning_curves(
                 curve["ci_low"],
                 curve["ci_high"],
                 color=look["color"],
-                alpha=0.2,
+                alpha=0.15,
                 linewidth=0,
                 zorder=2,
             )

@@ -81,13 +81,15 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes) -> Axes:
             color=KIND_COLOURS.get(kind, "0.6"),
             label=label(kind),
         )
-        if "ci_low" in rows:
-            bounded = rows.index[(rows["ci_low"].notna() & (rows["share"] > 0)).to_numpy()]
-            shown = rows.loc[bounded]
+        bounded = "ci_low" in rows and rows["ci_low"].notna() & (rows["share"] > 0)
+        if np.any(bounded):
+            shown = rows[bounded]
             ax.errorbar(
-                end[bounded],
-                height[bounded],
-                xerr=(shown["share"] - shown["ci_low"], shown["ci_high"] - shown["share"]),
+                end[shown.index].to_numpy(),
+                height[shown.index].to_numpy(),
+                xerr=np.stack(
+                    (shown["share"] - shown["ci_low"], shown["ci_high"] - shown["share"])
+                ),
                 fmt="none",
                 ecolor="k",
                 elinewidth=0.7,
@@ -96,15 +98,10 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes) -> Axes:
             )
         left[rows.index] = end
     for learner in learners:
-        total = counted[learner]
-        ax.annotate(
-            f"{total:,}" if total else "",
-            (1.02, height[learner]),
-            va="center",
-            fontsize=6,
-            annotation_clip=False,
-        )
-        if not total:
+        if total := counted[learner]:
+            place = (1.02, height[learner])
+            ax.annotate(f"{total:,}", place, va="center", fontsize=6, annotation_clip=False)
+        else:
             ax.annotate("no replay", (0.02, height[learner]), va="center", color="0.45")
     ax.set_yticks(height, [label(name) for name in learners])
     ax.tick_params(axis="y", length=0)

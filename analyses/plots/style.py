@@ -12,9 +12,8 @@ References
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -25,6 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.tables import LEARNERS, in_order
+from replay.files import replacing
 
 __all__ = [
     "COLUMN_WIDTH",
@@ -92,8 +92,8 @@ KIND_COLOURS = {
 }
 
 _LABELS = {
-    "deterministic_tree": "Tree, reward at the end",
-    "deterministic_tree_intermittent": "Tree, rewards on the way",
+    "deterministic_tree": "Tree, terminal reward",
+    "deterministic_tree_intermittent": "Tree, intermittent rewards",
     "stochastic_tree": "Stochastic tree",
     "maze": "Maze",
     "monte_carlo": "Monte Carlo",
@@ -177,14 +177,13 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     ['empty.pdf', 'empty.png']
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
     written = []
     with style():
         for suffix, metadata in undated.items():
             target = path.with_name(f"{path.name}.{suffix}")
-            with _beside(target) as temporary:
-                figure.savefig(temporary, format=suffix, metadata=metadata)
+            with replacing(target) as beside:
+                figure.savefig(beside, format=suffix, metadata=metadata)
             written.append(target)
     return written
 
@@ -265,13 +264,3 @@ def write_empty(ax: Axes, text: str) -> Axes:
     """Say in the middle of a panel why it is empty."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color="0.45")
     return ax
-
-
-@contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        yield temporary
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -31,8 +31,8 @@ _STEP = np.dtype(
         ("state", np.int32),
         ("action", np.int32),
         ("next_state", np.int32),
+        ("ended", np.int8),
         ("terminated", np.int8),
-        ("truncated", np.int8),
     ],
     align=True,
 )
@@ -113,9 +113,9 @@ def _n_step_return(params, memory, oldest, next_state, next_action):
         step = memory.window[place]
         total += weight * step["reward"]
         weight *= params.discount
-        if step["terminated"]:
-            return total
-        if step["truncated"]:
+        if step["ended"]:
+            if step["terminated"]:
+                return total
             return total + weight * best_tried(Q, step["next_state"])
         place = place + 1 if place + 1 < params.n else 0
     bootstrap = Q[next_state, next_action]
@@ -131,8 +131,8 @@ def learn(params, memory, transition, log):
     newest["action"] = transition.action
     newest["reward"] = transition.reward
     newest["next_state"] = transition.next_state
+    newest["ended"] = transition.terminated or transition.truncated
     newest["terminated"] = transition.terminated
-    newest["truncated"] = transition.truncated
     memory.n_seen[0] += 1
     memory.n_seen[1] = place + 1 if place + 1 < params.n else 0
     if memory.n_seen[0] < params.n:
@@ -146,5 +146,5 @@ def learn(params, memory, transition, log):
     phase = ONLINE if params.n == 1 else TRACE
     add_trace(memory.traces, s * Q.shape[1] + a, updated["reward"], updated["next_state"])
     back_up_traced(memory.traces, Q, error, params.learning_rate, phase, log)
-    if updated["terminated"] or updated["truncated"]:
+    if updated["ended"]:
         clear_traces(memory.traces)

@@ -1,0 +1,18 @@
+"""Analyses of replay: tables in, tables and figures out.
+
+:func:`classify` chains the backups of an event log into sequences and classifies each against what
+had been experienced until then; :mod:`analyses.reward_rate` compares learners;
+:mod:`analyses.plots` draws; :mod:`analyses.reproduce` does all of it for the paper.
+"""
+
+from typing import Any
+
+__all__ = ["classify"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "classify":
+        from analyses.classification import classify
+
+        return classify
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,247 @@
+"""The command ``replay``: reproduce the paper, list what there is, classify a log, draw figures."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    help="What does the hippocampus replay, and which learning algorithm would replay that?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+screen = Console(stderr=True, highlight=False)
+
+
+def main() -> None:
+    """Run the command; an error of the user's is one sentence, not a traceback."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        _fail("Interrupted. What was finished is kept: the same command goes on from there.", 130)
+    except (ValueError, TypeError, OSError) as error:
+        _fail(str(error))
+
+
+def _fail(message: str, code: int = 1) -> NoReturn:
+    screen.print("[bold red]Error:[/] ", end="")
+    screen.print(message, markup=False)
+    sys.exit(code)
+
+
+@app.command()
+def reproduce(
+    experiment: Annotated[
+        list[str], typer.Option(help="Which experiment; several times, or with commas.")
+    ] = [],  # noqa: B006
+    learner: Annotated[
+        list[str], typer.Option(help="Which learner; several times, or with commas.")
+    ] = [],  # noqa: B006
+    mdps: Annotated[int | None, typer.Option(help="Worlds of each experiment.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Runs of each learner in a world.")] = None,
+    steps: Annotated[
+        str | None, typer.Option(help="Steps of a run: 100000, or maze=100000,stochastic_tree=5000.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="The paper's own sizes.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
+    log: Annotated[
+        str, typer.Option(help="replay: log and classify it; all: online updates too; none.")
+    ] = "replay",
+    keep_logs: Annotated[
+        int, typer.Option(help="Of how many runs of each learner the whole log is kept.")
+    ] = 1,
+    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("results"),
+) -> None:
+    """Simulate the paper's experiments, classify what is replayed, and draw the figures.
+
+    Without options: all four experiments and all nine learners, in about a minute. The same command
+    goes on where it was interrupted.
+    """
+    import joblib
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.progress import TimeElapsedColumn, TimeRemainingColumn
+
+    from analyses.reproduce import Plan
+    from analyses.reproduce import reproduce as run
+
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {jobs}.")
+    plan = Plan.make(
+        _split(experiment),
+        _split(learner),
+        n_mdps=mdps,
+        n_seeds=seeds,
+        n_steps=_steps(steps),
+        full=full,
+        seed=seed,
+        log=log,
+        keep_logs=keep_logs,
+    )
+    n_jobs = jobs or joblib.cpu_count()
+    screen.print(
+        f"{plan.n_runs:,} runs of {len(plan.learners)} learners, {plan.total_steps / 1e6:,.1f} "
+        f"million steps, with {n_jobs} process{'es' * (n_jobs > 1)}, into {out}. The first time, "
+        "learners are compiled (about 20 s)."
+    )
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=screen) as progress:
+        bars = {
+            name: progress.add_task(name, total=plan.n_mdps[name] * plan.piece_steps(name))
+            for name in plan.experiments
+        }
+        results = run(
+            plan,
+            out,
+            jobs=n_jobs,
+            on_piece=lambda name, n_steps: progress.advance(bars[name], n_steps),
+        )
+    _show(results.folder, log)
+    if not full:
+        screen.print("The whole paper: replay reproduce --full --out full")
+
+
+@app.command()
+def learners() -> None:
+    """List the learners, what each of them does, and its parameters in the textbook's form."""
+    from replay.learners import LEARNERS
+
+    rows = []
+    for name, (module, params) in LEARNERS.items():
+        what = (module.__doc__ or "").partition("\n")[0]
+        values = ", ".join(f"{key} {_plain(value)}" for key, value in params._asdict().items())
+        rows.append((name, what, values))
+    _print_table(("learner", "what it does", "parameters"), rows)
+
+
+@app.command()
+def experiments() -> None:
+    """List the paper's experiments and their sizes."""
+    from replay.experiments import EXPERIMENTS
+
+    rows = [
+        (each.name, each.title, *(f"{n:,}" for n in (each.n_mdps, each.n_seeds, each.n_steps)))
+        for each in EXPERIMENTS.values()
+    ]
+    _print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)
+
+
+@app.command()
+def classify(
+    log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The table to write, .parquet; else LOG/sequences.parquet.")
+    ] = None,
+    across_events: Annotated[
+        bool, typer.Option("--across-events", help="Follow causes through later events.")
+    ] = False,
+) -> None:
+    """Chain the backups of an event log into sequences, and classify each of them."""
+    from analyses.classification import classify as classify_log
+    from analyses.results import write_table
+    from replay.event_log import EventLog
+    from replay.files import replacing
+
+    target = out or log / "sequences.parquet"
+    sequences = classify_log(EventLog.read(log), across_events=across_events)
+    with replacing(target) as beside:
+        write_table(sequences, beside)
+    kinds = sequences[sequences["length"] >= 3].groupby(["run", "kind"], observed=True).size()
+    rows = [(str(run), str(kind), f"{count:,}") for (run, kind), count in kinds.items()]
+    _print_table(("run", "kind (3 states or more)", "sequences"), rows)
+    screen.print(f"{len(sequences):,} sequences in {target}", markup=False)
+
+
+@app.command()
+def figures(
+    folder: Annotated[Path, typer.Argument(help="What replay reproduce made.")],
+) -> None:
+    """Draw the figures of a result folder anew, as PDF and PNG."""
+    from analyses.figures import draw_all
+
+    for path in draw_all(folder):
+        print(path)
+
+
+def _print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for number, name in enumerate(header):
+        table.add_column(name, no_wrap=number == 0)
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False).print(table, markup=False)
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+
+
+def _show(folder: Path, log: str) -> None:
+    """Print the tables that a newcomer wants to see, and where the rest is."""
+    import pandas as pd
+
+    areas = pd.read_csv(folder / "area_under_curve.csv")
+    wide = areas.pivot(index="learner", columns="experiment", values="mean")
+    order = areas["learner"].unique(), areas["experiment"].unique()
+    wide = wide.loc[order[0], order[1]]
+    screen.print("\n[bold]Normalised reward rate[/], mean over the run (0 random, 1 optimal)")
+    rows = [(name, *(f"{x:.2f}" for x in row)) for name, row in zip(wide.index, wide.to_numpy())]
+    _print_table(("learner", *wide.columns), rows)
+    if log != "none":
+        kinds = pd.read_csv(folder / "replay_kinds.csv")
+        kinds = kinds[kinds["chains"] == "across_events"]
+        screen.print("\n[bold]Replayed sequences[/] of at least 3 states, followed across events")
+        rows = []
+        for (experiment, learner), group in kinds.groupby(["experiment", "learner"], sort=False):
+            counts = group.set_index("kind")["count"]
+            if counts.sum():
+                share = counts["novel_path"] / counts.sum()
+                rows.append(
+                    (
+                        experiment,
+                        learner,
+                        f"{counts['reverse_episode']:,}",
+                        f"{counts['novel_path']:,}",
+                        f"{share:.1%}",
+                    )
+                )
+        header = ("experiment", "learner", "reverse episode", "novel path", "share novel")
+        _print_table(header, rows)
+    screen.print(f"\nTables, logs and figures are in {folder}", markup=False)
+
+
+def _split(names: list[str]) -> list[str]:
+    return [name.strip() for each in names for name in each.split(",") if name.strip() != "all"]
+
+
+def _steps(text: str | None) -> int | dict[str, int] | None:
+    if text is None:
+        return None
+    if re.fullmatch(r"[\d_]+", text):
+        return int(text)
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() and re.fullmatch(r"[\d_]+", number) for name, _, number in pairs):
+        raise ValueError(
+            f"--steps takes one number, or numbers by experiment such as maze=100000; got {text!r}."
+        )
+    return {name.strip(): int(number) for name, _, number in pairs}
+
+
+if __name__ == "__main__":
+    main()

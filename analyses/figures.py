@@ -1,0 +1,132 @@
+"""The figures of a result folder: tables in, files out. Nothing is simulated.
+
+``FIGURES`` is the one list; the scripts in ``figures/`` and ``replay figures`` go through it.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from analyses import plots
+from analyses.mdp_files import read_mdps
+from analyses.results import Results
+from replay.event_log import EventLog
+
+__all__ = ["FIGURES", "draw", "draw_all"]
+
+_GRAPH_LEARNERS = ("prioritized_sweeping", "q_learning")
+_EVENT_LEARNERS = (
+    "prioritized_sweeping",
+    "prioritized_sweeping_optimistic",
+    "prioritized_sweeping_reset",
+    "episodic_control",
+    "monte_carlo",
+)
+
+Figures = Iterator[tuple[str, Figure]]
+
+
+def _learning_curves(results: Results) -> Figures:
+    curves, runs = results.read("reward_rate.csv"), results.read("single_runs.parquet")
+    yield "learning_curves", plots.learning_curves_figure(curves, runs)
+
+
+def _mdps(results: Results) -> Figures:
+    yield "mdps", plots.mdps_figure(read_mdps(results.folder / "mdps"))
+
+
+def _replay_kinds(results: Results) -> Figures:
+    if results.manifest()["log"] != "none":
+        yield "replay_kinds", plots.replay_kinds_figure(results.read("replay_kinds.csv"))
+
+
+def _replay_over_time(results: Results) -> Figures:
+    if results.manifest()["log"] != "none":
+        for name, rows in results.read("replay_over_time.csv").groupby("experiment"):
+            yield f"replay_over_time_{name}", plots.replay_over_time_figure(rows)
+
+
+def _replay_events(results: Results) -> Figures:
+    for name, mdp in read_mdps(results.folder / "mdps").items():
+        log = _first_log(results, name, _EVENT_LEARNERS)
+        if log is not None:
+            learner, steps = log.runs["learner"].iloc[0], log.steps
+            sequences = results.read("sequences.parquet")
+            run = (sequences["experiment"] == name) & (sequences["learner"] == learner)
+            run &= (sequences["mdp"] == 0) & (sequences["seed"] == 0)
+            yield f"replay_events_{name}", plots.replay_events_figure(sequences[run], steps, mdp)
+
+
+def _learned_graph(results: Results) -> Figures:
+    for name, mdp in read_mdps(results.folder / "mdps").items():
+        log = _first_log(results, name, _GRAPH_LEARNERS)
+        if log is not None:
+            log = EventLog(log.tables, log.provenance, mdp)
+            moments = plots.growth_moments(log.steps)
+            graphs = {moment: log.graph(until=moment) for moment in moments}
+            yield f"learned_graph_{name}", plots.learned_graph_figure(graphs, mdp)
+
+
+def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
+    """Read the log of the first of these learners that was kept."""
+    for learner in learners:
+        folder = results.log(experiment, learner, 0, 0)
+        if folder.exists():
+            return EventLog.read(folder)
+    return None
+
+
+FIGURES: dict[str, Callable[[Results], Figures]] = {
+    "learning_curves": _learning_curves,
+    "mdps": _mdps,
+    "replay_events": _replay_events,
+    "replay_kinds": _replay_kinds,
+    "replay_over_time": _replay_over_time,
+    "learned_graph": _learned_graph,
+}
+
+
+def draw(name: str, folder: str | Path = "results") -> list[Path]:
+    """Draw one figure of a result folder.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``FIGURES``.
+    folder : path, default "results"
+        What ``replay reproduce`` made.
+
+    Returns
+    -------
+    list of Path
+        The files, PDF and PNG, in the folder's ``figures``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder, or a table in it, is missing.
+    """
+    results = Results(folder)
+    results.manifest()
+    return [
+        path
+        for file, figure in FIGURES[name](results)
+        for path in plots.save(figure, results.folder / "figures" / file)
+    ]
+
+
+def draw_all(folder: str | Path = "results") -> list[Path]:
+    """Draw all figures of a result folder.
+
+    Parameters
+    ----------
+    folder : path, default "results"
+        What ``replay reproduce`` made.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    return [path for name in FIGURES for path in draw(name, folder)]

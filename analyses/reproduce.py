@@ -1,0 +1,399 @@
+"""The main job: simulate the experiments, classify what is replayed, compare and draw.
+
+The work is cut into pieces, one for each world of each experiment, with all runs of all learners in
+it. Pieces don't depend on one another, so any number of processes gives the same bytes.
+"""
+
+import platform
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from analyses import reward_rate, statistics
+from analyses.classification import chain_kinds, classify
+from analyses.figures import draw_all
+from analyses.mdp_files import write_mdps
+from analyses.results import Results, write_table
+from analyses.tables import KINDS
+from replay.experiments import EXPERIMENTS, Experiment, find_experiment
+from replay.files import replacing
+from replay.learners import LEARNERS, find_learner
+from replay.mazes import random_maze
+from replay.mdp import MDP, uniform_policy
+from replay.simulation import Run, simulate
+from replay.version import __version__
+
+__all__ = ["Plan", "reproduce"]
+
+N_WINDOWS = 100
+_QUICK = {
+    "deterministic_tree": (8, 2, 20_000),
+    "deterministic_tree_intermittent": (8, 2, 20_000),
+    "stochastic_tree": (8, 4, 10_000),
+    "maze": (4, 1, 200_000),
+}
+CHAINS = ("within_event", "across_events")
+_MIN_LENGTH = 3
+_CRITERION = 0.9
+_N_SINGLE = 5
+_N_BINS = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to reproduce.
+
+    Attributes
+    ----------
+    experiments, learners : tuple of str
+        Names in ``EXPERIMENTS`` and ``LEARNERS``.
+    n_mdps, n_seeds, n_steps : dict
+        Experiment -> worlds, runs of each learner in each world, steps of a run.
+    seed : int
+        Seed of everything.
+    log : {"replay", "all", "none"}
+        What is logged; with ``"none"`` nothing is classified.
+    keep_logs : int
+        Of how many runs of each learner in each experiment the whole log is kept.
+    """
+
+    experiments: tuple[str, ...]
+    learners: tuple[str, ...]
+    n_mdps: Mapping[str, int]
+    n_seeds: Mapping[str, int]
+    n_steps: Mapping[str, int]
+    seed: int = 0
+    log: str = "replay"
+    keep_logs: int = 1
+
+    @classmethod
+    def make(
+        cls,
+        experiments: Sequence[str] = (),
+        learners: Sequence[str] = (),
+        *,
+        n_mdps: int | None = None,
+        n_seeds: int | None = None,
+        n_steps: int | Mapping[str, int] | None = None,
+        full: bool = False,
+        seed: int = 0,
+        log: str = "replay",
+        keep_logs: int = 1,
+    ) -> "Plan":
+        """Check what is asked for, and fill in the sizes.
+
+        Parameters
+        ----------
+        experiments, learners : sequence of str
+            Which; none means all.
+        n_mdps, n_seeds : int, optional
+            Worlds of every experiment, and runs of each learner in each of them.
+        n_steps : int or dict, optional
+            Steps of a run, a multiple of 100; by experiment if it is a dict.
+        full : bool
+            Whether sizes that are not given are the paper's, or such as take about a minute.
+        seed : int
+            Seed of everything.
+        log : {"replay", "all", "none"}
+            What is logged.
+        keep_logs : int
+            Of how many runs of each learner in each experiment the whole log is kept.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown or a number out of range.
+
+        Examples
+        --------
+        >>> Plan.make(["maze"], ["q_learning"], full=True).n_runs
+        400
+        """
+        names = [find_experiment(name).name for name in experiments] or list(EXPERIMENTS)
+        chosen = [find_learner(name).name for name in learners] or list(LEARNERS)
+        sizes = {
+            name: (EXPERIMENTS[name].n_mdps, EXPERIMENTS[name].n_seeds, EXPERIMENTS[name].n_steps)
+            if full
+            else _QUICK[name]
+            for name in names
+        }
+        steps = n_steps if isinstance(n_steps, Mapping) else dict.fromkeys(names, n_steps)
+        for name in steps:
+            find_experiment(name)
+        plan = cls(
+            tuple(name for name in EXPERIMENTS if name in names),
+            tuple(name for name in LEARNERS if name in chosen),
+            {name: size[0] if n_mdps is None else n_mdps for name, size in sizes.items()},
+            {name: size[1] if n_seeds is None else n_seeds for name, size in sizes.items()},
+            {name: steps.get(name) or size[2] for name, size in sizes.items()},
+            seed,
+            log,
+            keep_logs,
+        )
+        plan._check()
+        return plan
+
+    def _check(self) -> None:
+        for what, numbers in (("MDPs", self.n_mdps), ("seeds", self.n_seeds)):
+            for name, number in numbers.items():
+                if number < 1:
+                    raise ValueError(f"The number of {what} must be at least 1, got {number}.")
+        for name, number in self.n_steps.items():
+            if number < N_WINDOWS or number % N_WINDOWS:
+                raise ValueError(
+                    f"The steps of {name} must be a multiple of {N_WINDOWS}, for {N_WINDOWS} "
+                    f"windows of equal length; got {number}. Try "
+                    f"{max(number // N_WINDOWS, 1) * N_WINDOWS}."
+                )
+        if self.seed < 0:
+            raise ValueError(f"The seed must not be negative, got {self.seed}.")
+        if self.log not in ("replay", "all", "none"):
+            raise ValueError(f"log must be 'replay', 'all' or 'none', got {self.log!r}.")
+        if self.keep_logs < 0:
+            raise ValueError(f"The number of logs to keep must not be negative: {self.keep_logs}.")
+
+    @property
+    def pieces(self) -> list[tuple[str, int]]:
+        """All pieces of work: experiment and number of the world."""
+        return [(name, index) for name in self.experiments for index in range(self.n_mdps[name])]
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are in all."""
+        return sum(self.n_seeds[name] for name, _ in self.pieces) * len(self.learners)
+
+    @property
+    def total_steps(self) -> int:
+        """How many steps there are in all runs."""
+        return sum(self.piece_steps(name) for name, _ in self.pieces)
+
+    def piece_steps(self, experiment: str) -> int:
+        """Count the steps of one piece."""
+        return self.n_seeds[experiment] * self.n_steps[experiment] * len(self.learners)
+
+    def manifest(self) -> dict[str, Any]:
+        """Tell all that is needed to make the results again."""
+        packages = ("numpy", "scipy", "numba", "pandas", "pyarrow", "networkx", "matplotlib")
+        return {
+            "software": "hippocampal-replay",
+            "version": __version__,
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in packages},
+            **asdict(self),
+            "parameters": {
+                name: {
+                    learner: {
+                        key: value if np.isfinite(value) else "inf"
+                        for key, value in EXPERIMENTS[name].parameters[learner]._asdict().items()
+                    }
+                    for learner in self.learners
+                }
+                for name in self.experiments
+            },
+        }
+
+
+def reproduce(
+    plan: Plan,
+    out: str | Path,
+    *,
+    jobs: int = 1,
+    on_piece: Callable[[str, int], None] | None = None,
+) -> Results:
+    """Do all of a plan that is not done yet, and make its tables and figures.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to do.
+    out : path
+        The result folder.
+    jobs : int, default 1
+        How many processes to use; 1 starts none.
+    on_piece : callable, optional
+        Called as ``on_piece(experiment, n_steps)`` after each piece, those found done included.
+
+    Returns
+    -------
+    Results
+        The folder.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder holds another run.
+    """
+    results = Results(out)
+    results.begin(plan.manifest())
+    tell = on_piece or (lambda experiment, n_steps: None)
+    left = []
+    for experiment, index in plan.pieces:
+        if results.piece(experiment, index).exists():
+            tell(experiment, plan.piece_steps(experiment))
+        else:
+            left.append((experiment, index))
+    with Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs") as pool:
+        # Compiling each loop once, in one process each, beats doing it in all of them.
+        for _ in pool(delayed(_warm_up)(name, plan.log) for name in _one_of_each_module(plan)):
+            pass
+        work = (delayed(_do_piece)(plan, results, *piece) for piece in left)
+        for experiment in pool(work):
+            tell(experiment, plan.piece_steps(experiment))
+    _make_tables(plan, results)
+    draw_all(results.folder)
+    return results
+
+
+def _one_of_each_module(plan: Plan) -> list[str]:
+    first = {}
+    for name in plan.learners:
+        first.setdefault(LEARNERS[name][0], name)
+    return list(first.values())
+
+
+def _warm_up(learner: str, log: str) -> None:
+    run = simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log)
+    if log != "none":
+        _count_replay(run)
+
+
+def _do_piece(plan: Plan, results: Results, name: str, index: int) -> str:
+    """Make all runs in one world, and write what came of them."""
+    experiment = EXPERIMENTS[name]
+    mdp = experiment.mdp(index, plan.seed)
+    random, optimal = _baselines(experiment, mdp)
+    tables = []
+    for run, learner in product(range(plan.n_seeds[name]), plan.learners):
+        keep = plan.log != "none" and index * plan.n_seeds[name] + run < plan.keep_logs
+        result = simulate(
+            mdp,
+            learner,
+            experiment.parameters[learner],
+            n_steps=plan.n_steps[name],
+            seed=experiment.run_seed(index, run, plan.seed),
+            log=plan.log,
+            n_windows=N_WINDOWS,
+        )
+        table = result.reward_rate.assign(
+            learner=learner, mdp=index, seed=run, random=random, optimal=optimal
+        )
+        if plan.log != "none":
+            table = table.assign(**_count_replay(result))
+        if keep:
+            _keep_log(results, result, name, index, run)
+        tables.append(table)
+    with replacing(results.piece(name, index)) as beside:
+        write_table(pd.concat(tables, ignore_index=True), beside)
+    return name
+
+
+def _baselines(experiment: Experiment, mdp: MDP) -> tuple[float, float]:
+    """Give the exact reward rates of the random and of the optimal policy, with exploration."""
+    best = mdp.solve(experiment.discount).policy
+    return mdp.reward_rate(uniform_policy(mdp)), mdp.reward_rate(best, experiment.epsilon)
+
+
+def _count_replay(run: Run) -> dict[str, np.ndarray]:
+    """Count the kinds of causal chains in each window."""
+    counts = {}
+    for chains in CHAINS:
+        kinds = chain_kinds(
+            run.log.columns("steps"),
+            run.log.columns("backups"),
+            across_events=chains == "across_events",
+        )
+        long = kinds.length >= _MIN_LENGTH
+        window = np.searchsorted(run.window_ends, kinds.step[long], side="right")
+        for number, kind in enumerate(KINDS):
+            of_kind = window[kinds.kind[long] == number]
+            counts[f"{chains}:{kind}"] = np.bincount(of_kind, minlength=len(run.window_ends))
+    return counts
+
+
+def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> None:
+    where = (name, run.learner.name, index, seed)
+    folder = results.log(*where)
+    if folder.exists():
+        shutil.rmtree(folder)  # of a piece that was interrupted after its log was written
+    log = run.log.label(experiment=name)
+    log.save(folder)
+    sequences = classify(log)
+    for place, (column, value) in enumerate(
+        {"experiment": name, "learner": run.learner.name, "mdp": index, "seed": seed}.items()
+    ):
+        sequences.insert(place, column, value)
+    with replacing(results.chains(*where)) as beside:
+        write_table(sequences, beside)
+
+
+def _make_tables(plan: Plan, results: Results) -> None:
+    """Make the tables of all pieces, and the example worlds."""
+    pieces = pd.concat(
+        [
+            pd.read_parquet(results.piece(name, index)).assign(experiment=name)
+            for name, index in plan.pieces
+        ],
+        ignore_index=True,
+    )
+    baselines = pieces[["experiment", "mdp", "random", "optimal"]].drop_duplicates()
+    windows = pieces[["experiment", "learner", "mdp", "seed", "time_step", "reward_rate"]]
+    normalised = reward_rate.normalise(windows, baselines)
+    results.write("reward_rate.csv", reward_rate.summarise(normalised))
+    results.write("area_under_curve.csv", reward_rate.area_under_curve(normalised))
+    times = reward_rate.time_to_criterion(normalised, _CRITERION)
+    results.write("time_to_criterion.csv", reward_rate.summarise_times(times))
+    if len(plan.learners) > 1:
+        differences = [
+            reward_rate.paired_difference(normalised, one, other)
+            for one, other in combinations(plan.learners, 2)
+        ]
+        results.write("paired_differences.csv", pd.concat(differences, ignore_index=True))
+    runs = normalised[["mdp", "seed"]].drop_duplicates().sort_values(["mdp", "seed"]).head(_N_SINGLE)
+    results.write("single_runs.parquet", normalised.merge(runs, on=["mdp", "seed"]))
+    if plan.log != "none":
+        _make_replay_tables(plan, results, pieces)
+    write_mdps(
+        {name: EXPERIMENTS[name].mdp(0, plan.seed) for name in plan.experiments},
+        results.folder / "mdps",
+    )
+
+
+def _make_replay_tables(plan: Plan, results: Results, pieces: pd.DataFrame) -> None:
+    wide = [f"{chains}:{kind}" for chains in CHAINS for kind in KINDS]
+    group = ["experiment", "learner", "mdp", "time_step"]
+    counts = pieces.groupby(group, as_index=False, sort=False)[wide].sum()
+    counts = counts.melt(group, value_vars=wide, var_name="which", value_name="count")
+    counts[["chains", "kind"]] = counts["which"].str.split(":", expand=True)
+    by_mdp = counts.groupby(["experiment", "learner", "mdp", "chains", "kind"], as_index=False)
+    results.write(
+        "replay_kinds.csv",
+        statistics.share_intervals(by_mdp["count"].sum(), ["experiment", "learner", "chains"]),
+    )
+    within = counts[counts["chains"] == "within_event"].drop(columns="chains")
+    last = within.groupby("experiment")["time_step"].transform("max")
+    bins = last // _N_BINS
+    within = within.assign(time_step=-(-within["time_step"] // bins) * bins)
+    results.write(
+        "replay_over_time.csv", statistics.shares(within, ["experiment", "learner", "time_step"])
+    )
+    chains = [path for name in plan.experiments for path in _chain_files(results, name)]
+    if chains:
+        tables = [pd.read_parquet(path) for path in chains]
+        results.write("sequences.parquet", pd.concat(tables, ignore_index=True))
+
+
+def _chain_files(results: Results, experiment: str) -> list[Path]:
+    return sorted((results.folder / "chains" / experiment).glob("[!.]*.parquet"))
