@@ -109,17 +109,12 @@ def solve(mdp: MDP, discount: float) -> Solution:
         # Rounding scales with the sum of the rewards' sizes, not with the sum itself.
         size = decomposition.solve(np.abs(reward[states, policy]))
         action_values = look_ahead(reward, values)
-        best = action_values.max(axis=1)
-        tied = (
-            action_values
-            >= (best - TIE_TOLERANCE * look_ahead(np.abs(reward), size).max(axis=1))[:, None]
-        )
+        slack = TIE_TOLERANCE * look_ahead(np.abs(reward), size).max(axis=1)
+        tied = action_values >= (action_values.max(axis=1) - slack)[:, None]
         policy = np.where(tied[states, policy], policy, action_values.argmax(axis=1))
     first = tied.argmax(axis=1)
-    if (
-        discount < 1
-        or np.isfinite(_steps_to_end(mdp, transition[states * mdp.n_actions + first])).all()
-    ):
+    first_chain = transition[states * mdp.n_actions + first]
+    if discount < 1 or np.isfinite(_steps_to_end(mdp, first_chain)).all():
         policy = first
     return Solution(values, action_values, policy, len(seen))
 
@@ -172,6 +167,7 @@ def reward_rate(mdp: MDP, policy: ArrayLike, epsilon: float = 0.0) -> float:
         ),
         shape=(end + 1, end + 1),
     )
+    chain.sum_duplicates()  # older scipy looks for strong components only in canonical tables
     chain.eliminate_zeros()
     visited = _recurrent_states(mdp, chain)
     renewal, others = (

@@ -30,14 +30,13 @@ def neighbours(maze):
 
 
 def measure(maze):
-    distances = nx.single_target_shortest_path_length(
-        maze.to_networkx(), int(np.flatnonzero(maze.terminal)[0])
-    )
+    goal = int(np.flatnonzero(maze.terminal)[0])
+    distances = nx.single_source_shortest_path_length(maze.to_networkx().reverse(), goal)
     policy = maze.solve(0.99).policy
     open_sides = neighbours(maze)
     return {
         "n_states": maze.n_states,
-        "distance": np.mean([d for _, d in dict(distances).items() if d]),
+        "distance": np.mean([distance for distance in distances.values() if distance]),
         "dead_ends": np.count_nonzero(open_sides == 1),
         "bumps": 4 * maze.n_states - open_sides.sum(),
         "blind_rate": maze.reward_rate(policy, epsilon=1),

@@ -1,0 +1,282 @@
+"""Everything that one agent has experienced, with its time: was a path ever run, when, how often?
+
+The text that is indexed is the sequence of moves (a state and the one entered from it) of each
+episode. Staying in a state is no move. A path was *experienced* by some step if its moves were made
+one right after the other within an episode. One that was not is stitched from *pieces*: the
+greedy longest experienced beginning, again and again, which needs the least number of pieces.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.suffix_automaton import (
+    LinkTree,
+    SuffixAutomaton,
+    appended,
+    latest_ends,
+    link_tree,
+    suffix_automaton,
+)
+from replay.jit import jitable, kernel
+
+__all__ = ["Experience", "Piece", "stitch"]
+
+_BY = ("states", "actions")
+
+
+class Piece(NamedTuple):
+    """A stretch of a path that was run contiguously.
+
+    Attributes
+    ----------
+    begin, end : int
+        The stretch is ``path[begin:end + 1]``.
+    episode : int
+        The latest episode that holds it.
+    """
+
+    begin: int
+    end: int
+    episode: int
+
+
+class Experience:
+    """An index of the moves of one run.
+
+    Parameters
+    ----------
+    steps : DataFrame or mapping of ndarray
+        Steps of one run in order: `episode, step, state, next_state`, and `action` if needed.
+    by : {"states", "actions"}, default "states"
+        Whether moves between the same two states are the same whatever the action was.
+
+    Attributes
+    ----------
+    by : str
+        As given.
+    step : ndarray of int64, shape (n_moves,)
+        When each move was made.
+    episode : ndarray of int32, shape (n_moves,)
+        In which episode.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, the steps don't ascend, or `by` is unknown.
+
+    Examples
+    --------
+    Two episodes that cross in state 1:
+
+    >>> experience = Experience({"episode": [0, 0, 1, 1], "step": [0, 1, 2, 3],
+    ...                          "state": [0, 1, 3, 1], "next_state": [1, 2, 1, 4]})
+    >>> experience.pieces([0, 1, 4])
+    [Piece(begin=0, end=1, episode=0), Piece(begin=1, end=2, episode=1)]
+    >>> experience.pieces([0, 1, 4], step=2)
+    []
+    """
+
+    def __init__(self, steps: pd.DataFrame | Mapping[str, Any], by: str = "states") -> None:
+        if by not in _BY:
+            raise ValueError(f"Unknown by={by!r}. Choose from: {', '.join(_BY)}.")
+        wanted = ["episode", "step", "state", "next_state"] + ["action"] * (by == "actions")
+        missing = [name for name in wanted if name not in steps]
+        if missing:
+            raise ValueError(f"The steps lack the column {missing[0]!r}; they need {wanted}.")
+        columns = {name: np.asarray(steps[name]) for name in wanted}
+        if (np.diff(columns["step"]) <= 0).any():
+            raise ValueError("The column 'step' must ascend: give the steps of one run, in order.")
+        if by == "actions" and (columns["action"] < 0).any():
+            raise ValueError("by='actions' needs the action of every step; a recording has none.")
+        moved = columns["state"] != columns["next_state"]
+        columns = {name: column[moved] for name, column in columns.items()}
+        self.by = by
+        self.step = columns["step"]
+        self.episode = columns["episode"]
+        symbol, pairs = pd.factorize(_key(columns["state"], columns["next_state"]))
+        self._pairs = pd.Index(pairs)
+        self._first_of_pair = _first_places(symbol, len(pairs))
+        if by == "actions":
+            symbol, triples = pd.factorize(_key(symbol, columns["action"]))
+            self._triples = pd.Index(triples)
+        self._text = symbol.astype(np.int32)
+
+    @property
+    def n_moves(self) -> int:
+        """How many moves were made."""
+        return len(self.step)
+
+    @cached_property
+    def automaton(self) -> SuffixAutomaton:
+        """The index of all sequences of moves."""
+        begins = np.diff(self.episode, prepend=self.episode[:1] - 1) != 0
+        n_symbols = len(self._pairs) if self.by == "states" else len(self._triples)
+        return suffix_automaton(self._text, begins, n_symbols)
+
+    @cached_property
+    def tree(self) -> LinkTree:
+        """The links of the automaton, from the root down."""
+        return link_tree(self.automaton)
+
+    def moves_by(self, step: Any) -> np.ndarray:
+        """Count the moves that had been made.
+
+        Parameters
+        ----------
+        step : int or array_like of int
+            The last step that counts.
+
+        Returns
+        -------
+        ndarray of int64
+            How many moves there were by then.
+        """
+        return np.searchsorted(self.step, step, side="right")
+
+    def symbols(self, state: Any, next_state: Any, action: Any = None) -> np.ndarray:
+        """Give the number of each move in the index.
+
+        Parameters
+        ----------
+        state, next_state : array_like of int, shape (n,)
+            Where each move leads from and to.
+        action : array_like of int, shape (n,), optional
+            By which action; counts only with ``by="actions"``.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+            The numbers; -1 of a move that was never made.
+        """
+        symbol = self._pairs.get_indexer(pd.Index(_key(state, next_state)))
+        if self.by == "actions":
+            known = symbol >= 0
+            symbol[known] = self._triples.get_indexer(
+                pd.Index(_key(symbol[known], np.asarray(action)[known]))
+            )
+        return symbol.astype(np.int32)
+
+    def first_moves(self, state: Any, next_state: Any) -> np.ndarray:
+        """Find when moves between states were first made, by any action.
+
+        Parameters
+        ----------
+        state, next_state : array_like of int, shape (n,)
+            Where each move leads from and to.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            How many moves had been made before; of a move that was never made, all.
+        """
+        symbol = self._pairs.get_indexer(pd.Index(_key(state, next_state)))
+        return np.append(self._first_of_pair, self.n_moves)[symbol]
+
+    def latest_episodes(self, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
+        """Find the latest episodes that hold pieces of experience.
+
+        Parameters
+        ----------
+        node : ndarray of int32, shape (n,)
+            The pieces' nodes in the automaton.
+        limit : ndarray of int64, shape (n,)
+            How many moves count.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+            The episodes.
+        """
+        return self.episode[latest_ends(self.automaton, self.tree, node, limit)]
+
+    def pieces(
+        self,
+        path: Sequence[int],
+        step: int | None = None,
+        actions: Sequence[int] | None = None,
+    ) -> list[Piece]:
+        """Stitch a path from the least number of experienced pieces.
+
+        Parameters
+        ----------
+        path : sequence of int, at least two
+            States in the order in which they would be experienced; no two equal ones in a row.
+        step : int, optional
+            The last step that counts; without it, all do.
+        actions : sequence of int, optional
+            The action of each move, with ``by="actions"``.
+
+        Returns
+        -------
+        list of Piece
+            One piece if the path was experienced, none if one of its moves never was.
+
+        Raises
+        ------
+        ValueError
+            If the path has no move, or actions are missing.
+        """
+        if len(path) < 2:
+            raise ValueError(f"A path needs at least two states, got {len(path)}.")
+        if self.by == "actions" and (actions is None or len(actions) != len(path) - 1):
+            raise ValueError("With by='actions' give one action for each move of the path.")
+        limit = self.n_moves if step is None else int(self.moves_by(step))
+        symbol = self.symbols(path[:-1], path[1:], actions)
+        ends, nodes = np.empty(len(symbol), dtype=np.int32), np.empty(len(symbol), dtype=np.int32)
+        n_pieces = _stitch_one(self.automaton, symbol, limit, ends, nodes)
+        ends, nodes = ends[:n_pieces], nodes[:n_pieces]
+        episodes = self.latest_episodes(nodes, np.full(n_pieces, limit))
+        begins = [0, *ends[:-1].tolist()]
+        return [Piece(*piece) for piece in zip(begins, ends.tolist(), episodes.tolist(), strict=True)]
+
+
+@jitable
+def stitch(automaton, symbol, rows, reverse, limit, ends, nodes):
+    """Cut a path into the least number of experienced pieces.
+
+    ``symbol[rows]`` are the path's moves (backwards if `reverse`). Writes after which move each
+    piece ends, and its node. Returns the number of pieces; 0 if a move was never made.
+    """
+    n, n_pieces, node = len(rows), 0, 0
+    for i in range(n):
+        move = symbol[rows[n - 1 - i] if reverse else rows[i]]
+        if move < 0:
+            return 0
+        longer = appended(automaton, node, move)
+        if longer < 0 or automaton.nodes[longer]["first_end"] >= limit:
+            if node == 0:
+                return 0
+            ends[n_pieces] = i
+            nodes[n_pieces] = node
+            n_pieces += 1
+            longer = automaton.from_root[move]
+            if automaton.nodes[longer]["first_end"] >= limit:
+                return 0
+        node = longer
+    ends[n_pieces] = n
+    nodes[n_pieces] = node
+    return n_pieces + 1
+
+
+@kernel
+def _stitch_one(automaton, symbol, limit, ends, nodes):
+    return stitch(automaton, symbol, np.arange(len(symbol)), False, limit, ends, nodes)
+
+
+@kernel
+def _first_places(symbol, n_symbols):
+    first = np.empty(n_symbols, dtype=np.int64)
+    n_seen = 0
+    for place in range(len(symbol)):  # symbols are numbered as they come
+        if symbol[place] == n_seen:
+            first[n_seen] = place
+            n_seen += 1
+    return first
+
+
+def _key(one: Any, other: Any) -> np.ndarray:
+    return (np.asarray(one, dtype=np.int64) << 32) | np.asarray(other, dtype=np.int64)

@@ -1,0 +1,216 @@
+"""Replay sequences: how backups hang together.
+
+A *causal chain* is a path in the forest of causes from a root to a leaf: one chain for each leaf, so
+chains may share a beginning. A *temporal chain* is a run of consecutive backups that join end to
+end; each backup is in one. Two backups join in reverse if the later one's next state is the earlier
+one's state, forward if the later one's state is the earlier one's next state. A chain keeps one
+orientation; what fits both ways (a single backup; to and fro between two states) is reverse, the way
+in which value flows. A backup that doesn't join its cause begins a new chain; one of a
+self-transition (a bump) belongs to none, and breaks what it would continue.
+
+Decoded replay has no action (-1): its moves are listed in order of time, join only forward, and the
+orientation is unknown. Having no causes, it forms temporal chains in either order.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.jit import kernel
+
+__all__ = ["FORWARD", "ORDERS", "REVERSE", "UNKNOWN", "Chains", "Links", "chains", "link_backups"]
+
+ORDERS = ("causal", "temporal")
+FORWARD, REVERSE, UNKNOWN = 0, 1, -1
+_FORWARD, _REVERSE, _DECODED = 1, 2, 4
+
+
+class Links(NamedTuple):
+    """How the backups of one run continue one another.
+
+    Attributes
+    ----------
+    parent : ndarray of int32, shape (n_backups,)
+        The backup that each one continues, an earlier row; -1 if it begins a chain.
+    ways : ndarray of uint8, shape (n_backups,)
+        Orientations (bits) that fit from the beginning up to here; 0: belongs to no chain.
+    length : ndarray of int32, shape (n_backups,)
+        Number of states from the beginning up to here.
+    is_leaf : ndarray of bool, shape (n_backups,)
+        Whether a chain ends here.
+    """
+
+    parent: np.ndarray
+    ways: np.ndarray
+    length: np.ndarray
+    is_leaf: np.ndarray
+
+    def orientation(self, rows: np.ndarray) -> np.ndarray:
+        """Give the orientation of the chains that end in some rows."""
+        ways = self.ways[rows]
+        walked = np.where(ways & _REVERSE, REVERSE, FORWARD)
+        return np.where(ways & _DECODED, UNKNOWN, walked).astype(np.int8)
+
+
+class Chains(NamedTuple):
+    """Chains of backups of one run.
+
+    Attributes
+    ----------
+    rows : ndarray of int32, shape (n_links,)
+        The backups of all chains, each from its beginning, one chain after the other.
+    offset : ndarray of int64, shape (n_chains + 1,)
+        Where each chain begins in `rows`.
+    orientation : ndarray of int8, shape (n_chains,)
+        ``FORWARD``, ``REVERSE`` or ``UNKNOWN``.
+    """
+
+    rows: np.ndarray
+    offset: np.ndarray
+    orientation: np.ndarray
+
+
+def link_backups(
+    backups: Mapping[str, np.ndarray], order: str = "causal", across_events: bool = False
+) -> Links:
+    """Find which backups continue one another.
+
+    Parameters
+    ----------
+    backups : dict of ndarray
+        The columns `event, state, next_state, action, cause` of one run.
+    order : {"causal", "temporal"}, default "causal"
+        Whether chains follow the causes or the order of execution.
+    across_events : bool, default False
+        Whether causes are followed into earlier replay events.
+
+    Returns
+    -------
+    Links
+        The forest of chains.
+
+    Raises
+    ------
+    ValueError
+        If the order is unknown or temporal across events, or a cause is not an earlier row.
+
+    Examples
+    --------
+    A sweep back from state 3 that forks in state 1:
+
+    >>> backups = {"event": np.zeros(4, int), "state": np.array([2, 1, 0, 4]),
+    ...            "next_state": np.array([3, 2, 1, 1]), "action": np.zeros(4, int),
+    ...            "cause": np.array([-1, 0, 1, 1])}
+    >>> links = link_backups(backups)
+    >>> links.parent.tolist(), links.is_leaf.tolist()
+    ([-1, 0, 1, 1], [False, False, True, True])
+    """
+    if order not in ORDERS:
+        raise ValueError(f"Unknown order {order!r}. Choose from: {', '.join(ORDERS)}.")
+    if across_events and order == "temporal":
+        raise ValueError("Temporal chains stay within one event: use order='causal' to cross them.")
+    names = ("event", "state", "next_state", "action", "cause")
+    event, state, next_state, action, cause = (backups[name] for name in names)
+    n = len(event)
+    late = np.flatnonzero(cause >= np.arange(n))
+    if len(late):
+        raise ValueError(
+            f"A cause must be an earlier row of the run's backups; row {late[0]} names row "
+            f"{cause[late[0]]}."
+        )
+    links = Links(
+        np.full(n, -1, dtype=np.int32),
+        np.zeros(n, dtype=np.uint8),
+        np.zeros(n, dtype=np.int32),
+        np.zeros(n, dtype=np.bool_),
+    )
+    temporal = order == "temporal"
+    _link(event, state, next_state, action, cause, temporal, across_events, *links)
+    return links
+
+
+@kernel
+def _link(
+    event,
+    state,
+    next_state,
+    action,
+    cause,
+    temporal,
+    across_events,
+    parent,
+    ways,
+    length,
+    is_leaf,
+):
+    for row in range(len(event)):
+        if event[row] < 0 or state[row] == next_state[row]:
+            continue
+        decoded = action[row] < 0
+        ways[row] = _DECODED if decoded else _FORWARD | _REVERSE
+        length[row] = 2
+        is_leaf[row] = True
+        before = row - 1 if temporal or decoded else cause[row]
+        if before < 0 or (event[before] != event[row] and (decoded or not across_events)):
+            continue
+        joins = 0
+        if state[row] == next_state[before]:
+            joins |= _FORWARD | _DECODED
+        if next_state[row] == state[before]:
+            joins |= _REVERSE
+        both = joins & ways[before] & ways[row]
+        if both:
+            parent[row] = before
+            ways[row] = both
+            length[row] = length[before] + 1
+            is_leaf[before] = False
+
+
+def chains(links: Links, min_length: int = 2) -> Chains:
+    """List the chains, one for each leaf, in the order of their last backups.
+
+    Parameters
+    ----------
+    links : Links
+        How backups continue one another.
+    min_length : int, default 2
+        Chains of fewer states are left out.
+
+    Returns
+    -------
+    Chains
+        Their rows and orientation. Chains that share a beginning repeat it: across events the
+        list may be much longer than the backups.
+
+    Raises
+    ------
+    ValueError
+        If `min_length` is below 2.
+
+    Examples
+    --------
+    >>> backups = {"event": np.zeros(4, int), "state": np.array([2, 1, 0, 4]),
+    ...            "next_state": np.array([3, 2, 1, 1]), "action": np.zeros(4, int),
+    ...            "cause": np.array([-1, 0, 1, 1])}
+    >>> found = chains(link_backups(backups))
+    >>> found.rows.tolist(), found.offset.tolist(), found.orientation.tolist()
+    ([0, 1, 2, 0, 1, 3], [0, 3, 6], [1, 1])
+    """
+    if min_length < 2:
+        raise ValueError(f"A sequence has at least 2 states, got min_length={min_length}.")
+    leaves = np.flatnonzero(links.is_leaf & (links.length >= min_length))
+    offset = np.zeros(len(leaves) + 1, dtype=np.int64)
+    np.cumsum(links.length[leaves] - 1, out=offset[1:])
+    rows = np.empty(offset[-1], dtype=np.int32)
+    _fill(links.parent, leaves, offset, rows)
+    return Chains(rows, offset, links.orientation(leaves))
+
+
+@kernel
+def _fill(parent, leaves, offset, rows):
+    for i in range(len(leaves)):
+        row = leaves[i]
+        for place in range(offset[i + 1] - 1, offset[i] - 1, -1):
+            rows[place] = row
+            row = parent[row]

@@ -1,0 +1,322 @@
+"""Suffix automaton: an index of all substrings of some texts, with the time of their first end.
+
+Texts are read one after the other, symbol by symbol; no substring crosses the border between two.
+A node stands for all substrings that end at the same places. Its `link` leads to the node of their
+longest ending that occurs at more places, so links form a tree; the places where a node's
+substrings end are those of all nodes below it. Building takes time and memory linear in the texts.
+
+References
+----------
+.. [1] Blumer, Blumer, Haussler, Ehrenfeucht, Chen & Seiferas (1985), The smallest automaton
+   recognizing the subwords of a text. https://doi.org/10.1016/0304-3975(85)90157-4
+.. [2] Mohri, Moreno & Weinstein (2009), General suffix automaton construction algorithm and space
+   bounds. https://doi.org/10.1016/j.tcs.2009.03.034
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.jit import jitable, kernel
+
+__all__ = ["LinkTree", "SuffixAutomaton", "appended", "latest_ends", "link_tree", "prepended"]
+__all__ += ["suffix_automaton"]
+
+_NODE = np.dtype(
+    [
+        ("link", np.int32),
+        ("length", np.int32),
+        ("first_end", np.int32),
+        ("first_edge", np.int32),
+    ]
+)
+_EDGE = np.dtype([("next_edge", np.int32), ("symbol", np.int32), ("target", np.int32)])
+
+
+class SuffixAutomaton(NamedTuple):
+    """An index of all substrings of some texts.
+
+    Attributes
+    ----------
+    text : ndarray of int32, shape (n_symbols_read,)
+        All texts, one after the other.
+    nodes : structured ndarray, shape (n_nodes,)
+        `link`, `length` of the longest substring, place of the `first_end`, `first_edge` (-1: none)
+        of a linked list. Node 0 is the empty string.
+    edges : structured ndarray, shape (n_edges,)
+        `next_edge` of the list (-1: none), `symbol`, `target`.
+    from_root : ndarray of int32, shape (n_symbols,)
+        The node of each single symbol; -1 if it does not occur.
+    node_at : ndarray of int32, shape (n_symbols_read,)
+        The node of each text up to each place.
+    """
+
+    text: np.ndarray
+    nodes: np.ndarray
+    edges: np.ndarray
+    from_root: np.ndarray
+    node_at: np.ndarray
+
+
+class LinkTree(NamedTuple):
+    """The tree of links of a suffix automaton, from the root down.
+
+    Attributes
+    ----------
+    first_child, sibling : ndarray of int32, shape (n_nodes,)
+        Linked lists of the nodes below each node; -1 ends a list.
+    """
+
+    first_child: np.ndarray
+    sibling: np.ndarray
+
+
+def suffix_automaton(text: np.ndarray, begins: np.ndarray, n_symbols: int) -> SuffixAutomaton:
+    """Index all substrings of some texts.
+
+    Parameters
+    ----------
+    text : ndarray of int32, shape (n_symbols_read,)
+        The texts, one after the other; symbols count from 0.
+    begins : ndarray of bool, shape (n_symbols_read,)
+        Where a text begins.
+    n_symbols : int
+        How many different symbols there are.
+
+    Returns
+    -------
+    SuffixAutomaton
+        The index.
+
+    Examples
+    --------
+    The texts "abb" and "ab":
+
+    >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
+    >>> automaton = suffix_automaton(text, begins, n_symbols=2)
+    >>> automaton.nodes["length"].tolist()
+    [0, 1, 2, 3, 1]
+    """
+    n = len(text)
+    # Memory that is never written to costs nothing: these bounds are seldom reached.
+    nodes = np.empty(2 * n + 2, dtype=_NODE)
+    edges = np.empty(3 * n + 3, dtype=_EDGE)
+    from_root = np.full(n_symbols, -1, dtype=np.int32)
+    node_at = np.empty(n, dtype=np.int32)
+    n_nodes, n_edges = _build(text, begins, nodes, edges, from_root, node_at)
+    return SuffixAutomaton(text, nodes[:n_nodes], edges[:n_edges], from_root, node_at)
+
+
+@jitable
+def _find_edge(nodes, edges, node, symbol):
+    edge = nodes[node]["first_edge"]
+    while edge >= 0 and edges[edge]["symbol"] != symbol:
+        edge = edges[edge]["next_edge"]
+    return edge
+
+
+@jitable
+def appended(automaton, node, symbol):
+    """Give the node of a node's substrings with a symbol after them; -1 if it never came there."""
+    if node == 0:
+        return automaton.from_root[symbol]
+    edge = _find_edge(automaton.nodes, automaton.edges, node, symbol)
+    return automaton.edges[edge]["target"] if edge >= 0 else np.int32(-1)
+
+
+@jitable
+def prepended(automaton, tree, node, length, symbol):
+    """Give the node of a substring with a symbol before it; -1 if it never came there.
+
+    `node` and `length` are those of the substring.
+    """
+    text, nodes = automaton.text, automaton.nodes
+    if node == 0:
+        return automaton.from_root[symbol]
+    if length < nodes[node]["length"]:
+        same = text[nodes[node]["first_end"] - length] == symbol
+        return node if same else np.int32(-1)
+    child = tree.first_child[node]
+    while child >= 0 and text[nodes[child]["first_end"] - length] != symbol:
+        child = tree.sibling[child]
+    return child
+
+
+@kernel
+def _build(text, begins, nodes, edges, from_root, node_at):
+    nodes[0]["link"] = -1
+    nodes[0]["length"] = 0
+    nodes[0]["first_end"] = -1
+    nodes[0]["first_edge"] = -1
+    n_nodes, n_edges, last = 1, 0, 0
+    for place in range(len(text)):
+        symbol = text[place]
+        if begins[place]:
+            last = 0
+        new = n_nodes
+        node, known = last, -1
+        while node >= 0:  # give all endings of the text an edge to the new node
+            if node == 0:
+                known = from_root[symbol]
+                if known >= 0:
+                    break
+                from_root[symbol] = new
+            else:
+                edge = _find_edge(nodes, edges, node, symbol)
+                if edge >= 0:
+                    known = edges[edge]["target"]
+                    break
+                edges[n_edges]["next_edge"] = nodes[node]["first_edge"]
+                edges[n_edges]["symbol"] = symbol
+                edges[n_edges]["target"] = new
+                nodes[node]["first_edge"] = n_edges
+                n_edges += 1
+            node = nodes[node]["link"]
+        repeats = node == last  # an earlier text went on in the same way: nothing is new
+        if not repeats:
+            nodes[new]["length"] = nodes[last]["length"] + 1
+            nodes[new]["first_end"] = place
+            nodes[new]["first_edge"] = -1
+            n_nodes += 1
+        suffix = max(known, 0)
+        if known >= 0 and nodes[known]["length"] > nodes[node]["length"] + 1:
+            # Only a part of its substrings ends here too: this part becomes a node of its own.
+            suffix = n_nodes
+            nodes[suffix]["link"] = nodes[known]["link"]
+            nodes[suffix]["length"] = nodes[node]["length"] + 1
+            nodes[suffix]["first_end"] = nodes[known]["first_end"]
+            nodes[suffix]["first_edge"] = -1
+            nodes[known]["link"] = suffix
+            n_nodes += 1
+            edge = nodes[known]["first_edge"]
+            while edge >= 0:
+                edges[n_edges]["next_edge"] = nodes[suffix]["first_edge"]
+                edges[n_edges]["symbol"] = edges[edge]["symbol"]
+                edges[n_edges]["target"] = edges[edge]["target"]
+                nodes[suffix]["first_edge"] = n_edges
+                n_edges += 1
+                edge = edges[edge]["next_edge"]
+            while node > 0:
+                edge = _find_edge(nodes, edges, node, symbol)
+                if edges[edge]["target"] != known:
+                    break
+                edges[edge]["target"] = suffix
+                node = nodes[node]["link"]
+            if node == 0 and from_root[symbol] == known:
+                from_root[symbol] = suffix
+        if repeats:
+            last = suffix
+        else:
+            nodes[new]["link"] = suffix
+            last = new
+        node_at[place] = last
+    return n_nodes, n_edges
+
+
+def link_tree(automaton: SuffixAutomaton) -> LinkTree:
+    """List the nodes below each node.
+
+    Parameters
+    ----------
+    automaton : SuffixAutomaton
+        The index.
+
+    Returns
+    -------
+    LinkTree
+        Its links, reversed.
+    """
+    n_nodes = len(automaton.nodes)
+    tree = LinkTree(np.full(n_nodes, -1, dtype=np.int32), np.full(n_nodes, -1, dtype=np.int32))
+    _link_tree(automaton.nodes, tree.first_child, tree.sibling)
+    return tree
+
+
+@kernel
+def _link_tree(nodes, first_child, sibling):
+    for node in range(len(nodes) - 1, 0, -1):
+        above = nodes[node]["link"]
+        sibling[node] = first_child[above]
+        first_child[above] = node
+
+
+def latest_ends(
+    automaton: SuffixAutomaton, tree: LinkTree, node: np.ndarray, limit: np.ndarray
+) -> np.ndarray:
+    """Find where substrings ended last, as of some place in the texts.
+
+    Parameters
+    ----------
+    automaton : SuffixAutomaton
+        The index.
+    tree : LinkTree
+        Its links, reversed.
+    node : ndarray of int32, shape (n_queries,)
+        The nodes of the substrings.
+    limit : ndarray of int64, shape (n_queries,)
+        How many places of the texts count.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_queries,)
+        The last place below the limit where each ends; -1 if none does.
+
+    Examples
+    --------
+    >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
+    >>> automaton = suffix_automaton(text, begins, n_symbols=2)
+    >>> node = automaton.from_root[[0, 0]]
+    >>> latest_ends(automaton, link_tree(automaton), node, np.array([5, 3])).tolist()
+    [3, 0]
+    """
+    order = np.argsort(limit, kind="stable")
+    rank = np.empty(len(automaton.nodes), dtype=np.int32)
+    stop = np.empty(len(automaton.nodes), dtype=np.int32)
+    _number_subtrees(automaton.nodes, *tree, rank, stop)
+    result = np.empty(len(node), dtype=np.int32)
+    latest = np.full(2 * len(rank), -1, dtype=np.int32)
+    _latest_ends(automaton.node_at, rank, stop, order, node, limit, latest, result)
+    return result
+
+
+@kernel
+def _number_subtrees(nodes, first_child, sibling, rank, stop):
+    """Number the nodes in preorder: those below a node are ``rank[node]`` to ``stop[node]``."""
+    node, number = 0, 0
+    while node >= 0:
+        rank[node] = number
+        number += 1
+        if first_child[node] >= 0:
+            node = first_child[node]
+            continue
+        stop[node] = number
+        while node >= 0 and sibling[node] < 0:
+            node = nodes[node]["link"]
+            if node >= 0:
+                stop[node] = number
+        if node >= 0:
+            node = sibling[node]
+
+
+@kernel
+def _latest_ends(node_at, rank, stop, order, node, limit, latest, result):
+    """Go through the texts; a segment tree over preorder holds the latest end below any node."""
+    n, place = len(rank), 0
+    for query in order:
+        while place < limit[query]:
+            i = rank[node_at[place]] + n
+            while i > 0:
+                latest[i] = place
+                i >>= 1
+            place += 1
+        i, j, best = rank[node[query]] + n, stop[node[query]] + n, -1
+        while i < j:
+            if i & 1:
+                best = max(best, latest[i])
+                i += 1
+            if j & 1:
+                j -= 1
+                best = max(best, latest[j])
+            i >>= 1
+            j >>= 1
+        result[query] = best
