@@ -3,10 +3,13 @@
 import re
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["main"]
 
@@ -197,33 +200,30 @@ def _show(folder: Path, log: str) -> None:
     import pandas as pd
 
     areas = pd.read_csv(folder / "area_under_curve.csv")
-    wide = areas.pivot(index="learner", columns="experiment", values="mean")
-    order = areas["learner"].unique(), areas["experiment"].unique()
-    wide = wide.loc[order[0], order[1]]
-    screen.print("\n[bold]Normalised reward rate[/], mean over the run (0 random, 1 optimal)")
-    rows = [(name, *(f"{x:.2f}" for x in row)) for name, row in zip(wide.index, wide.to_numpy())]
-    _print_table(("learner", *wide.columns), rows)
+    areas["shown"] = areas["mean"].map("{:.2f}".format)
+    screen.print("\n[bold]Normalised reward rate[/], mean over a run (0 random, 1 optimal)")
+    _print_by_experiment(areas)
     if log != "none":
         kinds = pd.read_csv(folder / "replay_kinds.csv")
         kinds = kinds[kinds["chains"] == "across_events"]
-        screen.print("\n[bold]Replayed sequences[/] of at least 3 states, followed across events")
-        rows = []
-        for (experiment, learner), group in kinds.groupby(["experiment", "learner"], sort=False):
-            counts = group.set_index("kind")["count"]
-            if counts.sum():
-                share = counts["novel_path"] / counts.sum()
-                rows.append(
-                    (
-                        experiment,
-                        learner,
-                        f"{counts['reverse_episode']:,}",
-                        f"{counts['novel_path']:,}",
-                        f"{share:.1%}",
-                    )
-                )
-        header = ("experiment", "learner", "reverse episode", "novel path", "share novel")
-        _print_table(header, rows)
+        totals = kinds.groupby(["experiment", "learner"], sort=False)["count"].transform("sum")
+        novel = kinds[kinds["kind"] == "novel_path"].assign(total=totals)
+        novel["shown"] = [
+            f"{row.share:.1%} of {row.total:,}" if row.total else "no replay"
+            for row in novel.itertuples()
+        ]
+        screen.print("\n[bold]Novel paths[/] among replayed sequences of at least 3 states")
+        _print_by_experiment(novel)
     screen.print(f"\nTables, logs and figures are in {folder}", markup=False)
+
+
+def _print_by_experiment(table: "pd.DataFrame") -> None:
+    experiments = table["experiment"].unique()
+    rows = [
+        (str(learner), *group.set_index("experiment")["shown"].reindex(experiments))
+        for learner, group in table.groupby("learner", sort=False)
+    ]
+    _print_table(("learner", *(name.replace("_", " ") for name in experiments)), rows)
 
 
 def _split(names: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Everything that one agent has experienced, with its time: was a path ever run, when, how often?
+"""Everything that one agent has experienced, with its time.
 
 The text that is indexed is the sequence of moves (a state and the one entered from it) of each
 episode. Staying in a state is no move. A path was *experienced* by some step if its moves were made
@@ -230,8 +230,8 @@ class Experience:
         n_pieces = _stitch_one(self.automaton, symbol, limit, ends, nodes)
         ends, nodes = ends[:n_pieces], nodes[:n_pieces]
         episodes = self.latest_episodes(nodes, np.full(n_pieces, limit))
-        begins = [0, *ends[:-1].tolist()]
-        return [Piece(*piece) for piece in zip(begins, ends.tolist(), episodes.tolist(), strict=True)]
+        begins = np.append(0, ends)[:-1].tolist()
+        return list(map(Piece, begins, ends.tolist(), episodes.tolist()))
 
 
 @jitable

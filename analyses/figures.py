@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from analyses import plots
+from analyses import classify, plots
 from analyses.mdp_files import read_mdps
 from analyses.results import Results
 from replay.event_log import EventLog
@@ -18,7 +18,6 @@ __all__ = ["FIGURES", "draw", "draw_all"]
 _GRAPH_LEARNERS = ("prioritized_sweeping", "q_learning")
 _EVENT_LEARNERS = (
     "prioritized_sweeping",
-    "prioritized_sweeping_optimistic",
     "prioritized_sweeping_reset",
     "episodic_control",
     "monte_carlo",
@@ -51,11 +50,8 @@ def _replay_events(results: Results) -> Figures:
     for name, mdp in read_mdps(results.folder / "mdps").items():
         log = _first_log(results, name, _EVENT_LEARNERS)
         if log is not None:
-            learner, steps = log.runs["learner"].iloc[0], log.steps
-            sequences = results.read("sequences.parquet")
-            run = (sequences["experiment"] == name) & (sequences["learner"] == learner)
-            run &= (sequences["mdp"] == 0) & (sequences["seed"] == 0)
-            yield f"replay_events_{name}", plots.replay_events_figure(sequences[run], steps, mdp)
+            sequences = classify(log, across_events=True, min_length=3)
+            yield f"replay_events_{name}", plots.replay_events_figure(sequences, log.steps, mdp)
 
 
 def _learned_graph(results: Results) -> Figures:

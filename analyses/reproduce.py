@@ -19,7 +19,8 @@ from joblib import Parallel, delayed
 
 from analyses import reward_rate, statistics
 from analyses.classification import chain_kinds, classify
-from analyses.figures import draw_all
+from analyses.experience import Experience
+from analyses.figures import FIGURES, draw
 from analyses.mdp_files import write_mdps
 from analyses.results import Results, write_table
 from analyses.tables import KINDS
@@ -252,8 +253,9 @@ def reproduce(
         work = (delayed(_do_piece)(plan, results, *piece) for piece in left)
         for experiment in pool(work):
             tell(experiment, plan.piece_steps(experiment))
-    _make_tables(plan, results)
-    draw_all(results.folder)
+        _make_tables(plan, results)
+        for _ in pool(delayed(draw)(name, results.folder) for name in FIGURES):
+            pass
     return results
 
 
@@ -309,11 +311,10 @@ def _baselines(experiment: Experiment, mdp: MDP) -> tuple[float, float]:
 def _count_replay(run: Run) -> dict[str, np.ndarray]:
     """Count the kinds of causal chains in each window."""
     counts = {}
+    experience = Experience(run.log.columns("steps"))
     for chains in CHAINS:
         kinds = chain_kinds(
-            run.log.columns("steps"),
-            run.log.columns("backups"),
-            across_events=chains == "across_events",
+            experience, run.log.columns("backups"), across_events=chains == "across_events"
         )
         long = kinds.length >= _MIN_LENGTH
         window = np.searchsorted(run.window_ends, kinds.step[long], side="right")
@@ -335,7 +336,7 @@ def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> N
         {"experiment": name, "learner": run.learner.name, "mdp": index, "seed": seed}.items()
     ):
         sequences.insert(place, column, value)
-    with replacing(results.chains(*where)) as beside:
+    with replacing(folder / "sequences.parquet") as beside:
         write_table(sequences, beside)
 
 
@@ -389,11 +390,7 @@ def _make_replay_tables(plan: Plan, results: Results, pieces: pd.DataFrame) -> N
     results.write(
         "replay_over_time.csv", statistics.shares(within, ["experiment", "learner", "time_step"])
     )
-    chains = [path for name in plan.experiments for path in _chain_files(results, name)]
-    if chains:
-        tables = [pd.read_parquet(path) for path in chains]
+    kept = [path for name in plan.experiments for path in results.logs(name)]
+    if kept:
+        tables = [pd.read_parquet(folder / "sequences.parquet") for folder in kept]
         results.write("sequences.parquet", pd.concat(tables, ignore_index=True))
-
-
-def _chain_files(results: Results, experiment: str) -> list[Path]:
-    return sorted((results.folder / "chains" / experiment).glob("[!.]*.parquet"))

@@ -1,14 +1,13 @@
 """The folder of a reproduction: what was asked for, what is done, and the tables made of it.
 
-===========================  =============================================================
-``manifest.json``            versions, sizes, seeds and parameters: enough to make it again
-``pieces/EXPERIMENT/N.parquet``  one world: reward rates and counts of replay, every run in it
-``logs/EXPERIMENT/RUN/``     whole event logs of the runs that were kept
-``chains/EXPERIMENT/RUN.parquet``  their replayed sequences, classified
-``mdps/EXPERIMENT.json``     the first world of each experiment
-``*.csv, *.parquet``         the tables made of all pieces
-``figures/``                 the figures made of these tables
-===========================  =============================================================
+==============================  ============================================================
+``manifest.json``               versions, sizes, seeds and parameters: enough to make it again
+``pieces/EXPERIMENT/N.parquet`` one world: reward rates and counts of replay, every run in it
+``logs/EXPERIMENT/RUN/``        whole event logs of the runs that were kept, with their sequences
+``mdps/EXPERIMENT.json``        the first world of each experiment
+``*.csv, *.parquet``            the tables made of all pieces
+``figures/``                    the figures made of these tables
+==============================  ============================================================
 
 Each file is written beside its place and moved there, so an interrupted reproduction goes on where
 it stopped.
@@ -105,9 +104,9 @@ class Results:
         """Name the folder of one whole event log."""
         return self.folder / "logs" / experiment / f"{learner}-{index}-{run}"
 
-    def chains(self, experiment: str, learner: str, index: int, run: int) -> Path:
-        """Name the file of the sequences of one log."""
-        return self.folder / "chains" / experiment / f"{learner}-{index}-{run}.parquet"
+    def logs(self, experiment: str) -> list[Path]:
+        """Name the folders of all event logs of an experiment."""
+        return sorted((self.folder / "logs" / experiment).glob("[!.]*"))
 
     def write(self, name: str, table: pd.DataFrame) -> None:
         """Write a table, as CSV or parquet by its name."""

@@ -1,12 +1,13 @@
 """Replay sequences: how backups hang together.
 
-A *causal chain* is a path in the forest of causes from a root to a leaf: one chain for each leaf, so
-chains may share a beginning. A *temporal chain* is a run of consecutive backups that join end to
-end; each backup is in one. Two backups join in reverse if the later one's next state is the earlier
-one's state, forward if the later one's state is the earlier one's next state. A chain keeps one
-orientation; what fits both ways (a single backup; to and fro between two states) is reverse, the way
-in which value flows. A backup that doesn't join its cause begins a new chain; one of a
-self-transition (a bump) belongs to none, and breaks what it would continue.
+A *causal chain* is a path in the forest of causes from a root to a leaf, one chain for each leaf,
+so chains may share a beginning. A *temporal chain* is a run of consecutive backups that join end
+to end; each backup is in one. Two backups join in reverse if the later one's next state is the
+earlier one's state, forward if the later one's state is the earlier one's next state. A chain
+keeps one orientation. What fits both ways (to and fro between two states) may go on either way; if
+it never decides, and for a single backup, it is reverse, the way in which value flows. A backup
+that doesn't join its cause begins a new chain; one of a self-transition (a bump) belongs to none,
+and breaks what it would continue.
 
 Decoded replay has no action (-1): its moves are listed in order of time, join only forward, and the
 orientation is unknown. Having no causes, it forms temporal chains in either order.
@@ -16,12 +17,20 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from analyses.tables import require_columns
+from replay.backups import PHASES, REST
 from replay.jit import kernel
 
-__all__ = ["FORWARD", "ORDERS", "REVERSE", "UNKNOWN", "Chains", "Links", "chains", "link_backups"]
+__all__ = ["FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE", "UNKNOWN", "Chains", "Columns", "Links"]
+__all__ += ["chains", "decoded_backups", "link_backups"]
+
+Columns = Mapping[str, np.ndarray]
+"""The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
 
 ORDERS = ("causal", "temporal")
+ORIENTATIONS = ("forward", "reverse")
 FORWARD, REVERSE, UNKNOWN = 0, 1, -1
 _FORWARD, _REVERSE, _DECODED = 1, 2, 4
 
@@ -71,9 +80,7 @@ class Chains(NamedTuple):
     orientation: np.ndarray
 
 
-def link_backups(
-    backups: Mapping[str, np.ndarray], order: str = "causal", across_events: bool = False
-) -> Links:
+def link_backups(backups: Columns, order: str = "causal", across_events: bool = False) -> Links:
     """Find which backups continue one another.
 
     Parameters
@@ -214,3 +221,64 @@ def _fill(parent, leaves, offset, rows):
         for place in range(offset[i + 1] - 1, offset[i] - 1, -1):
             rows[place] = row
             row = parent[row]
+
+
+def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, np.ndarray]:
+    """Write decoded paths as backups without action or cause, one for each move.
+
+    Parameters
+    ----------
+    paths : DataFrame
+        One row an event: `event`, `states` (sequences of int; staying is no move), and `time` (s)
+        or `step`, when it began. Optional: `phase` (default ``"rest"``).
+    steps : dict of ndarray
+        The steps of the same run; `time` must be known if paths have it.
+
+    Returns
+    -------
+    dict of ndarray
+        Columns of ``backups``; `step` and `episode` are -1 before the first step.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, times don't ascend, or a phase is unknown.
+
+    Examples
+    --------
+    >>> steps = {"run": np.zeros(1, int), "episode": np.zeros(1, int), "step": np.zeros(1, int),
+    ...          "time": np.ones(1), "state": np.array([0]), "next_state": np.array([1])}
+    >>> paths = pd.DataFrame({"event": [0], "time": [2.0], "states": [[1, 1, 0, 2]]})
+    >>> backups = decoded_backups(paths, steps)
+    >>> backups["state"].tolist(), backups["next_state"].tolist(), backups["step"].tolist()
+    ([1, 0], [0, 2], [0, 0])
+    """
+    when = "time" if "time" in paths else "step"
+    require_columns(paths, ["event", "states", when], "paths")
+    clock = steps[when]
+    if np.isnan(clock).any() or (np.diff(clock) < 0).any():
+        raise ValueError(f"The column {when!r} of the steps must ascend and know every step.")
+    names = paths["phase"] if "phase" in paths else [PHASES[REST]] * len(paths)
+    phase = pd.Index(PHASES).get_indexer(pd.Index(names))
+    if (phase < 0).any():
+        raise ValueError(f"Unknown phase in paths. Choose from: {', '.join(PHASES)}.")
+    n_before = np.searchsorted(clock, paths[when].to_numpy(), side="right")
+    start = steps["state"][:1] if len(clock) else [-1]
+    each = {
+        "run": np.repeat(steps["run"][:1] if len(clock) else 0, len(paths)),
+        "episode": np.insert(steps["episode"], 0, -1)[n_before],
+        "step": np.insert(steps["step"], 0, -1)[n_before],
+        "phase": phase,
+        "event": paths["event"].to_numpy(),
+        "location": np.concatenate((start, steps["next_state"]))[n_before],
+        "action": np.full(len(paths), -1, dtype=np.int32),
+        "cause": np.full(len(paths), -1, dtype=np.int64),
+    }
+    states = [np.asarray(path, dtype=np.int32) for path in paths["states"]]
+    n_moves = [max(len(path) - 1, 0) for path in states]
+    backups = {name: np.repeat(values, n_moves) for name, values in each.items()}
+    nothing = np.empty(0, dtype=np.int32)
+    backups["state"] = np.concatenate([nothing, *(path[:-1] for path in states)])
+    backups["next_state"] = np.concatenate([nothing, *(path[1:] for path in states)])
+    moved = backups["state"] != backups["next_state"]
+    return {name: values[moved] for name, values in backups.items()}

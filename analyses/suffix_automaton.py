@@ -281,7 +281,7 @@ def latest_ends(
 
 @kernel
 def _number_subtrees(nodes, first_child, sibling, rank, stop):
-    """Number the nodes in preorder: those below a node are ``rank[node]`` to ``stop[node]``."""
+    """Rank nodes in preorder; those from a node on down are ``range(rank[node], stop[node])``."""
     node, number = 0, 0
     while node >= 0:
         rank[node] = number

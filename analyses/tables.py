@@ -10,25 +10,12 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from replay import experiments, learners
+
 __all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "in_order", "in_paper_order", "require_columns"]
 
-EXPERIMENTS = (
-    "deterministic_tree",
-    "deterministic_tree_intermittent",
-    "stochastic_tree",
-    "maze",
-)
-LEARNERS = (
-    "monte_carlo",
-    "n_step_td",
-    "q_lambda",
-    "q_learning",
-    "q_learning_optimistic",
-    "prioritized_sweeping",
-    "prioritized_sweeping_optimistic",
-    "prioritized_sweeping_reset",
-    "episodic_control",
-)
+EXPERIMENTS = tuple(experiments.EXPERIMENTS)
+LEARNERS = tuple(learners.LEARNERS)
 KINDS = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
 
 _ORDER = {"experiment": EXPERIMENTS, "learner": LEARNERS, "kind": KINDS}

@@ -7,7 +7,6 @@ state. The loop is compiled once per learner, with and without log.
 """
 
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -136,17 +135,27 @@ def _outcome(world, state, action, rng):
 _STATE, _ACTION, _TIME, _EPISODE_STEPS, _WINDOW = range(5)
 
 
-@cache
 def _kernels(module: Any, compiled: bool = True) -> tuple[Callable, Callable]:
     """Make the loops of one learner: acting in a world, and fed with recorded experience."""
-    learn, most_backups = module.learn, module.most_backups
-    replay = getattr(module, "replay", _no_replay)
-    act = getattr(module, "act", _act)
-    ours = module.__name__.startswith("replay.learners.")
-    for home in {sys.modules[f.__module__] for f in (learn, replay, act, most_backups)}:
-        if home is not sys.modules[__name__]:
-            _make_jitable(home, inlined if ours else jitable)
+    return _loops(
+        module.learn,
+        getattr(module, "replay", _no_replay),
+        getattr(module, "act", _act),
+        module.most_backups,
+        compiled,
+    )
+
+
+@cache
+def _loops(
+    learn: Callable, replay: Callable, act: Callable, most_backups: Callable, compiled: bool
+) -> tuple[Callable, Callable]:
+    # Kept by function, not by module: a user's module that was reloaded is compiled again.
+    functions = (learn, replay, act, most_backups)
+    ours = all(function.__module__.startswith("replay.") for function in functions)
     compile_ = (loop_kernel if ours else uncached_kernel) if compiled else _plain
+    for function in functions:
+        _make_jitable(function.__globals__)
 
     @compile_
     def run(
@@ -231,11 +240,21 @@ def _kernels(module: Any, compiled: bool = True) -> tuple[Callable, Callable]:
     return run, follow
 
 
-@cache
-def _make_jitable(module: Any, mark: Callable) -> None:
-    for function in vars(module).values():
-        if inspect.isfunction(function) and function.__module__ == module.__name__:
-            mark(function)
+_jitable: set[Callable] = set()
+
+
+def _make_jitable(namespace: dict[str, Any]) -> None:
+    """Mark the functions of a learner's module, and those of our learners that it uses."""
+    for value in list(namespace.values()):
+        if inspect.ismodule(value) and value.__name__.startswith("replay.learners."):
+            _make_jitable(vars(value))
+        if not inspect.isfunction(value) or value in _jitable:
+            continue
+        ours = value.__module__.startswith("replay.learners.")
+        if ours or value.__module__ == namespace["__name__"] != __name__:
+            _jitable.add(value)
+            (inlined if ours else jitable)(value)
+            _make_jitable(value.__globals__)
 
 
 def _plain(function: Callable) -> Callable:

@@ -173,7 +173,7 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes) ->
 
 
 def pick_examples(sequences: pd.DataFrame) -> dict[str, pd.Series]:
-    """Pick a telling sequence of each kind: from two episodes if novel, without returns, long.
+    """Pick a telling sequence of each kind: without returns, long, if novel of 2 or 3 episodes.
 
     Parameters
     ----------
@@ -194,10 +194,10 @@ def pick_examples(sequences: pd.DataFrame) -> dict[str, pd.Series]:
     require_columns(sequences, ["kind", "length", "n_distinct", "n_episodes"], "sequences")
     legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]
     legible = legible.assign(
-        excess=(legible["n_episodes"] - 2).abs(), returns=legible["length"] - legible["n_distinct"]
+        few=legible["n_episodes"].between(2, 3), returns=legible["length"] - legible["n_distinct"]
     )
     best = legible.sort_values(
-        ["excess", "returns", "length"], ascending=[True, True, False], kind="stable"
+        ["few", "returns", "length"], ascending=[False, True, False], kind="stable"
     ).drop_duplicates("kind")
     found = {str(row["kind"]): row for _, row in best.iterrows()}
     kinds = ("reverse_episode", "forward_episode", "novel_path")

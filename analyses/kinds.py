@@ -1,0 +1,307 @@
+"""Direction, novelty and kind of chains, as numbers in arrays.
+
+`classify_chains` takes chains one by one and finds all there is to know of each. `chain_kinds`
+finds only the kinds, of all causal chains of a run, in time linear in the backups. Chains share
+beginnings, across replay events thousands of backups long, so listing them all may be out of
+reach. But a longer chain's path is a shorter one's with one more move before it (reverse) or after
+it (forward), and the index of experience tells in constant time what becomes of it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from analyses.experience import Experience, stitch
+from analyses.sequences import FORWARD, REVERSE, UNKNOWN, Chains, Columns, link_backups
+from analyses.suffix_automaton import appended, prepended
+from analyses.tables import KINDS
+from replay.jit import kernel
+
+__all__ = ["DIRECTIONS", "NOVELTIES", "ChainKinds", "Classes", "chain_kinds", "classify_chains"]
+
+DIRECTIONS = ("forward", "reverse", "both", "neither")
+_TAKEN_FORWARD, _TAKEN_REVERSE, _TAKEN_BOTH, _TAKEN_NEITHER = range(4)
+NOVELTIES = ("experienced", "composed", "unexperienced")
+_EXPERIENCED, _COMPOSED, _UNEXPERIENCED = range(3)
+_REVERSE_EPISODE, _FORWARD_EPISODE, _NOVEL_PATH, _AMBIGUOUS, _NEVER_TAKEN = range(len(KINDS))
+_IS_COMPOSED, _IS_UNEXPERIENCED = -1, -2
+
+
+class Classes(NamedTuple):
+    """What chains are; `direction`, `novelty` and `kind` as numbers.
+
+    Attributes
+    ----------
+    direction, novelty, kind : ndarray of int32, shape (n_chains,)
+        In ``DIRECTIONS``, ``NOVELTIES`` and ``KINDS``.
+    n_pieces : ndarray of int32, shape (n_chains,)
+        The least number of experienced pieces; 0 if a move was never made.
+    n_distinct : ndarray of int32, shape (n_chains,)
+        Number of different states.
+    node : ndarray of int32, shape (n_pieces.sum(),)
+        Each piece of each chain in the index of experience.
+    splice : ndarray of int32, shape (n_pieces.sum(),)
+        The state in which each piece ends.
+    """
+
+    direction: np.ndarray
+    novelty: np.ndarray
+    kind: np.ndarray
+    n_pieces: np.ndarray
+    n_distinct: np.ndarray
+    node: np.ndarray
+    splice: np.ndarray
+
+
+class ChainKinds(NamedTuple):
+    """All causal chains of a run, one for each leaf of the forest of causes.
+
+    Attributes
+    ----------
+    step : ndarray of int64, shape (n_chains,)
+        When the chain's first backup was made.
+    length : ndarray of int32, shape (n_chains,)
+        Its number of states.
+    kind : ndarray of int8, shape (n_chains,)
+        Its kind, as a number in ``KINDS``.
+    """
+
+    step: np.ndarray
+    length: np.ndarray
+    kind: np.ndarray
+
+
+class _Moves(NamedTuple):
+    """The transition of each backup, `along` from state to next_state and `against` it, back.
+
+    Attributes
+    ----------
+    state, next_state : ndarray of int32, shape (n_backups,)
+        The transition.
+    along, against : ndarray of int32, shape (n_backups,)
+        Its symbol in the index; -1 if it was never made.
+    first_along, first_against : ndarray of int64, shape (n_backups,)
+        How many moves had been made before it first was.
+    """
+
+    state: np.ndarray
+    next_state: np.ndarray
+    along: np.ndarray
+    against: np.ndarray
+    first_along: np.ndarray
+    first_against: np.ndarray
+
+
+def classify_chains(
+    experience: Experience, backups: Columns, chains: Chains, limit: np.ndarray
+) -> Classes:
+    """Classify chains by what had been experienced.
+
+    Parameters
+    ----------
+    experience : Experience
+        The index of the run's moves.
+    backups : dict of ndarray
+        The columns `state, action, next_state` of the run's backups.
+    chains : Chains
+        Their chains.
+    limit : ndarray of int64, shape (n_chains,)
+        How many moves count for each.
+
+    Returns
+    -------
+    Classes
+        One entry for each chain.
+
+    Raises
+    ------
+    ValueError
+        If actions count and decoded replay has none.
+    """
+    state, next_state = backups["state"], backups["next_state"]
+    along = experience.symbols(state, next_state, backups["action"])
+    decoded = bool((chains.orientation == UNKNOWN).any())
+    if decoded and experience.by == "actions":
+        raise ValueError("by='actions' needs the action of every backup; decoded replay has none.")
+    moves = _Moves(
+        state,
+        next_state,
+        along,
+        experience.symbols(next_state, state) if decoded else along,
+        experience.first_moves(state, next_state),
+        experience.first_moves(next_state, state),
+    )
+    n_chains, n_links = len(limit), len(chains.rows)
+    classes = Classes(
+        *(np.empty(n_chains, dtype=np.int32) for _ in range(5)),
+        *(np.empty(n_links, dtype=np.int32) for _ in range(2)),
+    )
+    last_seen = np.full(max(state.max(initial=0), next_state.max(initial=0)) + 1, -1)
+    n_all = _classify(experience.automaton, moves, chains, limit, last_seen, classes)
+    return classes._replace(node=classes.node[:n_all], splice=classes.splice[:n_all])
+
+
+@kernel
+def _classify(automaton, moves, chains, limit, last_seen, classes):
+    longest = 0
+    for chain in range(len(limit)):
+        longest = max(longest, chains.offset[chain + 1] - chains.offset[chain])
+    ends, ends_back = np.empty((2, longest), np.int32)
+    nodes, nodes_back = np.empty((2, longest), np.int32)
+    n_all = 0
+    for chain in range(len(limit)):
+        rows = chains.rows[chains.offset[chain] : chains.offset[chain + 1]]
+        n_moves = limit[chain]
+        known = chains.orientation[chain] != UNKNOWN
+        reverse = chains.orientation[chain] == REVERSE
+
+        n_distinct = 0
+        all_along, all_against, all_one_way = True, True, True
+        for row in rows:
+            along, against = moves.first_along[row] < n_moves, moves.first_against[row] < n_moves
+            all_along &= along
+            all_against &= against
+            all_one_way &= along or against
+            for state in (moves.state[row], moves.next_state[row]):
+                n_distinct += last_seen[state] != chain
+                last_seen[state] = chain
+        if all_along and all_against:
+            direction = _TAKEN_BOTH
+        elif all_along or all_against:  # a reverse chain lists states against its transitions
+            direction = _TAKEN_FORWARD if all_along != reverse else _TAKEN_REVERSE
+        else:
+            direction = _TAKEN_NEITHER
+
+        n_pieces = 0
+        if known or all_along:
+            n_pieces = stitch(automaton, moves.along, rows, reverse, n_moves, ends, nodes)
+        back = False
+        if not known and all_against:
+            n_back = stitch(automaton, moves.against, rows, True, n_moves, ends_back, nodes_back)
+            back = n_pieces == 0 or n_back < n_pieces
+            n_pieces = n_back if back else n_pieces
+        for piece in range(n_pieces):
+            classes.node[n_all] = nodes_back[piece] if back else nodes[piece]
+            if back:
+                splice = moves.state[rows[len(rows) - ends_back[piece]]]
+            elif reverse:
+                splice = moves.next_state[rows[len(rows) - ends[piece]]]
+            else:
+                splice = moves.next_state[rows[ends[piece] - 1]]
+            classes.splice[n_all] = splice
+            n_all += 1
+
+        if n_pieces > 1:
+            novelty, kind = _COMPOSED, _NOVEL_PATH
+        elif n_pieces == 0:
+            novelty = _UNEXPERIENCED
+            kind = _AMBIGUOUS if not known and all_one_way else _NEVER_TAKEN
+        else:
+            novelty = _EXPERIENCED
+            if not known and direction == _TAKEN_BOTH:
+                kind = _AMBIGUOUS
+            else:
+                kind = _REVERSE_EPISODE if reverse or back else _FORWARD_EPISODE
+        classes.direction[chain] = direction
+        classes.novelty[chain] = novelty
+        classes.kind[chain] = kind
+        classes.n_pieces[chain] = n_pieces
+        classes.n_distinct[chain] = n_distinct
+    return n_all
+
+
+def chain_kinds(
+    steps: Columns | Experience, backups: Columns, *, across_events: bool = False
+) -> ChainKinds:
+    """Classify all causal chains of a model's run without listing them.
+
+    Parameters
+    ----------
+    steps : dict of ndarray or Experience
+        The steps of the run, or the index made of them, to use it more than once.
+    backups : dict of ndarray
+        The backups of the run.
+    across_events : bool, default False
+        Whether causes are followed into earlier replay events; novelty is then judged at the first.
+
+    Returns
+    -------
+    ChainKinds
+        Step, length and kind of each chain, the same as those from `classify`.
+
+    Raises
+    ------
+    ValueError
+        If a cause is not an earlier row, or backups have no action (decoded replay).
+
+    Examples
+    --------
+    >>> steps = {"episode": np.zeros(2, int), "step": np.arange(2),
+    ...          "state": np.array([0, 1]), "next_state": np.array([1, 2])}
+    >>> backups = {"event": np.zeros(2, int), "step": np.ones(2, int), "state": np.array([1, 0]),
+    ...            "next_state": np.array([2, 1]), "action": np.zeros(2, int),
+    ...            "cause": np.array([-1, 0])}
+    >>> kinds = chain_kinds(steps, backups)
+    >>> kinds.length.tolist(), [KINDS[kind] for kind in kinds.kind]
+    ([3], ['reverse_episode'])
+    """
+    links = link_backups(backups, across_events=across_events)
+    leaves = np.flatnonzero(links.is_leaf)
+    if (backups["action"][leaves] < 0).any():
+        raise ValueError("Decoded replay (action -1) has no orientation: use classify instead.")
+    if not len(leaves):
+        nothing = np.empty(0, dtype=np.int32)
+        return ChainKinds(nothing.astype(np.int64), nothing, nothing.astype(np.int8))
+    experience = steps if isinstance(steps, Experience) else Experience(steps)
+    n = len(links.parent)
+    root = np.arange(n, dtype=np.int32)
+    forward, reverse = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    _follow(
+        experience.automaton,
+        experience.tree,
+        experience.symbols(backups["state"], backups["next_state"], backups["action"]),
+        experience.moves_by(backups["step"]),
+        links,
+        root,
+        forward,
+        reverse,
+    )
+    walked_forward = links.orientation(leaves) == FORWARD
+    node = np.where(walked_forward, forward[leaves], reverse[leaves])
+    kind = np.where(walked_forward, _FORWARD_EPISODE, _REVERSE_EPISODE).astype(np.int8)
+    kind[node == _IS_COMPOSED] = _NOVEL_PATH
+    kind[node == _IS_UNEXPERIENCED] = _NEVER_TAKEN
+    return ChainKinds(backups["step"][root[leaves]], links.length[leaves], kind)
+
+
+@kernel
+def _follow(automaton, tree, symbol, n_moves, links, root, forward, reverse):
+    """Find the node in the index of the path up to each backup, if it was experienced."""
+    nodes = automaton.nodes
+    for row in range(len(symbol)):
+        if links.ways[row] == 0:
+            continue
+        before, move = links.parent[row], symbol[row]
+        if before >= 0:
+            root[row] = root[before]
+        limit = n_moves[root[row]]
+        if move < 0 or nodes[automaton.from_root[move]]["first_end"] >= limit:
+            forward[row] = _IS_UNEXPERIENCED
+            reverse[row] = _IS_UNEXPERIENCED
+        elif before < 0:
+            forward[row] = automaton.from_root[move]
+            reverse[row] = automaton.from_root[move]
+        else:
+            node = forward[before]
+            if node >= 0:
+                node = appended(automaton, node, move)
+                if node < 0 or nodes[node]["first_end"] >= limit:
+                    node = _IS_COMPOSED
+            forward[row] = node
+            node = reverse[before]
+            if node >= 0:
+                n_before = links.length[before] - 1
+                node = prepended(automaton, tree, node, n_before, move)
+                if node < 0 or nodes[node]["first_end"] >= limit:
+                    node = _IS_COMPOSED
+            reverse[row] = node

@@ -1,0 +1,196 @@
+"""The index of experience, against a search through all episodes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyses.experience import Experience, Piece
+from analyses.suffix_automaton import latest_ends, link_tree, suffix_automaton
+from strategies import (
+    N_STATES,
+    columns,
+    experienced_episodes,
+    greedy_pieces,
+    holding_episodes,
+    least_pieces,
+    step_tables,
+)
+
+COLUMNS = ("episode", "step", "state", "action", "next_state")
+
+
+@st.composite
+def queries(draw):
+    """Draw steps, a path of moves (mostly pieces of the steps), and the last step that counts."""
+    steps = draw(step_tables(draw(st.integers(2, 6))))
+    moves = []
+    for _ in range(draw(st.integers(1, 4))):
+        begin = draw(st.integers(0, len(steps) - 1))
+        for step in steps[begin : begin + draw(st.integers(1, 5))]:
+            if step["state"] != step["next_state"] and (not moves or moves[-1][2] == step["state"]):
+                moves.append((step["state"], step["action"], step["next_state"]))
+    if not moves:
+        moves = [(0, 0, 1)]
+    if draw(st.booleans()):
+        other = draw(st.integers(0, N_STATES + 1).filter(lambda state: state != moves[-1][2]))
+        moves.append((moves[-1][2], draw(st.integers(0, 1)), other))
+    return steps, moves, draw(st.integers(-1, len(steps)))
+
+
+@given(queries(), st.sampled_from(["states", "actions"]))
+@settings(max_examples=1500)
+def test_pieces_are_those_of_a_search(query, by):
+    steps, moves, until = query
+    experience = Experience(columns(steps, COLUMNS), by)
+    path = [moves[0][0], *(move[2] for move in moves)]
+    pieces = experience.pieces(path, until, [move[1] for move in moves])
+    episodes = experienced_episodes(steps, until)
+    assert pieces == [Piece(*piece) for piece in greedy_pieces(moves, episodes, by)]
+    assert (len(pieces) or None) == least_pieces(moves, episodes, by)
+    if pieces:
+        assert (pieces[0].begin, pieces[-1].end) == (0, len(moves))
+        assert all(one.end == other.begin for one, other in zip(pieces, pieces[1:], strict=False))
+
+
+@given(queries())
+@settings(max_examples=300)
+def test_the_future_does_not_count(query):
+    steps, moves, until = query
+    path = [moves[0][0], *(move[2] for move in moves)]
+    past = [step for step in steps if step["step"] <= until]
+    whole = Experience(columns(steps, COLUMNS)).pieces(path, until)
+    assert whole == Experience(columns(past, COLUMNS)).pieces(path)
+
+
+@given(step_tables(n_states=3))
+@settings(max_examples=300)
+def test_all_that_was_experienced_is_found(steps):
+    experience = Experience(columns(steps, COLUMNS))
+    for until in range(len(steps)):
+        episodes = experienced_episodes(steps, until)
+        moves = list(episodes.values())[-1] if episodes else []
+        for begin in range(len(moves)):
+            part = moves[begin:]
+            path = [part[0][0], *(move[2] for move in part)]
+            latest = holding_episodes(part, episodes)[-1]
+            assert experience.pieces(path, until) == [Piece(0, len(part), latest)]
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=5))
+@settings(max_examples=500)
+def test_automaton_holds_each_substring_with_its_places(texts):
+    text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
+    begins = np.array([i == 0 for one in texts for i in range(len(one))])
+    automaton = suffix_automaton(text, begins, n_symbols=3)
+    tree = link_tree(automaton)
+    places, start = {}, 0
+    for one in texts:
+        for end in range(1, len(one) + 1):
+            for begin in range(end):
+                places.setdefault(tuple(one[begin:end]), []).append(start + end - 1)
+        start += len(one)
+    node_of = {}
+    for substring in places:
+        node = automaton.from_root[substring[0]]
+        for symbol in substring[1:]:
+            edge = automaton.nodes[node]["first_edge"]
+            while automaton.edges[edge]["symbol"] != symbol:
+                edge = automaton.edges[edge]["next_edge"]
+            node = automaton.edges[edge]["target"]
+        node_of[substring] = node
+    sets = {tuple(ends) for ends in places.values()}
+    assert len(automaton.nodes) == len(sets) + 1, "a node for each set of ends, and the root"
+    for limit in range(len(text) + 1):
+        found = latest_ends(
+            automaton,
+            tree,
+            np.array(list(node_of.values()), dtype=np.int32),
+            np.full(len(node_of), limit),
+        )
+        for substring, end in zip(node_of, found, strict=True):
+            assert end == max((p for p in places[substring] if p < limit), default=-1)
+    for substring, node in node_of.items():
+        assert automaton.nodes[node]["first_end"] == places[substring][0]
+        longest = max(len(s) for s, ends in places.items() if ends == places[substring])
+        assert automaton.nodes[node]["length"] == longest
+
+
+def test_index_is_linear_in_the_experience():
+    rng = np.random.default_rng(0)
+    n = 3000
+    text = rng.integers(0, 2, n).astype(np.int32)
+    automaton = suffix_automaton(text, rng.random(n) < 0.05, n_symbols=2)
+    assert len(automaton.nodes) <= 2 * n
+    assert len(automaton.edges) <= 3 * n
+
+
+def test_bumps_are_no_moves():
+    steps = {
+        "episode": [0] * 4,
+        "step": range(4),
+        "state": [0, 1, 1, 1],
+        "next_state": [1, 1, 1, 2],
+    }
+    experience = Experience(pd.DataFrame(steps))
+    assert experience.n_moves == 2
+    assert experience.pieces([0, 1, 2]) == [Piece(0, 2, 0)]
+    assert experience.moves_by([-1, 0, 1, 2, 3]).tolist() == [0, 1, 1, 1, 2]
+
+
+def test_truncation_ends_a_path():
+    steps = {"episode": [0, 1], "step": [0, 1], "state": [0, 1], "next_state": [1, 2]}
+    assert len(Experience(steps).pieces([0, 1, 2])) == 2
+
+
+def test_actions_tell_moves_apart():
+    steps = {
+        "episode": [0, 0],
+        "step": [0, 1],
+        "state": [0, 1],
+        "next_state": [1, 0],
+        "action": [0, 1],
+    }
+    experience = Experience(steps, by="actions")
+    assert len(experience.pieces([0, 1, 0], actions=[0, 1])) == 1
+    assert experience.pieces([0, 1, 0], actions=[0, 0]) == []
+
+
+def test_no_experience():
+    nothing = {name: np.empty(0, dtype=np.int64) for name in COLUMNS}
+    assert Experience(nothing).pieces([0, 1]) == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "by", "message"),
+    [
+        ({"episode": [0]}, "states", "lack the column 'step'"),
+        (
+            {"episode": [0, 0], "step": [1, 0], "state": [0, 1], "next_state": [1, 2]},
+            "states",
+            "asc",
+        ),
+        (
+            {"episode": [0], "step": [0], "state": [0], "next_state": [1]},
+            "places",
+            "states, actions",
+        ),
+        (
+            {"episode": [0], "step": [0], "state": [0], "next_state": [1], "action": [-1]},
+            "actions",
+            "a recording has none",
+        ),
+    ],
+)
+def test_refused_experience(steps, by, message):
+    with pytest.raises(ValueError, match=message):
+        Experience(steps, by)
+
+
+def test_refused_paths():
+    steps = {"episode": [0], "step": [0], "state": [0], "next_state": [1], "action": [0]}
+    with pytest.raises(ValueError, match="at least two states"):
+        Experience(steps).pieces([0])
+    with pytest.raises(ValueError, match="one action for each move"):
+        Experience(steps, by="actions").pieces([0, 1])

@@ -1,0 +1,209 @@
+"""The main job: its files, the same bytes however it is run, and what happens to bad input."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analyses import classify
+from analyses.reproduce import Plan, reproduce
+from analyses.results import Results
+from replay.event_log import EventLog
+from replay.experiments import EXPERIMENTS
+from replay.simulation import simulate
+
+SMALL = Plan.make(
+    ["deterministic_tree", "maze"],
+    ["q_learning", "prioritized_sweeping", "episodic_control"],
+    n_mdps=2,
+    n_seeds=2,
+    n_steps={"deterministic_tree": 1000, "maze": 20_000},
+)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made") / "results"
+    told = []
+    reproduce(SMALL, folder, on_piece=lambda name, n_steps: told.append((name, n_steps)))
+    assert sorted(told) == sorted((name, SMALL.piece_steps(name)) for name, _ in SMALL.pieces)
+    return folder
+
+
+def test_it_writes_what_the_readme_promises(made):
+    names = {path.relative_to(made).parts[0] for path in made.iterdir()}
+    assert names >= {
+        "reward_rate.csv",
+        "area_under_curve.csv",
+        "paired_differences.csv",
+        "time_to_criterion.csv",
+        "replay_kinds.csv",
+        "replay_over_time.csv",
+        "sequences.parquet",
+        "logs",
+        "figures",
+        "manifest.json",
+    }
+    figures = {path.name for path in (made / "figures").iterdir()}
+    for stem in ("learning_curves", "mdps", "replay_kinds", "replay_events_maze"):
+        assert {f"{stem}.pdf", f"{stem}.png"} <= figures
+
+
+def test_reward_rate_is_the_mean_over_worlds_of_the_mean_over_seeds(made):
+    table = pd.read_csv(made / "reward_rate.csv")
+    assert list(table.columns) == (
+        "experiment learner time_step mean sem ci_low ci_high n_mdps n_seeds".split()
+    )
+    experiment = EXPERIMENTS["deterministic_tree"]
+    means = []
+    for index in range(2):
+        mdp = experiment.mdp(index)
+        best = mdp.reward_rate(mdp.solve(1.0).policy, 0.1)
+        random = mdp.reward_rate([[0.25] * 4] * mdp.n_states)
+        rates = [
+            simulate(
+                mdp,
+                "q_learning",
+                experiment.parameters["q_learning"],
+                n_steps=1000,
+                seed=experiment.run_seed(index, run),
+                log="none",
+            ).reward_rate["reward_rate"]
+            for run in range(2)
+        ]
+        means.append((sum(rates) / 2 - random) / (best - random))
+    ours = table.query("experiment == 'deterministic_tree' and learner == 'q_learning'")
+    assert ours["mean"].to_numpy() == pytest.approx((sum(means) / 2).to_numpy(), abs=1e-9)
+    assert ours["sem"].to_numpy() == pytest.approx(abs(means[0] - means[1]) / 2, abs=1e-9)
+    assert ours["time_step"].tolist() == list(range(10, 1001, 10))
+
+
+def test_counts_are_those_of_the_classified_logs(made):
+    """All logs of a run classified one by one give the table."""
+    table = pd.read_csv(made / "replay_kinds.csv").set_index(
+        ["experiment", "learner", "chains", "kind"]
+    )["count"]
+    experiment = EXPERIMENTS["maze"]
+    for learner in ("prioritized_sweeping", "episodic_control"):
+        for chains, across in (("within_event", False), ("across_events", True)):
+            total = pd.Series(dtype=int)
+            for index in range(2):
+                for run in range(2):
+                    log = simulate(
+                        experiment.mdp(index),
+                        learner,
+                        experiment.parameters[learner],
+                        n_steps=20_000,
+                        seed=experiment.run_seed(index, run),
+                    ).log
+                    found = classify(log, across_events=across, min_length=3)
+                    counts = found["kind"].astype(str).value_counts()
+                    total = total.add(counts, fill_value=0)
+            for kind, count in table["maze", learner, chains].items():
+                assert count == total.get(kind, 0), (learner, chains, kind)
+
+
+def test_kept_logs_are_the_runs_and_their_sequences(made):
+    log = EventLog.read(made / "logs" / "maze" / "prioritized_sweeping-0-0")
+    sequences = pd.read_parquet(made / "sequences.parquet")
+    ours = sequences.query("experiment == 'maze' and learner == 'prioritized_sweeping'")
+    again = classify(log)
+    assert ours["kind"].astype(str).tolist() == again["kind"].astype(str).tolist()
+    assert [list(path) for path in ours["states"]] == [list(path) for path in again["states"]]
+
+
+@pytest.mark.parametrize("jobs", [2])
+def test_same_bytes_with_more_processes_and_after_interruption(made, tmp_path, jobs):
+    folder = tmp_path / "results"
+
+    def stop(name, n_steps):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(SMALL, folder, on_piece=stop)
+    done = list((folder / "pieces").rglob("*.parquet"))
+    assert 1 <= len(done) < len(SMALL.pieces)
+    reproduce(SMALL, folder, jobs=jobs)
+    assert digests(folder) == digests(made)
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(made, tmp_path):
+    with pytest.raises(FileExistsError, match=r"another run \(seed is 0 there and 1 here\)"):
+        reproduce(Plan.make(**_like(SMALL), seed=1), made)
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(FileExistsError, match="holds no results"):
+        reproduce(SMALL, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def _like(plan):
+    return {
+        "experiments": plan.experiments,
+        "learners": plan.learners,
+        "n_mdps": 2,
+        "n_seeds": 2,
+        "n_steps": dict(plan.n_steps),
+    }
+
+
+def test_damaged_pieces_are_named(made, tmp_path):
+    folder = tmp_path / "results"
+    shutil.copytree(made, folder)
+    piece = folder / "pieces" / "maze" / "1.parquet"
+    piece.write_bytes(piece.read_bytes()[:100])
+    with pytest.raises(ValueError, match=r"1\.parquet is damaged"):
+        reproduce(SMALL, folder)
+
+
+def test_a_manifest_is_enough_to_make_it_again(made):
+    manifest = Results(made).manifest()
+    again = Plan.make(
+        manifest["experiments"],
+        manifest["learners"],
+        n_steps=manifest["n_steps"],
+        seed=manifest["seed"],
+        log=manifest["log"],
+        keep_logs=manifest["keep_logs"],
+        n_mdps=manifest["n_mdps"]["maze"],
+        n_seeds=manifest["n_seeds"]["maze"],
+    )
+    assert again == SMALL
+    assert json.loads(json.dumps(again.manifest())) == manifest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"experiments": ["maez"]}, "Did you mean 'maze'"),
+        ({"learners": ["dyna"]}, "Choose from: monte_carlo"),
+        ({"n_steps": 150}, "multiple of 100"),
+        ({"n_steps": {"maez": 100}}, "Did you mean 'maze'"),
+        ({"n_mdps": 0}, "at least 1"),
+        ({"n_seeds": -1}, "at least 1"),
+        ({"seed": -1}, "negative"),
+        ({"log": "some"}, "'replay', 'all' or 'none'"),
+    ],
+)
+def test_bad_plans_say_what_to_do(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Plan.make(**arguments)
+
+
+def test_without_log_nothing_is_classified(tmp_path):
+    plan = Plan.make(["stochastic_tree"], ["q_lambda"], n_mdps=1, n_seeds=1, n_steps=400, log="none")
+    reproduce(plan, tmp_path / "results")
+    assert not (tmp_path / "results" / "replay_kinds.csv").exists()
+    row = pd.read_csv(tmp_path / "results" / "reward_rate.csv").iloc[0]
+    assert pd.isna(row["sem"])
+    assert pd.isna(row["ci_low"])
