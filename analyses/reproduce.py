@@ -36,10 +36,10 @@ __all__ = ["Plan", "reproduce"]
 
 N_WINDOWS = 100
 _QUICK = {
-    "deterministic_tree": (8, 2, 20_000),
-    "deterministic_tree_intermittent": (8, 2, 20_000),
-    "stochastic_tree": (8, 4, 10_000),
-    "maze": (4, 1, 200_000),
+    "deterministic_tree": (10, 2, 20_000),
+    "deterministic_tree_intermittent": (10, 2, 20_000),
+    "stochastic_tree": (10, 4, 10_000),
+    "maze": (6, 1, 300_000),
 }
 CHAINS = ("within_event", "across_events")
 _MIN_LENGTH = 3
@@ -344,7 +344,7 @@ def _make_tables(plan: Plan, results: Results) -> None:
     """Make the tables of all pieces, and the example worlds."""
     pieces = pd.concat(
         [
-            pd.read_parquet(results.piece(name, index)).assign(experiment=name)
+            results.read_piece(name, index).assign(experiment=name)
             for name, index in plan.pieces
         ],
         ignore_index=True,

@@ -104,6 +104,23 @@ class Results:
         """Name the folder of one whole event log."""
         return self.folder / "logs" / experiment / f"{learner}-{index}-{run}"
 
+    def read_piece(self, experiment: str, index: int) -> pd.DataFrame:
+        """Read what came of one world.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged.
+        """
+        path = self.piece(experiment, index)
+        try:
+            return pd.read_parquet(path)
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"{path} is damaged ({error}). Remove it and run the same command again: only this "
+                "piece is made anew."
+            ) from error
+
     def logs(self, experiment: str) -> list[Path]:
         """Name the folders of all event logs of an experiment."""
         return sorted((self.folder / "logs" / experiment).glob("[!.]*"))

@@ -67,7 +67,9 @@ def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
     """
     ordered = {
         column: pd.Categorical(
-            table[column], in_order(table[column].dropna().unique(), order), ordered=True
+            table[column].astype(object),
+            in_order(table[column].dropna().unique(), order),
+            ordered=True,
         )
         for column, order in _ORDER.items()
         if column in table

@@ -155,7 +155,7 @@ def _loops(
     ours = all(function.__module__.startswith("replay.") for function in functions)
     compile_ = (loop_kernel if ours else uncached_kernel) if compiled else _plain
     for function in functions:
-        _make_jitable(function.__globals__)
+        _make_jitable(inspect.unwrap(function).__globals__)
 
     @compile_
     def run(

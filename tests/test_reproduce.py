@@ -91,9 +91,7 @@ def test_reward_rate_is_the_mean_over_worlds_of_the_mean_over_seeds(made):
 
 def test_counts_are_those_of_the_classified_logs(made):
     """All logs of a run classified one by one give the table."""
-    table = pd.read_csv(made / "replay_kinds.csv").set_index(
-        ["experiment", "learner", "chains", "kind"]
-    )["count"]
+    table = pd.read_csv(made / "replay_kinds.csv")
     experiment = EXPERIMENTS["maze"]
     for learner in ("prioritized_sweeping", "episodic_control"):
         for chains, across in (("within_event", False), ("across_events", True)):
@@ -110,8 +108,12 @@ def test_counts_are_those_of_the_classified_logs(made):
                     found = classify(log, across_events=across, min_length=3)
                     counts = found["kind"].astype(str).value_counts()
                     total = total.add(counts, fill_value=0)
-            for kind, count in table["maze", learner, chains].items():
-                assert count == total.get(kind, 0), (learner, chains, kind)
+            ours = table.query(
+                "experiment == 'maze' and learner == @learner and chains == @chains"
+            )
+            counted = dict(zip(ours["kind"], ours["count"], strict=True))
+            assert sum(counted.values()) > 10
+            assert counted == {kind: total.get(kind, 0) for kind in counted}
 
 
 def test_kept_logs_are_the_runs_and_their_sequences(made):
