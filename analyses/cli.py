@@ -1,9 +1,10 @@
 """The command ``replay``: reproduce the paper, list what there is, classify a log, draw figures."""
 
+import errno
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -27,16 +28,14 @@ def main() -> None:
     """Run the command; an error of the user's is one sentence, not a traceback."""
     try:
         app()
-    except KeyboardInterrupt:
-        _fail("Interrupted. What was finished is kept: the same command goes on from there.", 130)
     except (ValueError, TypeError, OSError) as error:
-        _fail(str(error))
-
-
-def _fail(message: str, code: int = 1) -> NoReturn:
-    screen.print("[bold red]Error:[/] ", end="")
-    screen.print(message, markup=False)
-    sys.exit(code)
+        message = str(error)
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            message = "The disk is full. Make room and run the same command again: it goes on from "
+            message += f"what is finished. ({error})"
+        screen.print("[bold red]Error:[/] ", end="")
+        screen.print(message, markup=False)
+        sys.exit(1)
 
 
 @app.command()
@@ -107,12 +106,17 @@ def reproduce(
             name: progress.add_task(name, total=plan.n_mdps[name] * plan.piece_steps(name))
             for name in plan.experiments
         }
-        results = run(
-            plan,
-            out,
-            jobs=n_jobs,
-            on_piece=lambda name, n_steps: progress.advance(bars[name], n_steps),
-        )
+        try:
+            results = run(
+                plan,
+                out,
+                jobs=n_jobs,
+                on_piece=lambda name, n_steps: progress.advance(bars[name], n_steps),
+            )
+        except KeyboardInterrupt:
+            progress.stop()
+            screen.print("Interrupted. The same command goes on from what is finished.")
+            raise typer.Exit(130) from None
     _show(results.folder, log)
     if not full:
         screen.print("The whole paper: replay reproduce --full --out full")

@@ -5,9 +5,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from analyses.experience import Experience, Piece
-from analyses.suffix_automaton import latest_ends, link_tree, suffix_automaton
 from strategies import (
     N_STATES,
     columns,
@@ -17,6 +14,9 @@ from strategies import (
     least_pieces,
     step_tables,
 )
+
+from analyses.experience import Experience, Piece
+from analyses.suffix_automaton import latest_ends, link_tree, suffix_automaton
 
 COLUMNS = ("episode", "step", "state", "action", "next_state")
 

@@ -1,5 +1,6 @@
 """The main job: its files, the same bytes however it is run, and what happens to bad input."""
 
+import errno
 import hashlib
 import json
 import shutil
@@ -166,6 +167,28 @@ def test_damaged_pieces_are_named(made, tmp_path):
     piece.write_bytes(piece.read_bytes()[:100])
     with pytest.raises(ValueError, match=r"1\.parquet is damaged"):
         reproduce(SMALL, folder)
+
+
+def test_a_full_disk_leaves_nothing_half_written(made, tmp_path, monkeypatch):
+    folder = tmp_path / "results"
+    write, n_written = pd.DataFrame.to_parquet, []
+
+    def full(table, path, **options):
+        write(table, path, **options)
+        n_written.append(path)
+        if len(n_written) == 6:
+            path.write_bytes(path.read_bytes()[:50])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
+    with pytest.raises(OSError, match="No space left"):
+        reproduce(SMALL, folder)
+    monkeypatch.undo()
+    for path in folder.rglob("*.parquet"):
+        pd.read_parquet(path)
+    assert not list(folder.rglob(".*.parquet.*"))
+    reproduce(SMALL, folder)
+    assert digests(folder) == digests(made)
 
 
 def test_a_manifest_is_enough_to_make_it_again(made):

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import chains_by_definition, columns, logs
 
 from analyses.sequences import ORIENTATIONS, UNKNOWN, chains, decoded_backups, link_backups
-from strategies import chains_by_definition, columns, logs
 
 COLUMNS = ("event", "state", "next_state", "action", "cause")
 
