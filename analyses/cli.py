@@ -3,6 +3,7 @@
 import errno
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,7 +50,7 @@ def reproduce(
     mdps: Annotated[int | None, typer.Option(help="Worlds of each experiment.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Runs of each learner in a world.")] = None,
     steps: Annotated[
-        str | None, typer.Option(help="Steps of a run: 100000, or maze=100000,stochastic_tree=5000.")
+        str | None, typer.Option(help="Steps of a run: 100000, or maze=100000,... by experiment.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="The paper's own sizes.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
@@ -68,8 +69,14 @@ def reproduce(
     goes on where it was interrupted.
     """
     import joblib
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-    from rich.progress import TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     from analyses.reproduce import Plan
     from analyses.reproduce import reproduce as run
@@ -167,8 +174,9 @@ def classify(
     sequences = classify_log(EventLog.read(log), across_events=across_events)
     with replacing(target) as beside:
         write_table(sequences, beside)
-    kinds = sequences[sequences["length"] >= 3].groupby(["run", "kind"], observed=True).size()
-    rows = [(str(run), str(kind), f"{count:,}") for (run, kind), count in kinds.items()]
+    long = sequences[sequences["length"] >= 3]
+    kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
+    rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
     _print_table(("run", "kind (3 states or more)", "sequences"), rows)
     screen.print(f"{len(sequences):,} sequences in {target}", markup=False)
 
@@ -184,7 +192,7 @@ def figures(
         print(path)
 
 
-def _print_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
@@ -204,7 +212,7 @@ def _show(folder: Path, log: str) -> None:
     import pandas as pd
 
     areas = pd.read_csv(folder / "area_under_curve.csv")
-    areas["shown"] = areas["mean"].map("{:.2f}".format)
+    areas["shown"] = [f"{mean:.2f}" for mean in areas["mean"]]
     screen.print("\n[bold]Normalised reward rate[/], mean over a run (0 random, 1 optimal)")
     _print_by_experiment(areas)
     if log != "none":

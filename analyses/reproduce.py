@@ -149,7 +149,7 @@ class Plan:
 
     def _check(self) -> None:
         for what, numbers in (("MDPs", self.n_mdps), ("seeds", self.n_seeds)):
-            for name, number in numbers.items():
+            for number in numbers.values():
                 if number < 1:
                     raise ValueError(f"The number of {what} must be at least 1, got {number}.")
         for name, number in self.n_steps.items():
@@ -260,7 +260,7 @@ def reproduce(
 
 
 def _one_of_each_module(plan: Plan) -> list[str]:
-    first = {}
+    first: dict[Any, str] = {}
     for name in plan.learners:
         first.setdefault(LEARNERS[name][0], name)
     return list(first.values())
@@ -332,10 +332,13 @@ def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> N
     log = run.log.label(experiment=name)
     log.save(folder)
     sequences = classify(log)
-    for place, (column, value) in enumerate(
-        {"experiment": name, "learner": run.learner.name, "mdp": index, "seed": seed}.items()
-    ):
-        sequences.insert(place, column, value)
+    labels: dict[str, Any] = {
+        "experiment": name,
+        "learner": run.learner.name,
+        "mdp": index,
+        "seed": seed,
+    }
+    sequences = sequences.assign(**labels)[[*labels, *sequences.columns]]
     with replacing(folder / "sequences.parquet") as beside:
         write_table(sequences, beside)
 
@@ -343,10 +346,7 @@ def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> N
 def _make_tables(plan: Plan, results: Results) -> None:
     """Make the tables of all pieces, and the example worlds."""
     pieces = pd.concat(
-        [
-            results.read_piece(name, index).assign(experiment=name)
-            for name, index in plan.pieces
-        ],
+        [results.read_piece(name, index).assign(experiment=name) for name, index in plan.pieces],
         ignore_index=True,
     )
     baselines = pieces[["experiment", "mdp", "random", "optimal"]].drop_duplicates()
@@ -362,7 +362,8 @@ def _make_tables(plan: Plan, results: Results) -> None:
             for one, other in combinations(plan.learners, 2)
         ]
         results.write("paired_differences.csv", pd.concat(differences, ignore_index=True))
-    runs = normalised[["mdp", "seed"]].drop_duplicates().sort_values(["mdp", "seed"]).head(_N_SINGLE)
+    runs = normalised[["mdp", "seed"]].drop_duplicates().sort_values(["mdp", "seed"])
+    runs = runs.head(_N_SINGLE)
     results.write("single_runs.parquet", normalised.merge(runs, on=["mdp", "seed"]))
     if plan.log != "none":
         _make_replay_tables(plan, results, pieces)
@@ -378,10 +379,9 @@ def _make_replay_tables(plan: Plan, results: Results, pieces: pd.DataFrame) -> N
     counts = pieces.groupby(group, as_index=False, sort=False)[wide].sum()
     counts = counts.melt(group, value_vars=wide, var_name="which", value_name="count")
     counts[["chains", "kind"]] = counts["which"].str.split(":", expand=True)
-    by_mdp = counts.groupby(["experiment", "learner", "mdp", "chains", "kind"], as_index=False)
     results.write(
         "replay_kinds.csv",
-        statistics.share_intervals(by_mdp["count"].sum(), ["experiment", "learner", "chains"]),
+        statistics.share_intervals(counts, ["experiment", "learner", "chains"]),
     )
     within = counts[counts["chains"] == "within_event"].drop(columns="chains")
     last = within.groupby("experiment")["time_step"].transform("max")

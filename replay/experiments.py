@@ -208,5 +208,6 @@ def find_experiment(name: str) -> Experiment:
     if name not in EXPERIMENTS:
         close = difflib.get_close_matches(name, EXPERIMENTS, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"Unknown experiment {name!r}.{hint} Choose from: {', '.join(EXPERIMENTS)}.")
+        choices = ", ".join(EXPERIMENTS)
+        raise ValueError(f"Unknown experiment {name!r}.{hint} Choose from: {choices}.")
     return EXPERIMENTS[name]

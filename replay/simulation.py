@@ -392,7 +392,9 @@ def simulate(
     """
     found = find_learner(learner, params)
     n_steps = _count("n_steps", n_steps)
-    longest = n_steps if max_episode_steps is None else _count("max_episode_steps", max_episode_steps)
+    longest = n_steps
+    if max_episode_steps is not None:
+        longest = _count("max_episode_steps", max_episode_steps)
     n_windows = min(_count("n_windows", n_windows), n_steps)
     _check_world(found, mdp)
 
@@ -423,9 +425,7 @@ def simulate(
         if clock[_TIME] < n_steps:
             kept.make_room(2 * found.module.most_backups(found.params, memory))
 
-    return Run(
-        found, mdp, seed, _event_log(found, kept, mdp, seed), memory, ends, rewards[:-1]
-    )
+    return Run(found, mdp, seed, _event_log(found, kept, mdp, seed), memory, ends, rewards[:-1])
 
 
 def feed(
@@ -520,7 +520,8 @@ def _experience(
         limits["next_action"] = n_actions
     for column, limit in limits.items():
         values = transitions[column].to_numpy()
-        if values.dtype.kind not in "iu" or (len(values) and not 0 <= values.min() <= values.max() < limit):
+        inside = not len(values) or 0 <= values.min() <= values.max() < limit
+        if values.dtype.kind not in "iu" or not inside:
             raise ValueError(
                 f"The column {column!r} of transitions must hold integers from 0 to {limit - 1}."
             )

@@ -1,5 +1,7 @@
 """Classified sequences, against the definitions by brute force and by hand."""
 
+from itertools import pairwise
+
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -48,7 +50,7 @@ def by_definition(steps, backups, rows, orientation, by="states"):
         states = [chain[0]["state"], *(row["next_state"] for row in chain)]
     episodes = experienced_episodes(steps, chain[0]["step"])
     taken = {(move[0], move[2]) for run in episodes.values() for move in run}
-    pairs = list(zip(states[:-1], states[1:], strict=True))
+    pairs = list(pairwise(states))
     forward = all(pair in taken for pair in pairs)
     reverse = all(pair[::-1] in taken for pair in pairs)
     direction = {(1, 0): "forward", (0, 1): "reverse", (1, 1): "both", (0, 0): "neither"}
@@ -101,7 +103,7 @@ def plain(sequences):
 
 
 @given(logs(), st.sampled_from(HOW), st.sampled_from(["states", "actions"]))
-@settings(max_examples=700)
+@settings(max_examples=400)
 def test_model_sequences_are_those_of_the_definition(log, how, by):
     steps, backups = log
     order, across_events = how
@@ -119,7 +121,7 @@ def test_model_sequences_are_those_of_the_definition(log, how, by):
 
 
 @given(logs(decoded=True))
-@settings(max_examples=500)
+@settings(max_examples=300)
 def test_recorded_sequences_are_those_of_the_definition(log):
     steps, backups = log
     sequences = classify(event_log(*log))
@@ -129,10 +131,9 @@ def test_recorded_sequences_are_those_of_the_definition(log):
 
 
 @given(logs(decoded=True), st.integers(2, 4))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_paths_are_classified_like_the_log(log, min_length):
-    steps, backups = log
-    recording = event_log(steps, [])
+    recording = event_log(log[0], [])
     sequences = classify(event_log(*log), min_length=min_length)
     paths = classify(event_log(*log))[["states", "step", "phase"]]
     from_paths = classify_paths(paths, recording, min_length=min_length)
@@ -153,7 +154,7 @@ def test_counted_kinds_are_those_of_the_listed_chains(log, across_events):
 
 
 @given(logs(), st.sampled_from(HOW), st.permutations(range(6)))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_names_of_states_do_not_matter(log, how, names):
     order, across_events = how
     renamed = [
@@ -169,7 +170,7 @@ def test_names_of_states_do_not_matter(log, how, names):
 
 
 @given(logs(), st.sampled_from(HOW))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_novelty_never_uses_the_future(log, how):
     steps, backups = log
     order, across_events = how
@@ -186,7 +187,7 @@ def test_novelty_never_uses_the_future(log, how):
 
 
 @given(logs())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_turning_time_and_transitions_swaps_forward_and_reverse(log):
     steps, backups = log
     last = len(steps) - 1
@@ -247,7 +248,7 @@ def sweep(*states, step, action=0):
             "next_state": next_state,
             "cause": row - 1,
         }
-        for row, (next_state, state) in enumerate(zip(states[:-1], states[1:], strict=True))
+        for row, (next_state, state) in enumerate(pairwise(states))
     ]
 
 

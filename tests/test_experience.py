@@ -1,5 +1,7 @@
 """The index of experience, against a search through all episodes."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,7 +53,7 @@ def test_pieces_are_those_of_a_search(query, by):
     assert (len(pieces) or None) == least_pieces(moves, episodes, by)
     if pieces:
         assert (pieces[0].begin, pieces[-1].end) == (0, len(moves))
-        assert all(one.end == other.begin for one, other in zip(pieces, pieces[1:], strict=False))
+        assert all(one.end == other.begin for one, other in pairwise(pieces))
 
 
 @given(queries())

@@ -63,9 +63,9 @@ def test_it_writes_what_the_readme_promises(made):
 
 def test_reward_rate_is_the_mean_over_worlds_of_the_mean_over_seeds(made):
     table = pd.read_csv(made / "reward_rate.csv")
-    assert list(table.columns) == (
-        "experiment learner time_step mean sem ci_low ci_high n_mdps n_seeds".split()
-    )
+    assert list(table.columns) == [
+        "experiment", "learner", "time_step", "mean", "sem", "ci_low", "ci_high", "n_mdps", "n_seeds"
+    ]  # fmt: skip
     experiment = EXPERIMENTS["deterministic_tree"]
     means = []
     for index in range(2):
@@ -109,9 +109,11 @@ def test_counts_are_those_of_the_classified_logs(made):
                     found = classify(log, across_events=across, min_length=3)
                     counts = found["kind"].astype(str).value_counts()
                     total = total.add(counts, fill_value=0)
-            ours = table.query(
-                "experiment == 'maze' and learner == @learner and chains == @chains"
-            )
+            ours = table[
+                (table["experiment"] == "maze")
+                & (table["learner"] == learner)
+                & (table["chains"] == chains)
+            ]
             counted = dict(zip(ours["kind"], ours["count"], strict=True))
             assert sum(counted.values()) > 10
             assert counted == {kind: total.get(kind, 0) for kind in counted}
@@ -226,7 +228,9 @@ def test_bad_plans_say_what_to_do(arguments, message):
 
 
 def test_without_log_nothing_is_classified(tmp_path):
-    plan = Plan.make(["stochastic_tree"], ["q_lambda"], n_mdps=1, n_seeds=1, n_steps=400, log="none")
+    plan = Plan.make(
+        ["stochastic_tree"], ["q_lambda"], n_mdps=1, n_seeds=1, n_steps=400, log="none"
+    )
     reproduce(plan, tmp_path / "results")
     assert not (tmp_path / "results" / "replay_kinds.csv").exists()
     row = pd.read_csv(tmp_path / "results" / "reward_rate.csv").iloc[0]

@@ -34,7 +34,7 @@ def table(transitions, events=None, causes=None, action=0):
 
 
 @given(logs(), st.sampled_from([("causal", False), ("causal", True), ("temporal", False)]))
-@settings(max_examples=1000)
+@settings(max_examples=600)
 def test_chains_are_those_of_the_definition(log, how):
     _, backups = log
     assert found_chains(backups, *how) == chains_by_definition(backups, *how)
@@ -48,7 +48,7 @@ def test_decoded_moves_follow_one_another(log, order):
 
 
 @given(logs())
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_each_backup_is_in_one_temporal_chain(log):
     _, backups = log
     rows = sorted(row for chain, _ in found_chains(backups, "temporal") for row in chain)
@@ -65,7 +65,7 @@ def test_min_length_leaves_out_the_short_ones(log, min_length):
 
 
 @given(logs(), st.sampled_from([("causal", True), ("temporal", False)]))
-@settings(max_examples=300)
+@settings(max_examples=200)
 def test_turning_all_transitions_swaps_forward_and_reverse(log, how):
     _, backups = log
     turned = [{**row, "state": row["next_state"], "next_state": row["state"]} for row in backups]

@@ -119,7 +119,8 @@ def find_learner(learner: str | ModuleType, params: Any = None) -> Learner:
         if learner not in LEARNERS:
             close = difflib.get_close_matches(learner, LEARNERS, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
-            raise ValueError(f"Unknown learner {learner!r}.{hint} Choose from: {', '.join(LEARNERS)}.")
+            choices = ", ".join(LEARNERS)
+            raise ValueError(f"Unknown learner {learner!r}.{hint} Choose from: {choices}.")
         name = learner
         module, defaults = LEARNERS[learner]
     else:
@@ -167,7 +168,6 @@ def _scalar(name: str, key: str, value: Any, default: Any) -> Any:
     except (TypeError, ValueError):
         number = None
     if number is None or number != value:
-        raise TypeError(
-            f"{key} of {name!r} must be {type(default).__name__} (such as {default}), got {value!r}."
-        )
+        kind = type(default).__name__
+        raise TypeError(f"{key} of {name!r} must be {kind} (such as {default}), got {value!r}.")
     return number

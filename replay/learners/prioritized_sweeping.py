@@ -1,9 +1,10 @@
 """Prioritized sweeping with small backups; also optimistic, and with a model reset each episode.
 
 The learner counts transitions. V(s) is the value of a state, U(s) the value that its predecessors
-were told last. Whenever V(s) changes, s is queued with priority \\|V(s) - U(s)\\|; popping s tells the
-change to all its predecessors in the learned model. With ``reset_model`` the sweep waits for the
-end of the episode, makes as many pops as the episode had steps, and the model is forgotten.
+were told last. Whenever V(s) changes, s is queued, with the size of V(s) - U(s) as its priority;
+popping s tells the change to all its predecessors in the learned model. With ``reset_model`` the
+sweep waits for the end of the episode, makes as many pops as the episode had steps, and the model
+is forgotten.
 
 References
 ----------
@@ -117,11 +118,7 @@ def _queue(params, memory, state, cause):
     priority = abs(memory.values[state] - memory.known_values[state])
     if priority > params.min_priority:
         place = memory.queue.position[state]
-        if (
-            not params.priority_only_lowers
-            or place < 0
-            or priority < memory.queue.priority[place]
-        ):
+        if not params.priority_only_lowers or place < 0 or priority < memory.queue.priority[place]:
             set_priority(memory.queue, state, priority, cause)
     elif not params.priority_only_lowers:
         remove(memory.queue, state)

@@ -9,6 +9,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from rich.console import Console
@@ -78,17 +79,17 @@ def index_table() -> Table:
 def replay_table() -> Table:
     """Classify the replay of some learners."""
     table = Table(title=f"Million backups a second, replay of {N_STEPS_REPLAYED:,} steps in a maze")
-    for column in ("learner", "backups", "chains", "kinds", "kinds across", "listed", "table"):
-        table.add_column(column, justify="right")
+    for column in ("learner", "backups", "chains", "kinds", "across", "listed", "table"):
+        table.add_column(column, justify="right", no_wrap=True)
     for learner in LEARNERS:
         log = maze_log(learner, N_STEPS_REPLAYED)
         backups, experience = log.columns("backups"), Experience(log.columns("steps"))
         n_backups = len(backups["step"])
-        calls: list[Callable[[], object]] = [
-            lambda: chain_kinds(experience, backups),
-            lambda: chain_kinds(experience, backups, across_events=True),
-            lambda: classify_listed(log),
-            lambda: classify(log),
+        calls = [
+            partial(chain_kinds, experience, backups),
+            partial(chain_kinds, experience, backups, across_events=True),
+            partial(classify_listed, log),
+            partial(classify, log),
         ]
         n_chains = len(chain_kinds(experience, backups).kind)
         speeds = [f"{n_backups / seconds(call) / 1e6:.2f}" for call in calls]
