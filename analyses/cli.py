@@ -221,8 +221,8 @@ def _show(folder: Path, log: str) -> None:
         totals = kinds.groupby(["experiment", "learner"], sort=False)["count"].transform("sum")
         novel = kinds[kinds["kind"] == "novel_path"].assign(total=totals)
         novel["shown"] = [
-            f"{row.share:.1%} of {row.total:,}" if row.total else "no replay"
-            for row in novel.itertuples()
+            f"{share:.1%} of {total:,}" if total else "no replay"
+            for share, total in zip(novel["share"], novel["total"], strict=True)
         ]
         screen.print("\n[bold]Novel paths[/] among replayed sequences of at least 3 states")
         _print_by_experiment(novel)

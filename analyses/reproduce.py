@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from joblib import Parallel, delayed
+from pyarrow import parquet
 
 from analyses import reward_rate, statistics
 from analyses.classification import chain_kinds, classify
@@ -392,5 +394,7 @@ def _make_replay_tables(plan: Plan, results: Results, pieces: pd.DataFrame) -> N
     )
     kept = [path for name in plan.experiments for path in results.logs(name)]
     if kept:
-        tables = [pd.read_parquet(folder / "sequences.parquet") for folder in kept]
-        results.write("sequences.parquet", pd.concat(tables, ignore_index=True))
+        with replacing(results.folder / "sequences.parquet") as beside:
+            tables = [parquet.read_table(folder / "sequences.parquet") for folder in kept]
+            table = pa.concat_tables(tables, promote_options="default")
+            parquet.write_table(table, beside, compression="zstd")

@@ -75,10 +75,14 @@ def _curves_of_world(experiment_name, index, n_seeds, learner, params):
     return (np.array(rates) - lowest) / (highest - lowest)
 
 
-@cache
 def curves(experiment, learner, **changes):
     """Return the normalised windows of all runs, shape (n_mdps, n_seeds, 100)."""
     params = EXPERIMENTS[experiment].parameters[learner]._replace(**changes)
+    return _curves(experiment, learner, params)
+
+
+@cache
+def _curves(experiment, learner, params):
     n_mdps, n_seeds = SIZES[experiment]
     worlds = (
         delayed(_curves_of_world)(experiment, index, n_seeds, learner, params)

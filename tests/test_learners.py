@@ -1,0 +1,454 @@
+"""What every learner must do, ours and a user's own."""
+
+import importlib
+import types
+from pathlib import Path
+
+import numpy as np
+import own_learner
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from test_mdp import mdps
+
+from replay import LEARNERS, feed, simulate, simulation
+from replay.experiments import EXPERIMENTS
+from replay.learners import find_learner
+from replay.mazes import from_ascii
+from replay.mdp import MDP
+from replay.trees import stochastic_tree
+
+LEARNER = pytest.mark.parametrize(
+    "learner", [*LEARNERS, pytest.param(own_learner, id="own_learner")]
+)
+QUEUES = [name for name in LEARNERS if name.startswith("prioritized_sweeping")]
+AT_ENDS = ["monte_carlo", "episodic_control"]
+REPLAYING = [*QUEUES, *AT_ENDS, own_learner]
+
+MAZE = from_ascii(
+    """
+    S..#.
+    .#...
+    ...#G
+    """
+)
+TREE = stochastic_tree(seed=1)
+CHAIN = MDP.from_tables(
+    [[1], [2], [3], [3]], reward=[0, 0, 0, 1], start=0, terminal=[3], name="chain"
+)
+RING = MDP.from_tables(
+    [[1, 0], [2, 0], [0, 1]], reward=[[0.0, 0.0], [0.0, -1.0], [1.0, 0.5]], name="ring"
+)
+"""A task without an end."""
+
+
+def assert_same_memory(one, other):
+    assert one.action_values.tobytes() == other.action_values.tobytes()
+    for name in ("values", "known_values", "n_returns", "n_steps"):
+        if hasattr(one, name):
+            assert getattr(one, name).tobytes() == getattr(other, name).tobytes()
+    if hasattr(one, "queue"):
+        assert queued(one) == queued(other)
+
+
+def assert_same_table(ours, theirs):
+    assert ours.keys() == theirs.keys()
+    for column, values in ours.items():
+        assert values.tobytes() == theirs[column].tobytes(), column
+
+
+def assert_same_run(one, other):
+    assert_same_table(one.log.columns("steps"), other.log.columns("steps"))
+    assert_same_table(one.log.columns("backups"), other.log.columns("backups"))
+    assert_same_memory(one.memory, other.memory)
+    assert one.window_rewards.tobytes() == other.window_rewards.tobytes()
+
+
+def queued(memory):
+    size = memory.queue.size[0]
+    return dict(
+        zip(memory.queue.state[:size].tolist(), memory.queue.priority[:size].tolist(), strict=True)
+    )
+
+
+def experience(steps):
+    """Turn the steps of a run into transitions that can be fed; the last row gets lost."""
+    return steps[:-1].assign(next_action=steps["action"].to_numpy()[1:])
+
+
+# -- the loop -----------------------------------------------------------------------------
+
+
+@LEARNER
+def test_the_seed_determines_everything(learner):
+    one, again, other = (
+        simulate(MAZE, learner, n_steps=1000, seed=seed, log="all") for seed in (1, 1, 2)
+    )
+    assert_same_run(one, again)
+    assert not one.log.steps.equals(other.log.steps)
+
+
+@pytest.mark.parametrize("mdp", [MAZE, TREE], ids=["maze", "tree"])
+@LEARNER
+def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
+    published = None if learner is own_learner else EXPERIMENTS["maze"].parameters[learner]
+    choices = [None, published]
+    compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
+    kernels = simulation._kernels
+    monkeypatch.setattr(simulation, "_kernels", lambda module: kernels(module, compiled=False))
+    for params, run in zip(choices, compiled, strict=True):
+        plain = simulate(mdp, learner, params, n_steps=300, log="all")
+        assert_same_run(run, plain)
+        fed = feed(
+            learner,
+            experience(plain.log.steps),
+            n_states=mdp.n_states,
+            n_actions=mdp.n_actions,
+            params=params,
+        )
+        rows = plain.log.backups["step"].to_numpy() < 299
+        pd.testing.assert_frame_equal(fed.backups, plain.log.backups[rows])
+
+
+@LEARNER
+def test_what_is_logged_does_not_change_what_is_learned(learner):
+    nothing, replay, everything = (
+        simulate(MAZE, learner, n_steps=2000, log=log) for log in ("none", "replay", "all")
+    )
+    for run in (nothing, replay):
+        assert_same_memory(run.memory, everything.memory)
+        assert run.window_rewards.tobytes() == everything.window_rewards.tobytes()
+    assert nothing.log.steps.empty
+    assert nothing.log.backups.empty
+    pd.testing.assert_frame_equal(replay.log.steps, everything.log.steps)
+    online = everything.log.backups["phase"].isin(["online", "trace"])
+    kept = everything.log.backups[~online].reset_index(drop=True)
+    pd.testing.assert_frame_equal(
+        replay.log.backups.drop(columns="cause"), kept.drop(columns="cause")
+    )
+    renumbered = np.cumsum(~online) - 1
+    causes = [renumbered[row] if row >= 0 else -1 for row in kept["cause"]]
+    assert replay.log.backups["cause"].tolist() == causes
+
+
+@LEARNER
+def test_blocks_and_buffers_of_any_size_log_the_same(learner, monkeypatch):
+    whole = simulate(MAZE, learner, n_steps=2000, log="all", max_episode_steps=200)
+    monkeypatch.setattr(simulation, "_BACKUPS_PER_BUFFER", (1, 2))
+    monkeypatch.setattr(simulation, "_STEPS_PER_CALL", 7)
+    assert_same_run(
+        whole, simulate(MAZE, learner, n_steps=2000, log="all", max_episode_steps=200)
+    )
+
+
+@LEARNER
+def test_feeding_a_run_to_its_own_learner_gives_that_run(learner):
+    steps = simulate(MAZE, learner, n_steps=2001, seed=3, max_episode_steps=300).log.steps
+    run = simulate(MAZE, learner, n_steps=2000, seed=3, max_episode_steps=300, log="all")
+    memories = {}
+    log = feed(
+        learner,
+        experience(steps),
+        n_states=MAZE.n_states,
+        n_actions=MAZE.n_actions,
+        on_step=memories.__setitem__,
+    )
+    assert_same_table(log.columns("steps"), run.log.columns("steps"))
+    assert_same_table(log.columns("backups"), run.log.columns("backups"))
+    assert list(memories) == list(range(2000))
+    assert_same_memory(memories[1999], run.memory)
+    at_once = feed(learner, experience(steps), n_states=MAZE.n_states, n_actions=MAZE.n_actions)
+    pd.testing.assert_frame_equal(at_once.backups, log.backups)
+
+
+@LEARNER
+def test_episodes_are_cut_off(learner):
+    steps = simulate(MAZE, learner, n_steps=1000, max_episode_steps=9).log.steps
+    lengths = steps.groupby("episode").size()
+    assert lengths.max() == 9
+    ends = steps.groupby("episode").tail(1)[:-1]
+    assert (ends["truncated"] == (lengths.iloc[:-1] == 9).to_numpy() & ~ends["terminated"]).all()
+    assert (ends["truncated"] | ends["terminated"]).all()
+    assert ends["truncated"].any()
+    assert not steps.drop(ends.index)[:-1][["terminated", "truncated"]].any().any()
+    begins = steps["state"][1:].to_numpy()[(steps["truncated"] | steps["terminated"])[:-1]]
+    assert (begins == np.flatnonzero(MAZE.start_probability)[0]).all()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [*(name for name in LEARNERS if name not in AT_ENDS), pytest.param(own_learner, id="own")],
+)
+def test_tasks_without_end(learner):
+    run = simulate(RING, learner, {"discount": 0.9, "epsilon": 0.3}, n_steps=20_000, log="all")
+    assert not run.log.steps["terminated"].any()
+    exact = RING.solve(0.9)
+    if learner != "prioritized_sweeping_reset":  # which waits for an end that does not come
+        assert (run.memory.action_values.argmax(axis=1) == exact.policy).all()
+
+
+def test_windows_hold_all_rewards():
+    run = simulate(MAZE, "q_learning", n_steps=1234, n_windows=7)
+    rewards = run.log.steps["reward"].to_numpy()
+    assert run.window_ends[-1] == 1234
+    split = np.split(rewards, run.window_ends[:-1])
+    assert run.window_rewards == pytest.approx([part.sum() for part in split])
+    assert run.reward_rate["reward_rate"].tolist() == pytest.approx(
+        [part.mean() for part in split]
+    )
+    assert len(simulate(MAZE, "q_learning", n_steps=3).reward_rate) == 3
+
+
+@pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v3"])
+def test_gymnasium_worlds(name):
+    pytest.importorskip("gymnasium")
+    world = MDP.from_gymnasium(name)
+    for learner in LEARNERS:
+        run = simulate(world, learner, n_steps=5000, max_episode_steps=200)
+        assert len(run.log.steps) == 5000
+        learned = run.memory.action_values
+        assert np.isfinite(learned).all()
+        assert len(np.unique(learned)) > 2
+        assert run.log.backups.empty == (learner not in REPLAYING)
+
+
+# -- backups ------------------------------------------------------------------------------
+
+
+@st.composite
+def worlds(draw):
+    """Small random worlds with an end that can be reached; half of them without chance."""
+    if draw(st.booleans()):
+        return draw(mdps(episodic=True))
+    n_states, n_actions = draw(st.integers(2, 7)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    world = MDP.from_tables(
+        rng.integers(n_states, size=(n_states, n_actions)),
+        rng.normal(size=(n_states, n_actions)).round(2),
+        terminal=[n_states - 1],
+    )
+    assume(np.isfinite(world.steps_to_end).all())
+    return world
+
+
+@LEARNER
+@given(data=st.data())
+@settings(max_examples=40)
+def test_backups_are_of_remembered_transitions(learner, data):
+    world = data.draw(worlds())
+    run = simulate(
+        world,
+        learner,
+        {"discount": 0.9},
+        n_steps=data.draw(st.integers(1, 150)),
+        max_episode_steps=data.draw(st.sampled_from([None, 4, 20])),
+        seed=data.draw(st.integers(0, 99)),
+        log="all",
+    )
+    steps, backups = run.log.steps, run.log.backups
+    first_seen = {}
+    reward = {}
+    for row in steps.itertuples():
+        transition = row.state, row.action, row.next_state
+        first_seen.setdefault(transition, row.step)
+        reward[transition] = row.reward
+    values = {}
+    for row in backups.itertuples():
+        transition = row.state, row.action, row.next_state
+        assert first_seen[transition] <= row.step
+        assert np.isnan(row.reward) or row.reward == reward[transition]
+        assert row.q_before == values.get(transition[:2], row.q_before)
+        values[transition[:2]] = row.q_after
+        assert row.location == steps["next_state"][row.step]
+        assert (row.event >= 0) == (row.phase not in ("online", "trace"))
+        assert row.cause < row.Index
+        if row.cause >= 0:
+            assert backups["state"][row.cause] == row.next_state
+        if row.phase == "online":
+            now = steps.loc[row.step]
+            assert transition == (now["state"], now["action"], now["next_state"])
+            assert row.reward == now["reward"]
+    for (s, a), value in values.items():
+        assert run.memory.action_values[s, a] == value
+    bound = max(np.abs(world.reward).max() / (1 - 0.9), 5.0)
+    assert np.abs(run.memory.action_values).max() <= bound * (1 + 1e-12)
+
+
+@LEARNER
+def test_who_replays_and_when(learner):
+    phases = set(simulate(MAZE, learner, n_steps=3000, log="all").log.backups["phase"])
+    expected = {
+        "monte_carlo": {"episode_end"},
+        "episodic_control": {"episode_end"},
+        "n_step_td": {"trace"},
+        "q_lambda": {"online", "trace"},
+        "q_learning": {"online"},
+        "q_learning_optimistic": {"online"},
+        "prioritized_sweeping_reset": {"online", "episode_end"},
+    }
+    assert phases == expected.get(learner, {"online", "step", "episode_end"})
+    replayed = simulate(MAZE, learner, n_steps=3000).log.backups
+    assert replayed.empty == (learner not in REPLAYING)
+
+
+# -- what is learned ----------------------------------------------------------------------
+
+
+@LEARNER
+def test_the_values_of_a_chain(learner):
+    """Where there is nothing to choose and nothing to chance, all learn the same values."""
+    run = simulate(CHAIN, learner, {"discount": 0.5}, n_steps=3000)
+    exact = CHAIN.solve(0.5).action_values
+    np.testing.assert_allclose(run.memory.action_values[:3], exact[:3], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(exact[:3, 0], [0.25, 0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        "q_learning",
+        "q_learning_optimistic",
+        "prioritized_sweeping",
+        "prioritized_sweeping_optimistic",
+        "episodic_control",
+        own_learner,
+    ],
+)
+def test_the_optimal_values_of_a_maze(learner):
+    """Tried often enough, with certain outcomes, these are exact."""
+    maze = from_ascii("S..\n.#.\n..G")
+    run = simulate(maze, learner, {"discount": 0.8, "epsilon": 1.0}, n_steps=100_000)
+    exact = maze.solve(0.8).action_values
+    acting = ~maze.terminal
+    np.testing.assert_allclose(
+        run.memory.action_values[acting], exact[acting], rtol=0, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("learner", ["monte_carlo", "n_step_td"])
+def test_the_values_of_a_random_policy(learner):
+    """On-policy learners learn what the policy earns, which here is uniform."""
+    values = np.zeros(TREE.n_states)
+    exact = np.zeros((TREE.n_states, TREE.n_actions))
+    for state in reversed(np.flatnonzero(~TREE.terminal)):
+        for action in range(TREE.n_actions):
+            first = TREE.successor_offset[state * TREE.n_actions + action]
+            last = TREE.successor_offset[state * TREE.n_actions + action + 1]
+            future = TREE.reward[first:last] + values[TREE.successor[first:last]]
+            exact[state, action] = TREE.probability[first:last] @ future
+        values[state] = exact[state].mean()
+    params = {"discount": 1.0, "epsilon": 1.0}
+    if learner == "n_step_td":
+        params |= {"n": 2, "learning_rate": 0.01}
+    learned = simulate(TREE, learner, params, n_steps=200_000).memory.action_values
+    np.testing.assert_allclose(learned, exact, rtol=0, atol=0.05)
+    assert np.ptp(exact[0]) > 0.01
+
+
+@pytest.mark.parametrize("only_lowers", [False, True])
+@pytest.mark.parametrize("initial_value", [0.0, np.inf, 5.0])
+@given(data=st.data())
+@settings(max_examples=30)
+def test_sweeping_solves_the_learned_model(initial_value, only_lowers, data):
+    """Small backups stay true to the model, and an empty queue says that it is solved."""
+    world = data.draw(worlds())
+    params = {"discount": 0.9, "initial_value": initial_value, "priority_only_lowers": only_lowers}
+    params["max_pops"] = data.draw(st.sampled_from([1, 3, 1000]))
+    seed, n_steps = data.draw(st.integers(0, 99)), data.draw(st.integers(1, 200))
+    run = simulate(world, "prioritized_sweeping", params, n_steps=n_steps, seed=seed)
+    Q, V, U = run.memory[:3]
+    total = np.zeros_like(Q)
+    count = np.zeros_like(Q)
+    for row in run.log.steps.itertuples():
+        total[row.state, row.action] += row.reward
+        if not row.terminated:
+            total[row.state, row.action] += 0.9 * U[row.next_state]
+        count[row.state, row.action] += 1
+    tried = count > 0
+    np.testing.assert_allclose(Q[tried], (total / np.maximum(count, 1))[tried], atol=1e-9)
+    assert (Q[~tried] == initial_value).all()
+    visited = tried.any(axis=1)
+    finite = np.where(np.isfinite(Q), Q, -np.inf)
+    np.testing.assert_array_equal(V[visited], finite[visited].max(axis=1))
+    waiting = np.flatnonzero(np.abs(V - U) > 1e-8)
+    if only_lowers:
+        assert set(waiting) <= set(queued(run.memory))
+    else:
+        assert queued(run.memory) == dict(
+            zip(waiting.tolist(), np.abs(V - U)[waiting].tolist(), strict=True)
+        )
+    if params["max_pops"] == 1000:
+        assert queued(run.memory) == {}
+
+
+# -- a user's own module ------------------------------------------------------------------
+
+
+def module(name, source):
+    made = types.ModuleType(name)
+    exec(source, made.__dict__)
+    return made
+
+
+def test_the_learner_of_the_readme():
+    readme = Path(__file__).parent.with_name("README.md").read_text(encoding="utf-8")
+    source = readme.split("Your own learner")[1].split("```python\n")[1].split("```")[0]
+    run = simulate(MAZE, module("from_readme", source), n_steps=2000)
+    assert set(run.log.backups["phase"]) >= {"step"}
+    assert run.log.steps["terminated"].any()
+
+
+def test_a_module_may_use_our_learners_and_helpers():
+    """Functions and modules of ours, a helper of its own, and nothing registered anywhere."""
+    source = """
+from replay.learners import q_learning
+from replay.learners.q_learning import Memory, Params, init, learn as learn_online, most_backups
+
+def halved(transition):
+    return transition._replace(reward=transition.reward / 2)
+
+def learn(params, memory, transition, log):
+    learn_online(params, memory, transition, log)
+
+def act(params, memory, state, rng):
+    return 1
+"""
+    source = source.replace("learn_online(", "q_learning.learn(", 1)
+    always_right = simulate(CHAIN_OF_TWO, module("right", source), n_steps=100, log="all")
+    assert (always_right.log.steps["action"] == 1).all()
+    ours = feed(
+        "q_learning", experience(always_right.log.steps), n_states=3, n_actions=2
+    )
+    rows = always_right.log.backups["step"] < 99
+    pd.testing.assert_frame_equal(ours.backups, always_right.log.backups[rows])
+
+
+CHAIN_OF_TWO = MDP.from_tables([[0, 1], [0, 2], [2, 2]], reward=[0, 0, 1], terminal=[2])
+
+
+def test_an_edited_module_is_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "edited_learner.py"
+    source = (Path(__file__).with_name("own_learner.py")).read_text(encoding="utf-8")
+    path.write_text(source, encoding="utf-8")
+    edited = importlib.import_module("edited_learner")
+    before = simulate(MAZE, edited, n_steps=500)
+    path.write_text(source.replace("n_replays: int = 3", "n_replays: int = 11"), encoding="utf-8")
+    path.write_text(
+        source.replace("(target - before)", "(target - before) / 2"), encoding="utf-8"
+    )
+    importlib.reload(edited)
+    after = simulate(MAZE, edited, {"learning_rate": 1.0}, n_steps=500)
+    assert before.memory.action_values.tobytes() == after.memory.action_values.tobytes()
+
+
+def test_a_bound_that_is_too_low_is_noticed():
+    source = Path(own_learner.__file__).read_text(encoding="utf-8")
+    low = module("low", source.replace("1 + params.n_replays", "1"))
+    with pytest.raises(RuntimeError, match=r"'low' made more backups .* most_backups\(\)"):
+        simulate(MAZE, low, n_steps=100_000, log="all")
+    simulate(MAZE, low, n_steps=1000, log="none")
+
+
+# -- bad input ----------------------------------------------------------------------------
