@@ -127,7 +127,7 @@ def classify(
     ([4, 1, 0], [1])
     """
     tables = []
-    for run in log.columns("runs")["run"]:
+    for run in _runs(log):
         steps, backups = _of_run(log, "steps", run), _of_run(log, "backups", run)
         if len(backups["step"]) and not len(steps["step"]):
             raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
@@ -158,7 +158,8 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -
     Raises
     ------
     ValueError
-        If columns are missing, a run or phase is unknown, or times don't ascend.
+        If columns are missing, a run, phase or time is unknown, times of the steps don't ascend, or
+        a state is negative.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -
     paths = paths.assign(event=np.arange(len(paths)))
     if "run" not in paths:
         paths["run"] = 0
-    runs = log.columns("runs")["run"]
+    runs = _runs(log)
     unknown = paths.loc[~paths["run"].isin(runs), "run"]
     if len(unknown):
         raise ValueError(f"The log has no run {unknown.iloc[0]}, which paths has.")
@@ -183,6 +184,10 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -
         found = chains(link_backups(backups), min_length)
         tables.append(_table(Experience(steps), backups, found, "temporal"))
     return _frame(tables)
+
+
+def _runs(log: EventLog) -> np.ndarray:
+    return np.unique(np.concatenate([log.columns(name)["run"] for name in log.tables]))
 
 
 def _of_run(log: EventLog, name: str, run: Any) -> dict[str, np.ndarray]:

@@ -242,7 +242,8 @@ def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, np.ndarray
     Raises
     ------
     ValueError
-        If columns are missing, times don't ascend, or a phase is unknown.
+        If columns are missing, a time or phase is unknown, times of the steps don't ascend, or a
+        state is negative.
 
     Examples
     --------
@@ -259,6 +260,8 @@ def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, np.ndarray
     if np.isnan(clock).any() or (np.diff(clock) < 0).any():
         raise ValueError(f"The column {when!r} of the steps must ascend and know every step.")
     names = paths["phase"] if "phase" in paths else [PHASES[REST]] * len(paths)
+    if paths[when].isna().any():
+        raise ValueError(f"The column {when!r} of paths must say when each event began.")
     phase = pd.Index(PHASES).get_indexer(pd.Index(names))
     if (phase < 0).any():
         raise ValueError(f"Unknown phase in paths. Choose from: {', '.join(PHASES)}.")
@@ -280,5 +283,7 @@ def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, np.ndarray
     nothing = np.empty(0, dtype=np.int32)
     backups["state"] = np.concatenate([nothing, *(path[:-1] for path in states)])
     backups["next_state"] = np.concatenate([nothing, *(path[1:] for path in states)])
+    if any((backups[name] < 0).any() for name in ("state", "next_state")):
+        raise ValueError("The states of paths must count from 0: leave out what is no state.")
     moved = backups["state"] != backups["next_state"]
     return {name: values[moved] for name, values in backups.items()}

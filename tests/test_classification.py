@@ -360,6 +360,12 @@ def test_runs_have_their_own_experience():
     assert (classify_paths(paths, both)["kind"] == "forward_episode").all()
 
 
+def test_run_that_the_table_of_runs_lacks():
+    log = event_log(run_of([0, 1, 2]), sweep(2, 1, 0, step=1))
+    tables = {name: getattr(log, name).assign(run=3) for name in ("steps", "backups")}
+    assert classify(EventLog(tables))["run"].tolist() == [3]
+
+
 def test_table_survives_parquet(tmp_path):
     log = event_log(run_of([0, 1, 2], [3, 1, 4]), sweep(4, 1, 0, step=3) + sweep(2, 1, step=3))
     sequences = classify(log)

@@ -200,10 +200,11 @@ def test_windows_hold_all_rewards():
     assert len(simulate(MAZE, "q_learning", n_steps=3).reward_rate) == 3
 
 
-@pytest.mark.parametrize("name", ["FrozenLake-v1", "CliffWalking-v1", "Taxi-v3"])
+@pytest.mark.parametrize("name", ["FrozenLake", "CliffWalking", "Taxi"])
 def test_gymnasium_worlds(name):
-    pytest.importorskip("gymnasium")
-    world = MDP.from_gymnasium(name)
+    gymnasium = pytest.importorskip("gymnasium")
+    newest = [known for known in gymnasium.registry if known.startswith(f"{name}-v")][-1]
+    world = MDP.from_gymnasium(newest)
     for learner in LEARNERS:
         run = simulate(world, learner, n_steps=5000, max_episode_steps=200)
         assert len(run.log.steps) == 5000
@@ -395,8 +396,8 @@ def test_the_learner_of_the_readme():
     readme = Path(__file__).parent.with_name("README.md").read_text(encoding="utf-8")
     source = readme.split("Your own learner")[1].split("```python\n")[1].split("```")[0]
     run = simulate(MAZE, module("from_readme", source), n_steps=2000)
-    assert set(run.log.backups["phase"]) >= {"step"}
     assert run.log.steps["terminated"].any()
+    assert not run.log.backups.empty
 
 
 def test_a_module_may_use_our_learners_and_helpers():
@@ -434,10 +435,8 @@ def test_an_edited_module_is_compiled_again(tmp_path, monkeypatch):
     path.write_text(source, encoding="utf-8")
     edited = importlib.import_module("edited_learner")
     before = simulate(MAZE, edited, n_steps=500)
-    path.write_text(source.replace("n_replays: int = 3", "n_replays: int = 11"), encoding="utf-8")
-    path.write_text(
-        source.replace("(target - before)", "(target - before) / 2"), encoding="utf-8"
-    )
+    halved = source.replace("(target - before)", "(target - before) * 0.5")
+    path.write_text(halved, encoding="utf-8")
     importlib.reload(edited)
     after = simulate(MAZE, edited, {"learning_rate": 1.0}, n_steps=500)
     assert before.memory.action_values.tobytes() == after.memory.action_values.tobytes()
@@ -447,8 +446,8 @@ def test_a_bound_that_is_too_low_is_noticed():
     source = Path(own_learner.__file__).read_text(encoding="utf-8")
     low = module("low", source.replace("1 + params.n_replays", "1"))
     with pytest.raises(RuntimeError, match=r"'low' made more backups .* most_backups\(\)"):
-        simulate(MAZE, low, n_steps=100_000, log="all")
-    simulate(MAZE, low, n_steps=1000, log="none")
+        simulate(MAZE, low, {"n_replays": 2}, n_steps=5000, log="all")
+    simulate(MAZE, low, {"n_replays": 2}, n_steps=5000, log="none")
 
 
 # -- bad input ----------------------------------------------------------------------------

@@ -169,16 +169,21 @@ def test_decoded_paths_as_backups():
     ("change", "message"),
     [
         ({"phase": ["sleep"]}, "Choose from: online"),
-        ({"states": None}, "states"),
+        ({"time": [np.nan]}, "when each event began"),
+        ({"states": [[1, -1, 0]]}, "count from 0"),
     ],
 )
 def test_refused_paths(change, message):
-    steps = {"time": np.array([1.0]), "run": np.zeros(1), "state": np.zeros(1)}
-    paths = pd.DataFrame({"event": [0], "time": [1.0], "states": [[0, 1]]} | change)
-    if change.get("states", 0) is None:
-        paths = paths.drop(columns="states")
+    names = ("run", "episode", "step", "time", "state", "next_state")
+    steps = {name: np.array([1]) for name in names}
+    paths = {"event": [0], "time": [1.0], "states": [[0, 1]]} | change
     with pytest.raises(ValueError, match=message):
-        decoded_backups(paths, steps)
+        decoded_backups(pd.DataFrame(paths), steps)
+
+
+def test_paths_need_states():
+    with pytest.raises(ValueError, match="states"):
+        decoded_backups(pd.DataFrame({"event": [0], "time": [1.0]}), {})
 
 
 def test_time_must_be_known():
