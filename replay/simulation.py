@@ -1,275 +1,23 @@
-"""The one loop in which every learner acts, and the same loop fed with recorded experience.
+"""Let a learner act in a world, or learn from recorded experience, and log what it does."""
 
-One step: the world moves, the learner learns from the transition, it replays, and the next action
-is drawn (before learning, if the learner or its parameters ask for that). An episode that ends in
-a terminal state is `terminated`, one that is cut off is `truncated`; no step is spent in a terminal
-state. The loop is compiled once per learner, with and without log.
-"""
-
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from replay import backups, policies
+from replay import backups
 from replay.event_log import EventLog
-from replay.jit import inlined, jitable, loop_kernel, uncached_kernel
 from replay.learners import Learner, find_learner
+from replay.loop import STEP, Clock, Sizes, act_epsilon_greedily, kernels, start, world_of
 from replay.mdp import MDP
 
-__all__ = ["Run", "Sizes", "Transition", "feed", "simulate"]
+__all__ = ["Run", "feed", "simulate"]
 
 _STEPS_PER_CALL = 1_000_000
 _BACKUPS_PER_BUFFER = (1 << 12, 1 << 17)
-
-STEP = np.dtype(
-    [
-        ("reward", np.float64),
-        ("state", np.int32),
-        ("action", np.int32),
-        ("next_state", np.int32),
-        ("terminated", np.bool_),
-        ("truncated", np.bool_),
-    ],
-    align=True,
-)
-"""One step as the loop writes it."""
-
-
-class Sizes(NamedTuple):
-    """How large the memory of a learner must be.
-
-    Attributes
-    ----------
-    n_states, n_actions : int
-        Size of the world.
-    n_transitions : int
-        The most distinct transitions (state, action, next state) that can occur.
-    n_steps : int
-        The longest episode that can occur.
-    """
-
-    n_states: int
-    n_actions: int
-    n_transitions: int
-    n_steps: int
-
-
-class Transition(NamedTuple):
-    """One step of experience, as a learner sees it.
-
-    Attributes
-    ----------
-    state, action : int
-        Where the agent was, and what it did.
-    reward : float
-        What it got.
-    next_state : int
-        The state it entered, the terminal one at an end.
-    next_action : int
-        The action drawn in `next_state`, or, after an end, in the first state of the next
-        episode; -1 if it is drawn after learning.
-    terminated, truncated : bool
-        Whether the episode ended in a terminal state, or was cut off.
-    """
-
-    state: int
-    action: int
-    reward: float
-    next_state: int
-    next_action: int
-    terminated: bool
-    truncated: bool
-
-
-class _World(NamedTuple):
-    n_actions: int
-    successor_offset: np.ndarray
-    successor: np.ndarray
-    cumulative: np.ndarray
-    reward: np.ndarray
-    terminal: np.ndarray
-    start_state: np.ndarray
-    start_cumulative: np.ndarray
-
-
-def _world(mdp: MDP) -> _World:
-    starts = np.flatnonzero(mdp.start_probability)
-    return _World(
-        mdp.n_actions,
-        mdp.successor_offset,
-        mdp.successor,
-        mdp.cumulative_probability,
-        mdp.reward,
-        mdp.terminal,
-        starts.astype(np.int32),
-        np.cumsum(mdp.start_probability[starts]),
-    )
-
-
-@inlined
-def _start(world, rng):
-    n_starts = len(world.start_state)
-    if n_starts == 1:
-        return world.start_state[0]
-    place = np.searchsorted(world.start_cumulative, rng.random(), side="right")
-    return world.start_state[min(place, n_starts - 1)]
-
-
-@inlined
-def _outcome(world, state, action, rng):
-    pair = state * world.n_actions + action
-    entry = world.successor_offset[pair]
-    last = world.successor_offset[pair + 1] - 1
-    if entry < last:
-        draw = rng.random()
-        while entry < last and draw >= world.cumulative[entry]:
-            entry += 1
-    return entry
-
-
-_STATE, _ACTION, _TIME, _EPISODE_STEPS, _WINDOW = range(5)
-
-
-def _kernels(module: Any, compiled: bool = True) -> tuple[Callable, Callable]:
-    """Make the loops of one learner: acting in a world, and fed with recorded experience."""
-    return _loops(
-        module.learn,
-        getattr(module, "replay", _no_replay),
-        getattr(module, "act", _act),
-        module.most_backups,
-        compiled,
-    )
-
-
-@cache
-def _loops(
-    learn: Callable, replay: Callable, act: Callable, most_backups: Callable, compiled: bool
-) -> tuple[Callable, Callable]:
-    # Kept by function, not by module: a user's module that was reloaded is compiled again.
-    functions = (learn, replay, act, most_backups)
-    ours = all(function.__module__.startswith("replay.") for function in functions)
-    compile_ = (loop_kernel if ours else uncached_kernel) if compiled else _plain
-    for function in functions:
-        _make_jitable(inspect.unwrap(function).__globals__)
-
-    @compile_
-    def run(
-        world, params, memory, clock, rng, n_steps, max_episode_steps, act_first,
-        rewards, window_ends, steps, log,
-    ):  # fmt: skip
-        state = clock[_STATE]
-        action = clock[_ACTION]
-        time = clock[_TIME]
-        episode_steps = clock[_EPISODE_STEPS]
-        window = clock[_WINDOW]
-        n_done = 0
-        while n_done < n_steps:
-            if log is not None:
-                if backups.room(log) < most_backups(params, memory):
-                    break
-                backups.set_step(log, time)
-            entry = _outcome(world, state, action, rng)
-            next_state = world.successor[entry]
-            reward = world.reward[entry]
-            terminated = world.terminal[next_state]
-            episode_steps += 1
-            truncated = not terminated and episode_steps == max_episode_steps
-            here = next_state
-            if terminated or truncated:
-                here = _start(world, rng)
-                episode_steps = 0
-            next_action = act(params, memory, here, rng) if act_first else -1
-            transition = Transition(
-                state, action, reward, next_state, next_action, terminated, truncated
-            )
-            learn(params, memory, transition, log)
-            replay(params, memory, transition, log)
-            if not act_first:
-                next_action = act(params, memory, here, rng)
-            if steps is not None:
-                step = steps[time]
-                step["state"] = state
-                step["action"] = action
-                step["reward"] = reward
-                step["next_state"] = next_state
-                step["terminated"] = terminated
-                step["truncated"] = truncated
-            rewards[window] += reward
-            time += 1
-            if time == window_ends[window]:
-                window += 1
-            state = here
-            action = next_action
-            n_done += 1
-        clock[_STATE] = state
-        clock[_ACTION] = action
-        clock[_TIME] = time
-        clock[_EPISODE_STEPS] = episode_steps
-        clock[_WINDOW] = window
-        return n_done
-
-    @compile_
-    def follow(params, memory, clock, n_steps, steps, next_actions, log):
-        n_done = 0
-        while n_done < n_steps:
-            if backups.room(log) < most_backups(params, memory):
-                break
-            time = clock[_TIME]
-            backups.set_step(log, time)
-            step = steps[time]
-            transition = Transition(
-                step["state"],
-                step["action"],
-                step["reward"],
-                step["next_state"],
-                next_actions[time],
-                step["terminated"],
-                step["truncated"],
-            )
-            learn(params, memory, transition, log)
-            replay(params, memory, transition, log)
-            clock[_TIME] = time + 1
-            n_done += 1
-        return n_done
-
-    return run, follow
-
-
-_jitable: set[Callable] = set()
-
-
-def _make_jitable(namespace: dict[str, Any]) -> None:
-    """Mark the functions of a learner's module, and those of our learners that it uses."""
-    for value in list(namespace.values()):
-        if inspect.ismodule(value) and value.__name__.startswith("replay.learners."):
-            _make_jitable(vars(value))
-        if not inspect.isfunction(value) or value in _jitable:
-            continue
-        ours = value.__module__.startswith("replay.learners.")
-        if ours or value.__module__ == namespace["__name__"] != __name__:
-            _jitable.add(value)
-            (inlined if ours else jitable)(value)
-            _make_jitable(value.__globals__)
-
-
-def _plain(function: Callable) -> Callable:
-    return function
-
-
-@inlined
-def _no_replay(params, memory, transition, log):
-    pass
-
-
-@inlined
-def _act(params, memory, state, rng):
-    return policies.epsilon_greedy(memory.action_values, state, params.epsilon, rng)
-
 
 @dataclass(frozen=True)
 class Run:
@@ -391,8 +139,14 @@ def simulate(
     1000
     """
     found = find_learner(learner, params)
+    if not isinstance(mdp, MDP):
+        raise TypeError(
+            f"mdp must be an MDP, got {type(mdp).__name__}; MDP.from_tables and the builders in "
+            "replay.trees, replay.mazes and replay.tracks make one."
+        )
+    seed = _count("seed", seed, at_least=0)
     n_steps = _count("n_steps", n_steps)
-    longest = n_steps
+    longest = n_steps + 1  # never reached
     if max_episode_steps is not None:
         longest = _count("max_episode_steps", max_episode_steps)
     n_windows = min(_count("n_windows", n_windows), n_steps)
@@ -401,28 +155,28 @@ def simulate(
     sizes = Sizes(mdp.n_states, mdp.n_actions, max(len(mdp.successor), 1), min(longest, n_steps))
     memory = found.module.init(found.params, sizes)
     rng = np.random.default_rng(seed)
-    world = _world(mdp)
+    world = world_of(mdp)
     act_first = bool(
         getattr(found.module, "ON_POLICY", False)
         or getattr(found.params, "act_before_update", False)
     )
-    run, _ = _kernels(found.module)
+    run, _ = kernels(found.module)
     ends = np.arange(1, n_windows + 1) * n_steps // n_windows
     rewards = np.zeros(n_windows + 1)
     kept = _Log(log, n_steps)
 
-    clock = np.zeros(5, dtype=np.int64)
-    clock[_STATE] = _start(world, rng)
-    clock[_ACTION] = getattr(found.module, "act", _act)(
-        found.params, memory, int(clock[_STATE]), rng
+    clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
+    clock.state[0] = start(world, rng)
+    clock.action[0] = getattr(found.module, "act", act_epsilon_greedily)(
+        found.params, memory, int(clock.state[0]), rng
     )
-    while clock[_TIME] < n_steps:
+    while clock.time[0] < n_steps:
         run(
             world, found.params, memory, clock, rng,
-            min(n_steps - int(clock[_TIME]), _STEPS_PER_CALL), longest, act_first,
+            min(n_steps - int(clock.time[0]), _STEPS_PER_CALL), longest, act_first,
             rewards, np.append(ends, -1), kept.steps, kept.buffer,
         )  # fmt: skip
-        if clock[_TIME] < n_steps:
+        if clock.time[0] < n_steps:
             kept.make_room(2 * found.module.most_backups(found.params, memory))
 
     return Run(found, mdp, seed, _event_log(found, kept, mdp, seed), memory, ends, rewards[:-1])
@@ -482,22 +236,24 @@ def feed(
     n_states, n_actions = _count("n_states", n_states), _count("n_actions", n_actions)
     if log == "none":
         raise ValueError("feed returns the log, so log must be 'all' or 'replay', got 'none'.")
+    if mdp is not None and mdp.n_states != n_states:
+        raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
     steps, next_actions = _experience(found, transitions, n_states, n_actions)
     pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
     sizes = Sizes(n_states, n_actions, len(np.unique(pairs, axis=1).T), len(steps))
     memory = found.module.init(found.params, sizes)
-    _, follow = _kernels(found.module)
+    _, follow = kernels(found.module)
     kept = _Log(log, 0)
     kept.steps = steps
-    clock = np.zeros(5, dtype=np.int64)
+    clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
     per_call = _STEPS_PER_CALL if on_step is None else 1
-    while clock[_TIME] < len(steps):
-        n_left = min(len(steps) - int(clock[_TIME]), per_call)
+    while clock.time[0] < len(steps):
+        n_left = min(len(steps) - int(clock.time[0]), per_call)
         n_done = follow(found.params, memory, clock, n_left, steps, next_actions, kept.buffer)
         if n_done < n_left:
             kept.make_room(2 * found.module.most_backups(found.params, memory))
         elif on_step is not None:
-            on_step(int(clock[_TIME]) - 1, memory)
+            on_step(int(clock.time[0]) - 1, memory)
     time = transitions["time"].to_numpy(dtype=float) if "time" in transitions else None
     return _event_log(found, kept, mdp, None, time)
 
@@ -506,6 +262,8 @@ def _experience(
     learner: Learner, transitions: pd.DataFrame, n_states: int, n_actions: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Check recorded experience and bring it into the form of the loop's own steps."""
+    if not isinstance(transitions, pd.DataFrame):
+        raise TypeError(f"transitions must be a DataFrame, got {type(transitions).__name__}.")
     needed = ["state", "action", "reward", "next_state", "terminated"]
     missing = [column for column in needed if column not in transitions]
     if missing:
@@ -525,11 +283,15 @@ def _experience(
             raise ValueError(
                 f"The column {column!r} of transitions must hold integers from 0 to {limit - 1}."
             )
+    for column in transitions.columns.intersection(["terminated", "truncated"]):
+        if not transitions[column].isin([True, False]).all():
+            raise ValueError(f"The column {column!r} of transitions must hold True and False only.")
+    for column in transitions.columns.intersection(["reward", "time"]):
+        if not pd.api.types.is_numeric_dtype(transitions[column]):
+            raise ValueError(f"The column {column!r} of transitions must hold numbers.")
     steps = np.zeros(len(transitions), dtype=STEP)
-    for column in needed:
+    for column in transitions.columns.intersection([*needed, "truncated"]):
         steps[column] = transitions[column]
-    if "truncated" in transitions:
-        steps["truncated"] = transitions["truncated"]
     if not np.isfinite(steps["reward"]).all():
         row = int(np.flatnonzero(~np.isfinite(steps["reward"]))[0])
         raise ValueError(f"The reward in row {row} of transitions is not a finite number.")
@@ -559,14 +321,15 @@ def _check_world(found: Learner, mdp: MDP) -> None:
     lost = np.flatnonzero(np.isinf(mdp.steps_to_end))
     if lost.size:
         raise ValueError(
-            f"No terminal state can be reached from state {lost[0]} of {mdp.name!r} (and "
-            f"{lost.size - 1} others), but {why}: {cure}, or make a state terminal."
+            f"No terminal state can be reached from {lost.size} of the {mdp.n_states} states of "
+            f"{mdp.name!r}, such as state {lost[0]}, but {why}: {cure}, or make a state terminal."
         )
 
 
-def _count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+def _count(name: str, value: Any, at_least: int = 1) -> int:
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or not at_least <= value < 2**63:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
     return int(value)
 
 

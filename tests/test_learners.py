@@ -95,8 +95,8 @@ def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
     published = None if learner is own_learner else EXPERIMENTS["maze"].parameters[learner]
     choices = [None, published]
     compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
-    kernels = simulation._kernels
-    monkeypatch.setattr(simulation, "_kernels", lambda module: kernels(module, compiled=False))
+    kernels = simulation.kernels
+    monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
     for params, run in zip(choices, compiled, strict=True):
         plain = simulate(mdp, learner, params, n_steps=300, log="all")
         assert_same_run(run, plain)
@@ -451,3 +451,147 @@ def test_a_bound_that_is_too_low_is_noticed():
 
 
 # -- bad input ----------------------------------------------------------------------------
+
+
+LAP = pd.DataFrame(
+    {
+        "state": [0, 1, 2],
+        "action": [0, 0, 0],
+        "reward": [0.0, 0.0, 1.0],
+        "next_state": [1, 2, 3],
+        "terminated": [False, False, True],
+    }
+)
+
+
+def test_parameters_are_a_dict_or_a_named_tuple():
+    for params in ({"learning_rate": 1}, LEARNERS["q_learning"][1]._replace(learning_rate=1.0)):
+        found = find_learner("q_learning", params).params
+        assert found == LEARNERS["q_learning"][1]._replace(learning_rate=1.0)
+        assert isinstance(found.learning_rate, float)
+    assert find_learner("prioritized_sweeping", {"max_pops": 5.0}).params.max_pops == 5
+    reset = find_learner("prioritized_sweeping_reset", {"discount": np.float32(0.5)}).params
+    assert reset.reset_model
+    assert reset.discount == 0.5
+    assert find_learner(own_learner).name == "own_learner"
+
+
+@pytest.mark.parametrize(
+    ("learner", "params", "error", "message"),
+    [
+        ("q_lerning", None, ValueError, "Did you mean 'q_learning'. Choose from: monte_carlo, "),
+        (None, None, TypeError, "learner must be a name or a module, got None"),
+        (types, None, TypeError, "'types' lacks Params, Memory, init, learn, most_backups"),
+        ("q_learning", {"alpha": 1}, ValueError, "no parameter 'alpha'. Its parameters: discount"),
+        ("q_learning", {"discount": 1.1}, ValueError, "must be between 0 and 1, got 1.1"),
+        ("q_learning", {"epsilon": -0.1}, ValueError, "must be between 0 and 1, got -0.1"),
+        ("q_learning", {"discount": "high"}, TypeError, "must be a number, such as 0.99"),
+        ("q_learning", {"discount": np.nan}, TypeError, "must be a number, such as 0.99, got nan"),
+        ("q_learning", {"initial_value": -np.inf}, ValueError, "must be at least .*, got -inf"),
+        ("q_learning", {"act_before_update": "no"}, TypeError, "must be True or False"),
+        ("q_learning", [0.9], TypeError, "must be a dict or its own Params, got list"),
+        ("n_step_td", {"n": 0}, ValueError, "n of 'n_step_td' must be between 1 and"),
+        ("n_step_td", {"n": 2.5}, TypeError, "n of 'n_step_td' must be a whole number, such as 5"),
+        ("prioritized_sweeping", {"max_pops": np.inf}, TypeError, "must be a whole number"),
+        ("prioritized_sweeping", {"min_priority": -1}, ValueError, "must be at least 0, got -1"),
+        (
+            "prioritized_sweeping",
+            LEARNERS["q_learning"][1],
+            TypeError,
+            "'prioritized_sweeping' must be a dict or its own Params",
+        ),
+    ],
+)
+def test_unusable_learners_and_parameters(learner, params, error, message):
+    with pytest.raises(error, match=message):
+        simulate(MAZE, learner, params, n_steps=10)
+
+
+def test_a_module_without_a_discount():
+    source = Path(own_learner.__file__).read_text(encoding="utf-8")
+    lacking = module("lacking", source.replace("    discount: float = 0.99\n", ""))
+    with pytest.raises(TypeError, match="'lacking' must be a NamedTuple with discount and epsilon"):
+        simulate(MAZE, lacking, n_steps=10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_steps": 0}, "n_steps must be a whole number of at least 1, got 0"),
+        ({"n_steps": 1e6}, "n_steps must be a whole number of at least 1, got 1000000.0"),
+        ({"max_episode_steps": 0}, "max_episode_steps must be a whole number of at least 1"),
+        ({"n_windows": True}, "n_windows must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"seed": None}, "seed must be a whole number of at least 0, got None"),
+        ({"log": "some"}, "log must be 'none', 'replay' or 'all', got 'some'"),
+    ],
+)
+def test_unusable_sizes(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(MAZE, "q_learning", **({"n_steps": 10} | arguments))
+
+
+def test_worlds_that_a_learner_cannot_learn_in():
+    with pytest.raises(TypeError, match="mdp must be an MDP, got str; MDP.from_tables"):
+        simulate("maze", "q_learning", n_steps=10)
+    endless = "from 3 of the 3 states of 'ring', such as state 0"
+    with pytest.raises(ValueError, match=f"{endless}.*take a discount below 1"):
+        simulate(RING, "q_learning", {"discount": 1.0}, n_steps=10)
+    for learner in AT_ENDS:
+        with pytest.raises(ValueError, match=f"{endless}.*{learner}.*take another learner"):
+            simulate(RING, learner, n_steps=10)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"state": [0, 1, 4]}, "'state' of transitions must hold integers from 0 to 3"),
+        ({"state": [0.0, 1.0, 2.0]}, "'state' of transitions must hold integers"),
+        ({"action": [0, 0, -1]}, "'action' of transitions must hold integers from 0 to 1"),
+        ({"next_action": [0, 0, 2]}, "'next_action' of transitions must hold integers"),
+        ({"next_state": [1, 0, 3]}, "Row 1 .* enters state 0, but row 2 begins in state 2. Mark"),
+        ({"reward": [0.0, np.nan, 1.0]}, "reward in row 1 of transitions is not a finite number"),
+        ({"reward": ["a", "b", "c"]}, "'reward' of transitions must hold numbers"),
+        ({"time": ["a", "b", "c"]}, "'time' of transitions must hold numbers"),
+        ({"terminated": [False, np.nan, True]}, "'terminated' .* must hold True and False only"),
+        ({"terminated": ["no", "no", "yes"]}, "'terminated' .* must hold True and False only"),
+        ({"truncated": [False, None, False]}, "'truncated' .* must hold True and False only"),
+    ],
+)
+def test_unusable_experience(changes, message):
+    with pytest.raises(ValueError, match=message):
+        feed("q_learning", LAP.assign(**changes), n_states=4, n_actions=2)
+
+
+def test_incomplete_experience():
+    size = {"n_states": 4, "n_actions": 2}
+    for column in LAP:
+        with pytest.raises(ValueError, match=f"transitions lacks the column '{column}'"):
+            feed("q_learning", LAP.drop(columns=column), **size)
+    with pytest.raises(ValueError, match="'n_step_td' learns on-policy.* needs .*'next_action'"):
+        feed("n_step_td", LAP, **size)
+    with pytest.raises(TypeError, match="transitions must be a DataFrame, got dict"):
+        feed("q_learning", LAP.to_dict("list"), **size)
+    with pytest.raises(ValueError, match="log must be 'all' or 'replay', got 'none'"):
+        feed("q_learning", LAP, log="none", **size)
+    with pytest.raises(ValueError, match="mdp has 3 states, but n_states is 4"):
+        feed("q_learning", LAP, mdp=RING, **size)
+    with pytest.raises(ValueError, match="n_actions must be a whole number of at least 1"):
+        feed("q_learning", LAP, n_states=4, n_actions=0)
+
+
+def test_experience_in_other_forms():
+    """Nullable columns, zeros and ones, any index, times, gaps after a cut, or nothing at all."""
+    size = {"n_states": 4, "n_actions": 2}
+    plain = feed("episodic_control", LAP, **size)
+    other = LAP.astype({"state": "Int64", "terminated": "boolean"}).set_index(pd.Index([7, 8, 9]))
+    for table in (other, LAP.assign(terminated=[0, 0, 1]), LAP.assign(truncated=False)):
+        pd.testing.assert_frame_equal(feed("episodic_control", table, **size).backups, plain.backups)
+    timed = feed("episodic_control", LAP.assign(time=[0.5, 1.0, 2.5]), mdp=CHAIN, **size)
+    assert timed.steps["time"].tolist() == [0.5, 1.0, 2.5]
+    assert timed.backups["time"].tolist() == [2.5] * 3
+    assert timed.mdp is CHAIN
+    cut = feed("q_learning", LAP.assign(state=[0, 3, 2], truncated=[True, False, False]), **size)
+    assert cut.steps["episode"].tolist() == [0, 1, 1]
+    assert feed("q_learning", LAP[:0], **size).steps.empty
+    assert feed("prioritized_sweeping", LAP, log="replay", **size).backups["event"].min() == 0

@@ -7,9 +7,9 @@ A learner is a module with plain Python functions that also compile:
 ``Memory``
     NamedTuple of arrays that change in place; ``action_values`` has shape (n_states, n_actions).
 ``init(params, sizes)``
-    Makes the memory; ``sizes`` is a :class:`replay.simulation.Sizes`.
+    Makes the memory; ``sizes`` is a :class:`replay.loop.Sizes`.
 ``learn(params, memory, transition, log)``
-    Learns from one :class:`replay.simulation.Transition`.
+    Learns from one :class:`replay.loop.Transition`.
 ``replay(params, memory, transition, log)``
     Optional: replays, right after ``learn``.
 ``act(params, memory, state, rng)``
@@ -58,15 +58,18 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
 }
 """Name -> (module, its parameters as the textbook has them), in the order of the paper."""
 
-_RANGES = {
+_MOST = 2**31 - 1
+_RANGES: dict[str, tuple[float, float]] = {
     "discount": (0.0, 1.0),
     "epsilon": (0.0, 1.0),
     "learning_rate": (0.0, 1.0),
     "trace_decay": (0.0, 1.0),
-    "n": (1, math.inf),
-    "max_pops": (0, math.inf),
+    "n": (1, _MOST),
+    "max_pops": (0, _MOST),
     "min_priority": (0.0, math.inf),
+    "initial_value": (-1e300, math.inf),
 }
+_NOUNS = {float: "a number", int: "a whole number", bool: "True or False"}
 _NEEDED = ("Params", "Memory", "init", "learn", "most_backups")
 
 
@@ -125,14 +128,21 @@ def find_learner(learner: str | ModuleType, params: Any = None) -> Learner:
         module, defaults = LEARNERS[learner]
     else:
         module = learner
-        name = getattr(module, "__name__", type(module).__name__).rpartition(".")[2]
-        missing = [needed for needed in _NEEDED if not hasattr(module, needed)]
+        if not hasattr(module, "__name__"):
+            raise TypeError(f"learner must be a name or a module, got {learner!r}.")
+        name = module.__name__.rpartition(".")[2]
+        missing = [needed for needed in _NEEDED if not callable(getattr(module, needed, None))]
         if missing:
             raise TypeError(
                 f"The learner {name!r} lacks {', '.join(missing)}; a learner is a module with "
                 f"{', '.join(_NEEDED)} (see help(replay.learners))."
             )
         defaults = module.Params()
+        needed = ("discount",) if hasattr(module, "act") else ("discount", "epsilon")
+        if not set(needed) <= set(getattr(defaults, "_fields", ())):
+            raise TypeError(
+                f"Params of the learner {name!r} must be a NamedTuple with {' and '.join(needed)}."
+            )
     return Learner(name, module, _checked(name, defaults, params))
 
 
@@ -156,18 +166,17 @@ def _checked(name: str, defaults: Any, params: Any) -> Any:
     values = {key: _scalar(name, key, given.get(key, known[key]), known[key]) for key in known}
     for key, (low, high) in _RANGES.items():
         if key in values and not low <= values[key] <= high:
-            raise ValueError(
-                f"{key} of {name!r} must be between {low} and {high}, got {values[key]}."
-            )
+            limits = f"between {low:g} and {high:g}" if high < _MOST else f"at least {low:g}"
+            raise ValueError(f"{key} of {name!r} must be {limits}, got {values[key]}.")
     return type(defaults)(**values)
 
 
 def _scalar(name: str, key: str, value: Any, default: Any) -> Any:
     try:
         number = type(default)(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = None
     if number is None or number != value:
-        kind = type(default).__name__
-        raise TypeError(f"{key} of {name!r} must be {kind} (such as {default}), got {value!r}.")
+        noun = _NOUNS.get(type(default), type(default).__name__)
+        raise TypeError(f"{key} of {name!r} must be {noun}, such as {default}, got {value!r}.")
     return number

@@ -1,0 +1,284 @@
+"""The one loop in which every learner acts, and the same loop fed with recorded experience.
+
+One step: the world moves, the learner learns from the transition, it replays, and the next action
+is drawn (before learning, if the learner or its parameters ask for that). An episode that ends in
+a terminal state is `terminated`, one that is cut off is `truncated`; no step is spent in a terminal
+state. The loop is compiled once per learner, with and without log.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from replay import backups, policies
+from replay.jit import inlined, jitable, loop_kernel, uncached_kernel
+from replay.mdp import MDP
+
+__all__ = ["STEP", "Clock", "Sizes", "Transition", "World"]
+__all__ += ["act_epsilon_greedily", "kernels", "start", "world_of"]
+
+STEP = np.dtype(
+    [
+        ("reward", np.float64),
+        ("state", np.int32),
+        ("action", np.int32),
+        ("next_state", np.int32),
+        ("terminated", np.bool_),
+        ("truncated", np.bool_),
+    ],
+    align=True,
+)
+"""One step as the loop writes it."""
+
+
+class Sizes(NamedTuple):
+    """How large the memory of a learner must be.
+
+    Attributes
+    ----------
+    n_states, n_actions : int
+        Size of the world.
+    n_transitions : int
+        The most distinct transitions (state, action, next state) that can occur.
+    n_steps : int
+        The longest episode that can occur.
+    """
+
+    n_states: int
+    n_actions: int
+    n_transitions: int
+    n_steps: int
+
+
+class Transition(NamedTuple):
+    """One step of experience, as a learner sees it.
+
+    Attributes
+    ----------
+    state, action : int
+        Where the agent was, and what it did.
+    reward : float
+        What it got.
+    next_state : int
+        The state it entered, the terminal one at an end.
+    next_action : int
+        The action drawn in `next_state`, or, after an end, in the first state of the next
+        episode; -1 if it is drawn after learning.
+    terminated, truncated : bool
+        Whether the episode ended in a terminal state, or was cut off.
+    """
+
+    state: int
+    action: int
+    reward: float
+    next_state: int
+    next_action: int
+    terminated: bool
+    truncated: bool
+
+
+class World(NamedTuple):
+    """The tables of an MDP as the loop reads them; see :class:`replay.mdp.MDP`."""
+
+    n_actions: int
+    successor_offset: np.ndarray
+    successor: np.ndarray
+    cumulative: np.ndarray
+    reward: np.ndarray
+    terminal: np.ndarray
+    start_state: np.ndarray
+    start_cumulative: np.ndarray
+
+
+def world_of(mdp: MDP) -> World:
+    """Bring an MDP into the form that the loop reads."""
+    starts = np.flatnonzero(mdp.start_probability)
+    return World(
+        mdp.n_actions,
+        mdp.successor_offset,
+        mdp.successor,
+        mdp.cumulative_probability,
+        mdp.reward,
+        mdp.terminal,
+        starts.astype(np.int32),
+        np.cumsum(mdp.start_probability[starts]),
+    )
+
+
+class Clock(NamedTuple):
+    """Where a run is, from one call of its loop to the next.
+
+    Attributes
+    ----------
+    state, action, time, episode_steps, window : ndarray of int64, shape (1,)
+        The state of the agent, its next action, the steps made in the run and in this episode, and
+        the window of the reward rate.
+    """
+
+    state: np.ndarray
+    action: np.ndarray
+    time: np.ndarray
+    episode_steps: np.ndarray
+    window: np.ndarray
+
+
+@inlined
+def start(world, rng):
+    """Draw the first state of an episode."""
+    n_starts = len(world.start_state)
+    if n_starts == 1:
+        return world.start_state[0]
+    place = np.searchsorted(world.start_cumulative, rng.random(), side="right")
+    return world.start_state[min(place, n_starts - 1)]
+
+
+@inlined
+def _outcome(world, state, action, rng):
+    pair = state * world.n_actions + action
+    entry = world.successor_offset[pair]
+    last = world.successor_offset[pair + 1] - 1
+    if entry < last:
+        draw = rng.random()
+        while entry < last and draw >= world.cumulative[entry]:
+            entry += 1
+    return entry
+
+
+def kernels(module: Any, compiled: bool = True) -> tuple[Callable, Callable]:
+    """Make the loops of one learner: acting in a world, and fed with recorded experience."""
+    return _loops(
+        module.learn,
+        getattr(module, "replay", _no_replay),
+        getattr(module, "act", act_epsilon_greedily),
+        module.most_backups,
+        compiled,
+    )
+
+
+@cache
+def _loops(
+    learn: Callable, replay: Callable, act: Callable, most_backups: Callable, compiled: bool
+) -> tuple[Callable, Callable]:
+    # Kept by function, not by module: a user's module that was reloaded is compiled again.
+    functions = (learn, replay, act, most_backups)
+    ours = all(function.__module__.startswith("replay.") for function in functions)
+    compile_ = (loop_kernel if ours else uncached_kernel) if compiled else _plain
+    for function in functions:
+        _make_jitable(inspect.unwrap(function).__globals__)
+
+    @compile_
+    def run(
+        world, params, memory, clock, rng, n_steps, max_episode_steps, act_first,
+        rewards, window_ends, steps, log,
+    ):  # fmt: skip
+        state = clock.state[0]
+        action = clock.action[0]
+        time = clock.time[0]
+        episode_steps = clock.episode_steps[0]
+        window = clock.window[0]
+        n_done = 0
+        while n_done < n_steps:
+            if log is not None:
+                if backups.room(log) < most_backups(params, memory):
+                    break
+                backups.set_step(log, time)
+            entry = _outcome(world, state, action, rng)
+            next_state = world.successor[entry]
+            reward = world.reward[entry]
+            terminated = world.terminal[next_state]
+            episode_steps += 1
+            truncated = not terminated and episode_steps == max_episode_steps
+            here = next_state
+            if terminated or truncated:
+                here = start(world, rng)
+                episode_steps = 0
+            next_action = act(params, memory, here, rng) if act_first else -1
+            transition = Transition(
+                state, action, reward, next_state, next_action, terminated, truncated
+            )
+            learn(params, memory, transition, log)
+            replay(params, memory, transition, log)
+            if not act_first:
+                next_action = act(params, memory, here, rng)
+            if steps is not None:
+                step = steps[time]
+                step["state"] = state
+                step["action"] = action
+                step["reward"] = reward
+                step["next_state"] = next_state
+                step["terminated"] = terminated
+                step["truncated"] = truncated
+            rewards[window] += reward
+            time += 1
+            if time == window_ends[window]:
+                window += 1
+            state = here
+            action = next_action
+            n_done += 1
+        clock.state[0] = state
+        clock.action[0] = action
+        clock.time[0] = time
+        clock.episode_steps[0] = episode_steps
+        clock.window[0] = window
+        return n_done
+
+    @compile_
+    def follow(params, memory, clock, n_steps, steps, next_actions, log):
+        n_done = 0
+        while n_done < n_steps:
+            if backups.room(log) < most_backups(params, memory):
+                break
+            time = clock.time[0]
+            backups.set_step(log, time)
+            step = steps[time]
+            transition = Transition(
+                step["state"],
+                step["action"],
+                step["reward"],
+                step["next_state"],
+                next_actions[time],
+                step["terminated"],
+                step["truncated"],
+            )
+            learn(params, memory, transition, log)
+            replay(params, memory, transition, log)
+            clock.time[0] = time + 1
+            n_done += 1
+        return n_done
+
+    return run, follow
+
+
+_jitable: set[Callable] = set()
+
+
+def _make_jitable(namespace: dict[str, Any]) -> None:
+    """Mark the functions of a learner's module, and those of our learners that it uses."""
+    for value in list(namespace.values()):
+        if inspect.ismodule(value) and value.__name__.startswith("replay.learners."):
+            _make_jitable(vars(value))
+        if not inspect.isfunction(value) or value in _jitable:
+            continue
+        ours = value.__module__.startswith("replay.learners.")
+        if ours or value.__module__ == namespace["__name__"] != __name__:
+            _jitable.add(value)
+            (inlined if ours else jitable)(value)
+            _make_jitable(value.__globals__)
+
+
+def _plain(function: Callable) -> Callable:
+    return function
+
+
+@inlined
+def _no_replay(params, memory, transition, log):
+    pass
+
+
+@inlined
+def act_epsilon_greedily(params, memory, state, rng):
+    """Draw an action as learners do that have no `act` of their own."""
+    return policies.epsilon_greedy(memory.action_values, state, params.epsilon, rng)
