@@ -33,7 +33,7 @@ from analyses.plots import (
     style,
 )
 from analyses.plots.mdps import maze_cell_size
-from analyses.plots.replay_events import stitched_pieces
+from analyses.plots.replay_events import stretches
 from analyses.plots.style import label, learner_styles
 from analyses.tables import EXPERIMENTS, KINDS, LEARNERS
 from replay.mazes import from_ascii, random_maze
@@ -215,22 +215,22 @@ def test_mdp_files_hold_everything(tmp_path):
 
 
 def test_pieces_by_hand(steps):
-    pieces = stitched_pieces([0, 1, 2, 3, 4], steps)
-    assert [piece.states for piece in pieces] == [(0, 1, 2), (2, 3, 4)]
-    assert [piece.episode for piece in pieces] == [0, 1]
-    assert pieces[0].surroundings == (0, 1, 2)
+    found = stretches([0, 1, 2, 3, 4], steps)
+    assert [each.episode for each in found] == [0, 1]
+    assert found[0].states == (0, 1, 2)
     # From state 2 on, only one step is asked for; the episode went on to 4.
-    assert stitched_pieces([2, 3], steps)[0].surroundings == (2, 3, 4)
+    assert stretches([2, 3], steps)[0].states == (2, 3, 4)
 
 
-def test_a_piece_is_of_the_latest_episode(steps):
-    again = pd.concat([steps, steps[steps["episode"] == 0].assign(episode=2)])
-    assert [piece.episode for piece in stitched_pieces([0, 1, 2], again)] == [2]
+def test_a_stretch_is_of_the_latest_episode(steps):
+    again = steps[steps["episode"] == 0].assign(episode=2)
+    again["step"] += steps["step"].max() + 1
+    later = pd.concat([steps, again])
+    assert [each.episode for each in stretches([0, 1, 2], later)] == [2]
 
 
 def test_what_was_never_walked_is_no_episodes(steps):
-    pieces = stitched_pieces([1, 0], steps)
-    assert [(piece.states, piece.episode) for piece in pieces] == [((1, 0), -1)]
+    assert stretches([1, 0], steps) == []
 
 
 def test_arrows_are_the_backups_in_order(ax, maze, steps):
@@ -270,13 +270,14 @@ def test_examples_are_telling():
             sequence([4, 3, 4, 3, 2]),
             sequence([3, 2, 1], kind="novel_path", n_episodes=2),
             sequence([3, 2, 1, 0], kind="novel_path", n_episodes=3),
+            sequence([4, 3, 2, 1, 0], kind="novel_path", n_episodes=5),
             sequence(list(range(50)), kind="forward_episode"),
         ]
     )
     examples = pick_examples(rows)
     assert {kind: row["states"].tolist() for kind, row in examples.items()} == {
         "reverse_episode": [4, 3, 2, 1],
-        "novel_path": [3, 2, 1],
+        "novel_path": [3, 2, 1, 0],
     }
 
 

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
+from analyses.experience import Experience
 from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
 from analyses.plots.style import (
     END_COLOUR,
@@ -33,7 +34,7 @@ from analyses.plots.style import (
 from analyses.tables import require_columns
 from replay.mdp import MDP
 
-__all__ = ["Piece", "draw_replay", "pick_examples", "replay_events_figure", "stitched_pieces"]
+__all__ = ["Stretch", "draw_replay", "pick_examples", "replay_events_figure", "stretches"]
 
 _ORDER_COLOURS = "plasma"
 _LIGHTEST = 0.85
@@ -45,87 +46,53 @@ _SURROUNDINGS = 12
 _LONGEST_SHOWN = 30
 
 
-class Piece(NamedTuple):
-    """A stretch of a path that was run contiguously.
+class Stretch(NamedTuple):
+    """A piece of a path, with what the episode that holds it did just before and after.
 
     Attributes
     ----------
-    states : tuple of int
-        The stretch, as experienced.
     episode : int
-        The latest episode that holds it; -1 if none does.
-    surroundings : tuple of int
-        The stretch with up to 12 states of that episode on either side.
+        The latest episode that holds it.
+    states : tuple of int
+        The piece with up to 12 states of that episode on either side.
     """
 
-    states: tuple[int, ...]
     episode: int
-    surroundings: tuple[int, ...]
+    states: tuple[int, ...]
 
 
-def stitched_pieces(path: Sequence[int], steps: pd.DataFrame) -> list[Piece]:
-    """Find the fewest pieces of experience that a path can be stitched from.
-
-    Each piece is the longest beginning of the rest of the path that was run within one episode;
-    consecutive pieces share a state. Staying in a state is not moving.
+def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
+    """Find the stretches of episodes that a path can be stitched from.
 
     Parameters
     ----------
     path : sequence of int
         States in the order in which they would be experienced.
     steps : pandas.DataFrame
-        What was experienced, in order: columns `episode, state, next_state`.
+        What was experienced, in order: columns `episode, step, state, next_state`.
 
     Returns
     -------
-    list of Piece
-        One piece for a path that was experienced as a whole.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
+    list of Stretch
+        One for each piece, as :meth:`analyses.experience.Experience.pieces` has them.
 
     Examples
     --------
-    >>> steps = pd.DataFrame({"episode": [0, 0, 1], "state": [0, 1, 2], "next_state": [1, 2, 3]})
-    >>> [(piece.states, piece.episode) for piece in stitched_pieces([1, 2, 3], steps)]
-    [((1, 2), 0), ((2, 3), 1)]
+    >>> steps = pd.DataFrame({"episode": [0, 0, 1], "step": [0, 1, 2], "state": [0, 1, 2],
+    ...                       "next_state": [1, 2, 3]})
+    >>> stretches([1, 2, 3], steps)
+    [Stretch(episode=0, states=(0, 1, 2)), Stretch(episode=1, states=(2, 3))]
     """
-    require_columns(steps, ["episode", "state", "next_state"], "steps")
-    moves = steps[steps["state"] != steps["next_state"]]
-    episode, state, following = (
-        moves[column].to_numpy() for column in ("episode", "state", "next_state")
-    )
-    pieces = []
-    begin = 0
-    while begin < len(path) - 1:
-        end = begin + 1
-        rows = np.flatnonzero((state == path[begin]) & (following == path[end]))
-        longer = rows
-        while len(longer):
-            rows = longer
-            if end + 1 == len(path):
-                break
-            after = rows[rows + 1 < len(state)] + 1
-            longer = after[
-                (episode[after] == episode[after - 1]) & (following[after] == path[end + 1])
-            ]
-            end += len(longer) > 0
-        states = tuple(int(visited) for visited in path[begin : end + 1])
-        if len(rows):
-            last = rows[-1]
-            first = last - (end - begin) + 1
-            own = np.flatnonzero(episode == episode[last])
-            around = slice(
-                max(own[0], first - _SURROUNDINGS), min(own[-1], last + _SURROUNDINGS) + 1
-            )
-            surroundings = (int(state[around][0]), *following[around].tolist())
-            pieces.append(Piece(states, int(episode[last]), surroundings))
-        else:
-            pieces.append(Piece(states, -1, states))
-        begin = end
-    return pieces
+    found = []
+    for piece in Experience(steps).pieces(path):
+        own = steps[steps["episode"] == piece.episode]
+        moves = own.loc[own["state"] != own["next_state"], "next_state"].tolist()
+        visited = [int(own["state"].iloc[0]), *moves]
+        wanted = [int(state) for state in path[piece.begin : piece.end + 1]]
+        last = max(k for k in range(len(visited)) if visited[k : k + len(wanted)] == wanted)
+        around = slice(max(0, last - _SURROUNDINGS), last + len(wanted) + _SURROUNDINGS)
+        found.append(Stretch(piece.episode, tuple(visited[around])))
+    return found
 
 
 def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
@@ -160,7 +127,7 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes) ->
     states = np.asarray(sequence["states"], dtype=np.intp)
     draw_mdp(mdp, ax, rewards=False)
     known = steps[(steps["run"] == sequence["run"]) & (steps["step"] <= sequence["step"])]
-    shown = _draw_pieces(stitched_pieces(_as_experienced(sequence, states), known), position, ax)
+    shown = _draw_stretches(stretches(_as_experienced(sequence, states), known), position, ax)
     size = _NODE_SIZE if len(states) <= _NUMBERED else _NODE_SIZE / 3
     _draw_order(states, position, size, ax)
     draw_ends(position[mdp.terminal], ax, size=150, zorder=2.5)
@@ -168,7 +135,7 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes) ->
     _outline(splice, "o", 2 * size, _SPLICE, ax)
     _outline(position[[sequence["location"]]], "s", 3 * size, "black", ax)
     if maze_cell_size(mdp) is not None:
-        _zoom(ax, position[np.concatenate((states, shown, [sequence["location"]]))], mdp)
+        _zoom(ax, position[[*states, *shown, sequence["location"]]], mdp)
     return ax
 
 
@@ -282,19 +249,17 @@ def _as_experienced(sequence: pd.Series, states: npt.NDArray[np.intp]) -> list[i
     return states[::-1].tolist() if backwards else states.tolist()
 
 
-def _draw_pieces(pieces: list[Piece], position: np.ndarray, ax: Axes) -> list[int]:
+def _draw_stretches(found: list[Stretch], position: np.ndarray, ax: Axes) -> list[int]:
     """Draw the episodes under a path; returns the states drawn."""
-    episodes = list(dict.fromkeys(piece.episode for piece in pieces))
+    episodes = list(dict.fromkeys(piece.episode for piece in found))
     for k, (episode, colour) in enumerate(zip(episodes, _EPISODE_COLOURS, strict=False)):
-        if episode < 0:
-            continue
         # Episodes that share their way run side by side.
         aside = 2.2 / 72 * (k - (len(episodes) - 1) / 2)
         beside = ax.transData + ScaledTranslation(aside, aside, ax.figure.dpi_scale_trans)
         name: str | None = f"Episode {episode}"
-        for piece in pieces:
+        for piece in found:
             if piece.episode == episode:
-                place = position[list(piece.surroundings)]
+                place = position[list(piece.states)]
                 ax.plot(
                     *place.T,
                     color=colour,
@@ -306,7 +271,7 @@ def _draw_pieces(pieces: list[Piece], position: np.ndarray, ax: Axes) -> list[in
                     zorder=2,
                 )
                 name = None
-    return [state for piece in pieces for state in piece.surroundings]
+    return [state for piece in found for state in piece.states]
 
 
 def _draw_order(states: npt.NDArray[np.intp], position: np.ndarray, size: float, ax: Axes) -> None:
