@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import metadata
 from platform import python_version
 from typing import TYPE_CHECKING, Any
@@ -347,6 +347,7 @@ class EventLog:
         return f"EventLog({', '.join(counts)})"
 
 
+@cache
 def _software() -> dict[str, str]:
     packages = ("numpy", "numba", "pandas")
     versions = {name: metadata.version(name) for name in packages}

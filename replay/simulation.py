@@ -17,7 +17,7 @@ from replay.mdp import MDP
 __all__ = ["Run", "feed", "simulate"]
 
 _STEPS_PER_CALL = 1_000_000
-_BACKUPS_PER_BUFFER = (1 << 12, 1 << 17)
+_BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 
 @dataclass(frozen=True)
 class Run:
@@ -68,13 +68,12 @@ class _Log:
         self.buffer: backups.BackupBuffer | None = None
         if keep != "none":
             self.steps = np.empty(n_steps, dtype=STEP)
-            self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER[0], keep)
+            self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep)
         self.pieces: list[np.ndarray] = []
 
     def make_room(self, n_rows: int) -> None:
         if self.buffer is not None:
-            capacity = min(2 * len(self.buffer.rows), _BACKUPS_PER_BUFFER[1])
-            rows, self.buffer = backups.renew(self.buffer, max(n_rows, capacity))
+            rows, self.buffer = backups.renew(self.buffer, max(n_rows, _BACKUPS_PER_BUFFER))
             self.pieces.append(rows)
 
     def finish(self, name: str) -> list[np.ndarray]:

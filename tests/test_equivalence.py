@@ -89,9 +89,7 @@ def test_terminal_reward_makes_both_queues_alike(queue_visited):
     """With one reward at the end, the states before the last have no change to be queued for."""
     changes = {"queue_visited": queue_visited}
     reset = rewards("deterministic_tree", "prioritized_sweeping_reset", 200, **changes)
-    np.testing.assert_array_equal(
-        reset, rewards("deterministic_tree", "episodic_control", 200)
-    )
+    np.testing.assert_array_equal(reset, rewards("deterministic_tree", "episodic_control", 200))
 
 
 def reset_against_control(queue_visited):

@@ -20,9 +20,7 @@ PRIORITIES = st.integers(0, 4).map(float)  # few, so that there are ties
 
 def heap(queue):
     size = queue.size[0]
-    return list(
-        zip(queue.state[:size].tolist(), queue.priority[:size].tolist(), strict=True)
-    )
+    return list(zip(queue.state[:size].tolist(), queue.priority[:size].tolist(), strict=True))
 
 
 class TextbookHeap:
@@ -40,7 +38,7 @@ class TextbookHeap:
 
     def down(self, place):
         entries = self.entries
-        while (children := [c for c in (2 * place + 2, 2 * place + 1) if c < len(entries)]):
+        while children := [c for c in (2 * place + 2, 2 * place + 1) if c < len(entries)]:
             child = max(children, key=lambda c: entries[c][1])  # the first, right one if equal
             if not entries[child][1] > entries[place][1]:
                 return

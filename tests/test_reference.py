@@ -89,7 +89,7 @@ def snapshot(memory):
     if hasattr(memory, "queue"):
         size = memory.queue.size[0]
         states, priorities = memory.queue.state[:size], memory.queue.priority[:size]
-        now.V, now.U = memory.values.copy(), memory.known_values.copy()
+        now.V, now.U = memory.values.copy(), memory.known_values.copy()  # noqa: PD011
         now.queue = list(zip(states.tolist(), priorities.tolist(), strict=True))
     return now
 

@@ -86,6 +86,17 @@ def test_q_lambda():
     assert last["state"].tolist() == [2, 1, 0]
 
 
+@pytest.mark.parametrize("ends", ["terminated", "truncated"])
+@pytest.mark.parametrize(
+    ("learner", "params"), [("q_lambda", {}), ("n_step_td", {"n": 1}), ("n_step_td", {"n": 2})]
+)
+def test_traces_end_with_their_episode(learner, params, ends):
+    table = experienced([(0, 0, 0.0, 1)], [(2, 0, 1.0, 3)], [(2, 0, 1.0, 3)], ends=ends)
+    memory, _ = taught(learner, table, trace_decay=0.9, **params)
+    assert memory.action_values[2, 0] > 0.0
+    assert memory.action_values[0, 0] == 0.0
+
+
 def test_n_step_td_with_one_step_is_sarsa():
     run = simulate(MAZE, "n_step_td", {"n": 1, "learning_rate": 0.2}, n_steps=2000, log="all")
     steps = run.log.steps
@@ -162,9 +173,7 @@ def test_episodic_control():
     ("learner", "unfinished"), [("episodic_control", -np.inf), ("monte_carlo", 0.0)]
 )
 def test_a_truncated_episode_has_no_return(learner, unfinished):
-    memory, backups = taught(
-        learner, experienced(CHAIN, ends="truncated"), initial_value=np.inf
-    )
+    memory, backups = taught(learner, experienced(CHAIN, ends="truncated"), initial_value=np.inf)
     assert memory.action_values[:3].tolist() == [[unfinished, np.inf]] * 3
     assert backups.empty
 
@@ -178,7 +187,7 @@ def test_prioritized_sweeping():
     """One episode down a chain: each pop tells one predecessor, and is caused by the pop before."""
     memory, backups = taught("prioritized_sweeping", experienced(CHAIN), discount=0.5)
     assert memory.action_values[:, 0].tolist() == [0.25, 0.5, 1.0, 0.0]
-    assert memory.values.tolist() == memory.known_values.tolist() == [0.25, 0.5, 1.0, 0.0]
+    assert memory.values.tolist() == memory.known_values.tolist() == [0.25, 0.5, 1.0, 0.0]  # noqa: PD011
     assert memory.queue.size[0] == 0
     assert backups["phase"].tolist() == ["online"] * 3 + ["episode_end"] * 2
     swept = backups.iloc[3:]
@@ -237,7 +246,7 @@ def test_the_published_queue_keeps_a_state_whose_value_came_back():
             max_pops=0,
             priority_only_lowers=only_lowers,
         )
-        assert memory.values[0] == 0.0
+        assert memory.values[0] == 0.0  # noqa: PD011
         assert queued(memory) == expected
 
 

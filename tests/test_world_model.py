@@ -23,7 +23,7 @@ def empty():
 
 def edges(model):
     kept = model.edges[: model.n_edges[0]]
-    return {(int(e["state"]), int(e["action"]), int(e["next_state"])): int(e["count"]) for e in kept}
+    return {(e["state"], e["action"], e["next_state"]): e["count"] for e in kept}
 
 
 def walk(model, first, link):

@@ -58,7 +58,7 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
 }
 """Name -> (module, its parameters as the textbook has them), in the order of the paper."""
 
-_MOST = 2**31 - 1
+_MOST = 1_000_000
 _RANGES: dict[str, tuple[float, float]] = {
     "discount": (0.0, 1.0),
     "epsilon": (0.0, 1.0),
@@ -166,7 +166,7 @@ def _checked(name: str, defaults: Any, params: Any) -> Any:
     values = {key: _scalar(name, key, given.get(key, known[key]), known[key]) for key in known}
     for key, (low, high) in _RANGES.items():
         if key in values and not low <= values[key] <= high:
-            limits = f"between {low:g} and {high:g}" if high < _MOST else f"at least {low:g}"
+            limits = f"between {low:g} and {high:.7g}" if high < math.inf else f"at least {low:g}"
             raise ValueError(f"{key} of {name!r} must be {limits}, got {values[key]}.")
     return type(defaults)(**values)
 

@@ -35,17 +35,18 @@ class Params(NamedTuple):
         Weight of the future, a step.
     epsilon : float
         Probability of a uniformly random action.
+    act_before_update : bool
+        Whether the next action is drawn before this step's update, as in the published code.
     initial_value : float
         Action value of a pair without return; infinite: untried actions are preferred, and a
         pair tried in an unfinished episode is avoided.
-    act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
     """
 
+    # Two learners whose Params have the same types in the same order are slow to call in numba.
     discount: float = 0.99
     epsilon: float = 0.1
-    initial_value: float = 0.0
     act_before_update: bool = False
+    initial_value: float = 0.0
 
 
 class Memory(NamedTuple):

@@ -3,9 +3,10 @@
 ``python tests/benchmarks/bench_learners.py [--repeats N] [learner ...]``
 
 Each run is one call of `simulate` at the paper's number of steps, in a single thread, after
-compilation. Runs without and with a log alternate, so that whatever else the machine does hits
-both alike; times are medians over repeats, and the cost of the log is the median of the ratios of
-neighbours. The times of the original were taken on another day: trust their ratio to ours roughly.
+compilation. It is timed in seconds of the processor, so that other work on the machine counts for
+little. Runs without and with a log alternate; times are medians over repeats, and the cost of the
+log is the median of the ratios of neighbours. The times of the original are from another day and
+include waiting: trust their ratio to ours roughly.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from statistics import geometric_mean, median
-from time import perf_counter
+from time import process_time
 
 import pandas as pd
 from rich.console import Console
@@ -46,14 +47,14 @@ ORIGINAL_AGENT = {
     "episodic_control": "ec",
 }
 COMPILE = """
-from time import perf_counter
+from time import process_time
 from replay.learners import LEARNERS
 from replay.mazes import random_maze
 from replay.simulation import feed, simulate
 from analyses import classify
 
 maze = random_maze(8)
-begin = perf_counter()
+begin = process_time()
 for module in {module: None for module, _ in LEARNERS.values()}:
     name = next(name for name in LEARNERS if LEARNERS[name][0] is module)
     simulate(maze, name, n_steps=100, log="none")
@@ -61,7 +62,7 @@ for module in {module: None for module, _ in LEARNERS.values()}:
     steps = run.log.steps.assign(next_action=0)
     feed(name, steps, n_states=maze.n_states, n_actions=maze.n_actions)
     classify(run.log)
-print(perf_counter() - begin)
+print(process_time() - begin)
 """
 
 
@@ -81,7 +82,7 @@ def main() -> None:
         theirs = original[ORIGINAL_EXPERIMENT[experiment], ORIGINAL_AGENT[learner]]
         rows.append((experiment, learner, time, theirs, theirs / time, log_cost))
 
-    console = Console()
+    console = Console(width=118)
     table = Table("experiment", "learner", "ns/step", "original", "times faster", "log costs")
     for experiment, learner, *numbers in rows:
         table.add_row(experiment, learner, *(f"{number:.3g}" for number in numbers))
@@ -116,9 +117,9 @@ def measure(experiment: str, learner: str, repeats: int) -> tuple[float, float]:
 
 def seconds(work: Callable[[], object]) -> float:
     """Time one call, without what it takes to free its result."""
-    begin = perf_counter()
+    begin = process_time()
     result = work()
-    time = perf_counter() - begin
+    time = process_time() - begin
     del result
     return time
 

@@ -222,6 +222,12 @@ def test_n_step_variants_at_the_end(experiment, changes, expected):
     assert far_off(values, expected, n_mdps=50) < FURTHEST
 
 
+@pytest.mark.parametrize(("changes", "expected"), [({}, 0.151), ({"trace_decay": 0.0}, 0.252)])
+def test_n_step_variants_at_the_end_of_the_maze(changes, expected):
+    values = curves("maze", "n_step_td", **changes).mean(axis=1)[:, LAST].mean(axis=1)
+    assert far_off(values, expected, n_mdps=16) < FURTHEST
+
+
 @pytest.mark.parametrize(
     ("learner", "initial_value", "expected"),
     [
