@@ -3,7 +3,8 @@
 import errno
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,9 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.progress import Progress
+
+    from analyses.cost import Cost
 
 __all__ = ["main"]
 
@@ -29,7 +33,7 @@ def main() -> None:
     """Run the command; an error of the user's is one sentence, not a traceback."""
     try:
         app()
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, ImportError) as error:
         message = str(error)
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             message = "The disk is full. Make room and run the same command again: it goes on from "
@@ -55,12 +59,22 @@ def reproduce(
     full: Annotated[bool, typer.Option("--full", help="The paper's own sizes.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="A Dask scheduler whose workers do it: tcp://host:port.")
+    ] = None,
     log: Annotated[
         str, typer.Option(help="replay: log and classify it; all: online updates too; none.")
     ] = "replay",
     keep_logs: Annotated[
         int, typer.Option(help="Of how many runs of each learner the whole log is kept.")
     ] = 1,
+    variant: Annotated[
+        str,
+        typer.Option(
+            help="published: the code where it differs from the paper; text: the paper; fixed: the "
+            "code with a corrected queue; or discrepancies, such as D1 or D1+D2."
+        ),
+    ] = "published",
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("results"),
 ) -> None:
     """Simulate the paper's experiments, classify what is replayed, and draw the figures.
@@ -69,20 +83,14 @@ def reproduce(
     goes on where it was interrupted.
     """
     import joblib
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     from analyses.reproduce import Plan
     from analyses.reproduce import reproduce as run
 
     if jobs is not None and jobs < 1:
         raise ValueError(f"--jobs must be at least 1, got {jobs}.")
+    if jobs is not None and cluster is not None:
+        raise ValueError("--jobs and --cluster exclude each other: all workers of a cluster work.")
     plan = Plan.make(
         _split(experiment),
         _split(learner),
@@ -93,32 +101,29 @@ def reproduce(
         seed=seed,
         log=log,
         keep_logs=keep_logs,
+        variant=variant,
     )
     n_jobs = jobs or joblib.cpu_count()
+    where = f"on {cluster}" if cluster else f"with {n_jobs} process{'es' * (n_jobs > 1)}"
     screen.print(
         f"{plan.n_runs:,} runs of {len(plan.learners)} learners, {plan.total_steps / 1e6:,.1f} "
-        f"million steps, with {n_jobs} process{'es' * (n_jobs > 1)}, into {out}. The first time, "
-        "learners are compiled (about 20 s)."
+        f"million steps, {where}, into {out}. The first time, learners are compiled (about 20 s)."
     )
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=screen) as progress:
+    with _progress() as progress:
         bars = {
             name: progress.add_task(name, total=plan.n_mdps[name] * plan.piece_steps(name))
             for name in plan.experiments
         }
+        tell = partial(progress.console.print, markup=False)
         try:
             results = run(
                 plan,
                 out,
                 jobs=n_jobs,
+                cluster=cluster,
+                on_cost=lambda cost: _tell_cost(cost, None if cluster else n_jobs, tell),
                 on_piece=lambda name, n_steps: progress.advance(bars[name], n_steps),
+                tell=tell,
             )
         except KeyboardInterrupt:
             progress.stop()
@@ -127,6 +132,54 @@ def reproduce(
     _show(results.folder, log)
     if not full:
         screen.print("The whole paper: replay reproduce --full --out full")
+
+
+@app.command()
+def discrepancies(
+    folder: Annotated[
+        Path, typer.Argument(help="What replay reproduce made; sizes and seed are taken from it.")
+    ] = Path("results"),
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
+) -> None:
+    """Tell what each disagreement of the paper's text with its code does to the learning curves.
+
+    The learners that the text describes act in the same worlds, one discrepancy at a time and all
+    together. The same command goes on where it was interrupted.
+    """
+    import joblib
+
+    from analyses.discrepancies import compare_discrepancies, plan_variants
+    from replay.experiments import DISCREPANCIES
+
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {jobs}.")
+    plans = plan_variants(folder)
+    with _progress() as progress:
+        bars = {name: progress.add_task(name, total=plans[name].total_steps) for name in plans}
+        try:
+            differences = compare_discrepancies(
+                folder,
+                jobs=jobs or joblib.cpu_count(),
+                on_piece=lambda name, n_steps: progress.advance(bars[name], n_steps),
+            )
+        except KeyboardInterrupt:
+            progress.stop()
+            screen.print("Interrupted. The same command goes on from what is finished.")
+            raise typer.Exit(130) from None
+    _print_table(
+        ("discrepancy", "the text, against the code"),
+        [(name, discrepancy.what) for name, discrepancy in DISCREPANCIES.items()],
+    )
+    screen.print("\n[bold]Normalised reward rate[/], text minus code, mean over a run")
+    whole = differences[differences["period"] == "whole"]
+    whole = whole.assign(learner=whole["discrepancy"] + " " + whole["learner"])
+    half_width = (whole["ci_high"] - whole["ci_low"]) / 2
+    whole["shown"] = [
+        f"{mean:+.3f} ± {width:.3f}" if width == width else f"{mean:+.3f}"
+        for mean, width in zip(whole["difference"], half_width, strict=True)
+    ]
+    _print_by_experiment(whole)
+    screen.print(f"\nTables and figures are in {folder}", markup=False)
 
 
 @app.command()
@@ -192,10 +245,68 @@ def figures(
         print(path)
 
 
+@app.command()
+def status(
+    folder: Annotated[Path, typer.Argument(help="What replay reproduce made, or is making.")],
+) -> None:
+    """Tell what there is in a result folder, what is missing, and what is damaged.
+
+    The exit code is 0 if it is complete and whole, else 1.
+    """
+    from analyses.results import Results
+
+    found = Results(folder).status()
+    rows = [
+        (name, f"{n_done} of {n_pieces}", str(n_logs), str(n_damaged))
+        for name, n_pieces, n_done, n_logs, n_damaged in found.experiments.to_numpy()
+    ]
+    _print_table(("experiment", "worlds done", "logs kept", "damaged files"), rows)
+    products = [name for name in found.missing if "/" not in name]
+    for what, names in (("Not made yet:", products), ("Damaged or gone:", found.damaged)):
+        for name in names:
+            print(what, name)
+    if found.missing or found.damaged:
+        print("The replay reproduce command that made it, with the same options, goes on.")
+        raise typer.Exit(1)
+    print("Complete and whole.")
+
+
+def _tell_cost(cost: "Cost", n_jobs: int | None, tell: Callable[[str], None]) -> None:
+    """Say what is to come; how many workers a cluster will have, nobody knows."""
+    minutes = cost.seconds / 60 / (n_jobs or 1)
+    time = f"{minutes:.0f} min" if minutes >= 2 else f"{60 * minutes:.0f} s"
+    tell(
+        f"{cost.n_steps / 1e6:,.1f} million steps are left: about {time} "
+        f"{'here' if n_jobs else 'of one processor'} to simulate and classify, then tables and "
+        f"figures; about {cost.n_bytes / 1e6:,.0f} MB on disk."
+    )
+
+
+def _progress() -> "Progress":
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=screen)
+
+
 def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich.table import Table
 
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     for number, name in enumerate(header):
         table.add_column(name, no_wrap=number == 0)
     for row in rows:
@@ -221,7 +332,7 @@ def _show(folder: Path, log: str) -> None:
         totals = kinds.groupby(["experiment", "learner"], sort=False)["count"].transform("sum")
         novel = kinds[kinds["kind"] == "novel_path"].assign(total=totals)
         novel["shown"] = [
-            f"{share:.1%} of {total:,}" if total else "no replay"
+            f"{share:.0%} of {_rounded(total)}" if total else "no replay"
             for share, total in zip(novel["share"], novel["total"], strict=True)
         ]
         screen.print("\n[bold]Novel paths[/] among replayed sequences of at least 3 states")
@@ -229,13 +340,21 @@ def _show(folder: Path, log: str) -> None:
     screen.print(f"\nTables, logs and figures are in {folder}", markup=False)
 
 
+def _rounded(count: int) -> str:
+    if count >= 1_000_000:
+        return f"{count / 1e6:.1f}M"
+    return f"{count / 1e3:.0f}k" if count >= 10_000 else str(count)
+
+
 def _print_by_experiment(table: "pd.DataFrame") -> None:
+    from analyses.plots.style import label
+
     experiments = table["experiment"].unique()
     rows = [
-        (str(learner), *group.set_index("experiment")["shown"].reindex(experiments))
+        (label(str(learner)), *group.set_index("experiment")["shown"].reindex(experiments, fill_value=""))
         for learner, group in table.groupby("learner", sort=False)
     ]
-    _print_table(("learner", *(name.replace("_", " ") for name in experiments)), rows)
+    _print_table(("learner", *(label(name) for name in experiments)), rows)
 
 
 def _split(names: list[str]) -> list[str]:

@@ -64,6 +64,17 @@ def _learned_graph(results: Results) -> Figures:
             yield f"learned_graph_{name}", plots.learned_graph_figure(graphs, mdp)
 
 
+def _discrepancies(results: Results) -> Figures:
+    if (results.folder / "discrepancies.csv").exists():
+        differences = results.read("discrepancies.csv")
+        yield "discrepancies", plots.discrepancies_figure(differences)
+        if len(plots.differing(differences)):
+            published = results.read("reward_rate.csv")
+            changed = results.read("discrepancy_curves.csv")
+            figure = plots.discrepancy_curves_figure(published, changed, differences)
+            yield "discrepancy_curves", figure
+
+
 def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
     """Read the log of the first of these learners that was kept."""
     for learner in learners:
@@ -80,6 +91,7 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "replay_kinds": _replay_kinds,
     "replay_over_time": _replay_over_time,
     "learned_graph": _learned_graph,
+    "discrepancies": _discrepancies,
 }
 
 

@@ -5,28 +5,30 @@ it. Pieces don't depend on one another, so any number of processes gives the sam
 """
 
 import platform
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from joblib import Parallel, delayed
 from pyarrow import parquet
 
-from analyses import reward_rate, statistics
+from analyses import reward_rate, statistics, workers
 from analyses.classification import chain_kinds, classify
+from analyses.cost import Cost, Sample, estimate, sample
 from analyses.experience import Experience
 from analyses.figures import FIGURES, draw
 from analyses.mdp_files import write_mdps
 from analyses.results import Results, write_table
 from analyses.tables import KINDS
-from replay.experiments import EXPERIMENTS, Experiment, find_experiment
+from replay.experiments import EXPERIMENTS, Experiment, find_experiment, find_variant
 from replay.files import replacing
 from replay.learners import LEARNERS, find_learner
 from replay.mazes import random_maze
@@ -66,6 +68,9 @@ class Plan:
         What is logged; with ``"none"`` nothing is classified.
     keep_logs : int
         Of how many runs of each learner in each experiment the whole log is kept.
+    variant : str
+        Where text and code of the paper disagree: a name in ``VARIANTS``, or discrepancies in which
+        the text is followed, as in ``"D1+D2"``.
     """
 
     experiments: tuple[str, ...]
@@ -76,6 +81,7 @@ class Plan:
     seed: int = 0
     log: str = "replay"
     keep_logs: int = 1
+    variant: str = "published"
 
     @classmethod
     def make(
@@ -90,6 +96,7 @@ class Plan:
         seed: int = 0,
         log: str = "replay",
         keep_logs: int = 1,
+        variant: str = "published",
     ) -> "Plan":
         """Check what is asked for, and fill in the sizes.
 
@@ -109,6 +116,8 @@ class Plan:
             What is logged.
         keep_logs : int
             Of how many runs of each learner in each experiment the whole log is kept.
+        variant : str
+            A name in ``VARIANTS``, or discrepancies, as in ``"D1+D2"``.
 
         Returns
         -------
@@ -145,6 +154,7 @@ class Plan:
             seed,
             log,
             keep_logs,
+            variant,
         )
         plan._check()
         return plan
@@ -167,6 +177,11 @@ class Plan:
             raise ValueError(f"log must be 'replay', 'all' or 'none', got {self.log!r}.")
         if self.keep_logs < 0:
             raise ValueError(f"The number of logs to keep must not be negative: {self.keep_logs}.")
+        find_variant(self.variant)
+
+    def experiment(self, name: str) -> Experiment:
+        """Give an experiment as the plan's variant has it."""
+        return EXPERIMENTS[name].variant(self.variant)
 
     @property
     def pieces(self) -> list[tuple[str, int]]:
@@ -189,7 +204,7 @@ class Plan:
 
     def manifest(self) -> dict[str, Any]:
         """Tell all that is needed to make the results again."""
-        packages = ("numpy", "scipy", "numba", "pandas", "pyarrow", "networkx", "matplotlib")
+        packages = (*workers.PACKAGES, "matplotlib")
         return {
             "software": "hippocampal-replay",
             "version": __version__,
@@ -200,11 +215,12 @@ class Plan:
                 name: {
                     learner: {
                         key: value if np.isfinite(value) else "inf"
-                        for key, value in EXPERIMENTS[name].parameters[learner]._asdict().items()
+                        for key, value in parameters[learner]._asdict().items()
                     }
                     for learner in self.learners
                 }
                 for name in self.experiments
+                for parameters in [self.experiment(name).parameters]
             },
         }
 
@@ -214,7 +230,10 @@ def reproduce(
     out: str | Path,
     *,
     jobs: int = 1,
+    cluster: str | None = None,
+    on_cost: Callable[[Cost], None] | None = None,
     on_piece: Callable[[str, int], None] | None = None,
+    tell: Callable[[str], None] = print,
 ) -> Results:
     """Do all of a plan that is not done yet, and make its tables and figures.
 
@@ -226,8 +245,14 @@ def reproduce(
         The result folder.
     jobs : int, default 1
         How many processes to use; 1 starts none.
+    cluster : str, optional
+        Address of a Dask scheduler whose workers make the pieces; the rest is done here.
+    on_cost : callable, optional
+        Called with a `Cost` before the first piece, for which short runs are timed.
     on_piece : callable, optional
         Called as ``on_piece(experiment, n_steps)`` after each piece, those found done included.
+    tell : callable, default print
+        Told in a sentence what the user should know meanwhile.
 
     Returns
     -------
@@ -238,27 +263,51 @@ def reproduce(
     ------
     FileExistsError
         If the folder holds another run.
+    OSError
+        If another process is writing to the folder, or it is read-only.
     """
     results = Results(out)
-    results.begin(plan.manifest())
-    tell = on_piece or (lambda experiment, n_steps: None)
-    left = []
-    for experiment, index in plan.pieces:
-        if results.piece(experiment, index).exists():
-            tell(experiment, plan.piece_steps(experiment))
-        else:
-            left.append((experiment, index))
-    with Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs") as pool:
-        # Compiling each loop once, in one process each, beats doing it in all of them.
-        for _ in pool(delayed(_warm_up)(name, plan.log) for name in _one_of_each_module(plan)):
-            pass
-        work = (delayed(_do_piece)(plan, results, *piece) for piece in left)
-        for experiment in pool(work):
-            tell(experiment, plan.piece_steps(experiment))
+    advance = on_piece or (lambda experiment, n_steps: None)
+
+    def tell_damage(name: str) -> None:
+        tell(f"{name} is damaged or gone, and is made again.")
+
+    with results.writing(plan.manifest(), tell_damage):
+        left = []
+        for experiment, index in plan.pieces:
+            damaged = results.damaged(experiment, index)
+            for name in damaged:
+                tell_damage(name)
+            if results.is_finished(experiment, index) and not damaged:
+                advance(experiment, plan.piece_steps(experiment))
+            else:
+                left.append((experiment, index))
+        # The longest first, so that at the end no process works alone for long.
+        left.sort(key=lambda piece: -plan.piece_steps(piece[0]))
+        if left and cluster is None:
+            # Compiling each loop once, in one process each, beats doing it in all of them.
+            warm_up = [(name, plan.log) for name in _one_of_each_module(plan)]
+            _exhaust(workers.run(_warm_up, warm_up, jobs=jobs))
+        if left and on_cost is not None:
+            sizes = [(plan, *each) for each in product(dict(left), plan.learners)]
+            samples = workers.run(_sample, sizes, jobs=jobs, cluster=cluster, tell=tell)
+            on_cost(estimate(plan, left, samples))
+        work = [(plan, *piece) for piece in left]
+        made = workers.run(_do_piece, work, jobs=jobs, cluster=cluster, tell=tell)
+        with closing(made) as outcomes:
+            for outcome in outcomes:
+                outcome.keep(results.folder)
+                advance(outcome.experiment, plan.piece_steps(outcome.experiment))
         _make_tables(plan, results)
-        for _ in pool(delayed(draw)(name, results.folder) for name in FIGURES):
-            pass
+        results.finish("tables")
+        _exhaust(workers.run(draw, [(name, results.folder) for name in FIGURES], jobs=jobs))
+        results.finish("figures")
     return results
+
+
+def _exhaust(generator: Iterator) -> None:
+    for _ in generator:
+        pass
 
 
 def _one_of_each_module(plan: Plan) -> list[str]:
@@ -274,9 +323,49 @@ def _warm_up(learner: str, log: str) -> None:
         _count_replay(run)
 
 
-def _do_piece(plan: Plan, results: Results, name: str, index: int) -> str:
-    """Make all runs in one world, and write what came of them."""
-    experiment = EXPERIMENTS[name]
+def _sample(plan: Plan, name: str, learner: str) -> Sample:
+    """Time runs of a learner in an experiment that are as short as may be."""
+    experiment = plan.experiment(name)
+    mdp = experiment.mdp(0, plan.seed)
+
+    def run(n_steps: int) -> tuple[float, int]:
+        start = perf_counter()
+        parameters, seed = experiment.parameters[learner], experiment.run_seed(0, 0, plan.seed)
+        result = simulate(mdp, learner, parameters, n_steps=n_steps, seed=seed, log=plan.log)
+        if plan.log != "none":
+            _count_replay(result)
+        return perf_counter() - start, len(result.log.columns("backups")["run"])
+
+    run(N_WINDOWS)  # to load what is compiled
+    return sample(name, learner, plan.n_steps[name], run)
+
+
+class _Outcome(NamedTuple):
+    """What came of a piece: the files that it adds to the folder, wherever it was made."""
+
+    experiment: str
+    files: dict[str, bytes]
+
+    def keep(self, folder: Path) -> None:
+        for name, content in self.files.items():
+            with replacing(folder / name) as beside:
+                beside.write_bytes(content)
+
+
+def _do_piece(plan: Plan, name: str, index: int) -> _Outcome:
+    """Make all runs in one world, and collect what came of them."""
+    with TemporaryDirectory(prefix="hippocampal-replay-") as folder:
+        results = Results(folder)
+        _make_runs(plan, results, name, index)
+        files = [path for path in sorted(results.folder.rglob("*")) if path.is_file()]
+        # The checksums that make the piece done, "pieces/EXPERIMENT/N.sha256", come last.
+        return _Outcome(
+            name, {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+        )
+
+
+def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
+    experiment = plan.experiment(name)
     mdp = experiment.mdp(index, plan.seed)
     random, optimal = _baselines(experiment, mdp)
     tables = []
@@ -301,7 +390,7 @@ def _do_piece(plan: Plan, results: Results, name: str, index: int) -> str:
         tables.append(table)
     with replacing(results.piece(name, index)) as beside:
         write_table(pd.concat(tables, ignore_index=True), beside)
-    return name
+    results.finish_piece(name, index)
 
 
 def _baselines(experiment: Experiment, mdp: MDP) -> tuple[float, float]:
@@ -329,8 +418,6 @@ def _count_replay(run: Run) -> dict[str, np.ndarray]:
 def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> None:
     where = (name, run.learner.name, index, seed)
     folder = results.log(*where)
-    if folder.exists():
-        shutil.rmtree(folder)  # of a piece that was interrupted after its log was written
     log = run.log.label(experiment=name)
     log.save(folder)
     sequences = classify(log)
@@ -351,9 +438,7 @@ def _make_tables(plan: Plan, results: Results) -> None:
         [results.read_piece(name, index).assign(experiment=name) for name, index in plan.pieces],
         ignore_index=True,
     )
-    baselines = pieces[["experiment", "mdp", "random", "optimal"]].drop_duplicates()
-    windows = pieces[["experiment", "learner", "mdp", "seed", "time_step", "reward_rate"]]
-    normalised = reward_rate.normalise(windows, baselines)
+    normalised = normalise(pieces)
     results.write("reward_rate.csv", reward_rate.summarise(normalised))
     results.write("area_under_curve.csv", reward_rate.area_under_curve(normalised))
     times = reward_rate.time_to_criterion(normalised, _CRITERION)
@@ -373,6 +458,24 @@ def _make_tables(plan: Plan, results: Results) -> None:
         {name: EXPERIMENTS[name].mdp(0, plan.seed) for name in plan.experiments},
         results.folder / "mdps",
     )
+
+
+def normalise(pieces: pd.DataFrame) -> pd.DataFrame:
+    """Express the reward rates of pieces between the random (0) and the optimal policy (1).
+
+    Parameters
+    ----------
+    pieces : pandas.DataFrame
+        Columns `experiment, learner, mdp, seed, time_step, reward_rate, random, optimal`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As `analyses.reward_rate.normalise` gives it.
+    """
+    baselines = pieces[["experiment", "mdp", "random", "optimal"]].drop_duplicates()
+    windows = pieces[["experiment", "learner", "mdp", "seed", "time_step", "reward_rate"]]
+    return reward_rate.normalise(windows, baselines)
 
 
 def _make_replay_tables(plan: Plan, results: Results, pieces: pd.DataFrame) -> None:

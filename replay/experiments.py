@@ -3,6 +3,10 @@
 Of every experiment some worlds are drawn, and in each of them every learner acts with some seeds.
 For one world and one seed all learners begin with the same random numbers.
 
+Where the paper's text and table disagree with its code, and the difference can be seen in a curve,
+``DISCREPANCIES`` says in which parameters: ``EXPERIMENTS[name].variant("text")`` is the experiment
+that the text describes, ``variant("D1")`` the published one but for D1.
+
 References
 ----------
 .. [1] Brea (2018), Is prioritized sweeping the better episodic control?
@@ -10,8 +14,8 @@ References
 """
 
 import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +25,20 @@ from replay.mazes import random_maze
 from replay.mdp import MDP
 from replay.trees import deterministic_tree, stochastic_tree
 
-__all__ = ["EXPERIMENTS", "Experiment", "find_experiment"]
+__all__ = [
+    "DISCREPANCIES",
+    "EXPERIMENTS",
+    "VARIANTS",
+    "Discrepancy",
+    "Experiment",
+    "find_experiment",
+    "find_variant",
+]
 
 _TREE = {"initial_value": np.inf, "discount": 1.0, "act_before_update": True}
 _MAZE = _TREE | {"discount": 0.99}
+_N_ACTIONS = 4
+_SWEEPS = tuple(name for name in LEARNERS if name.startswith("prioritized_sweeping"))
 _PUBLISHED_QUEUE = {"priority_only_lowers": True, "queue_visited": True}
 
 
@@ -40,8 +54,6 @@ class Experiment:
         What it says above the figure.
     make : callable
         ``make(seed) -> MDP`` draws a world.
-    discount, epsilon : float
-        Those of all learners, for the baselines.
     n_steps : int
         Steps of a run in the paper.
     n_mdps, n_seeds : int
@@ -53,12 +65,20 @@ class Experiment:
     name: str
     title: str
     make: Callable[..., MDP]
-    discount: float
-    epsilon: float
     n_steps: int
     n_mdps: int
     n_seeds: int
     parameters: Mapping[str, Any]
+
+    @property
+    def discount(self) -> float:
+        """The weight of the future, the same for all learners, and for the baselines."""
+        return next(iter(self.parameters.values())).discount
+
+    @property
+    def epsilon(self) -> float:
+        """The probability of a random action, the same for all learners, and for the baselines."""
+        return next(iter(self.parameters.values())).epsilon
 
     def mdp(self, index: int, seed: int = 0) -> MDP:
         """Draw the world of a number.
@@ -102,6 +122,53 @@ class Experiment:
         sequence = np.random.SeedSequence([seed, *self.name.encode(), index, run])
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
+    def variant(self, name: str) -> "Experiment":
+        """Take the text's word for the code's in some discrepancies.
+
+        Worlds, seeds and sizes stay the same, so that variants are compared in pairs.
+
+        Parameters
+        ----------
+        name : str
+            A name in ``VARIANTS``, or discrepancies, as in ``"D1"`` or ``"D1+D2"``.
+
+        Returns
+        -------
+        Experiment
+            The same experiment with other parameters.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that name; the message lists the choices.
+
+        Examples
+        --------
+        >>> EXPERIMENTS["maze"].variant("text").parameters["n_step_td"].trace_decay
+        0.0
+        """
+        parameters = dict(self.parameters)
+        for discrepancy in find_variant(name):
+            for learner, changes in DISCREPANCIES[discrepancy].changes.get(self.name, {}).items():
+                parameters[learner] = parameters[learner]._replace(**changes)
+        return replace(self, parameters=parameters)
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    """One thing on which the paper's text or table and its code disagree.
+
+    Attributes
+    ----------
+    what : str
+        What the text has, against the code.
+    changes : dict
+        Experiment -> learner -> the parameters that make the published learner the text's.
+    """
+
+    what: str
+    changes: Mapping[str, Mapping[str, Mapping[str, Any]]]
+
 
 def _parameters(shared: Mapping[str, Any], **own: Mapping[str, Any]) -> dict[str, Any]:
     parameters = {}
@@ -128,8 +195,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             "deterministic_tree",
             "Deterministic tree, terminal reward",
             lambda seed: deterministic_tree(rewards="terminal", seed=seed),
-            1.0,
-            0.1,
             20_000,
             100,
             8,
@@ -139,8 +204,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             "deterministic_tree_intermittent",
             "Deterministic tree, intermittent rewards",
             lambda seed: deterministic_tree(rewards="intermittent", seed=seed),
-            1.0,
-            0.1,
             20_000,
             100,
             8,
@@ -150,8 +213,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             "stochastic_tree",
             "Stochastic tree",
             lambda seed: stochastic_tree(seed=seed),
-            1.0,
-            0.1,
             10_000,
             100,
             50,
@@ -168,8 +229,6 @@ EXPERIMENTS: dict[str, Experiment] = {
             "maze",
             "Maze",
             lambda seed: random_maze(seed=seed),
-            0.99,
-            0.1,
             1_000_000,
             50,
             8,
@@ -185,6 +244,65 @@ EXPERIMENTS: dict[str, Experiment] = {
     )
 }
 """Name -> experiment, in the order of the paper."""
+
+_TREES = tuple(name for name in EXPERIMENTS if name.endswith(("tree", "tree_intermittent")))
+
+
+def _everywhere(learners: Iterable[str], **values: Any) -> dict[str, Any]:
+    return {name: dict.fromkeys(learners, values) for name in EXPERIMENTS}
+
+
+DISCREPANCIES: dict[str, Discrepancy] = {
+    "D1": Discrepancy(
+        "n-step TD has no eligibility trace; in the code one of decay 0.8",
+        _everywhere(["n_step_td"], trace_decay=0.0),
+    ),
+    "D2": Discrepancy(
+        "n-step TD has n = 5 in trees; in the code n = 10",
+        {name: {"n_step_td": {"n": 5}} for name in _TREES},
+    ),
+    "D3": Discrepancy(
+        "initial values in the maze: 5 of Q-learning, 0.005 of prioritized sweeping; in the code "
+        "exchanged",
+        {
+            "maze": {
+                "q_learning_optimistic": {"initial_value": 5.0},
+                "prioritized_sweeping_optimistic": {"initial_value": 0.005},
+            }
+        },
+    ),
+    # A uniformly random action, of four, is not optimal three times out of four. Where several are
+    # optimal, or equally good for all the learner knows, the text would have more exploration.
+    "D4": Discrepancy(
+        "0.1 is the probability of an action that is not optimal; in the code of a random action",
+        _everywhere(LEARNERS, epsilon=0.1 * _N_ACTIONS / (_N_ACTIONS - 1)),
+    ),
+    # Rewards live in Q only. The first visit after a reset overwrites Q with the reward and the
+    # known value of the next state, and until then no predecessor list holds the pair: that is what
+    # a learner with a table of rewards does after clearing it.
+    "D5": Discrepancy(
+        "a model reset clears the observed rewards; the code has no table of them, and does the "
+        "same without",
+        {},
+    ),
+    "D6": Discrepancy(
+        "with a model reset, only an episode's last state is queued; in the code all visited ones",
+        _everywhere(["prioritized_sweeping_reset"], queue_visited=False),
+    ),
+    "D13": Discrepancy(
+        "a queued state's priority follows the change of its value; in the code it never rises",
+        _everywhere(_SWEEPS, priority_only_lowers=False),
+    ),
+}
+"""Name -> discrepancy, numbered as in the list of all; the others leave no trace in a curve, or
+are matters of the original's implementation in which there is no text to follow."""
+
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "published": (),
+    "text": tuple(DISCREPANCIES),
+    "fixed": ("D13",),
+}
+"""Name -> the discrepancies in which it follows the text."""
 
 
 def find_experiment(name: str) -> Experiment:
@@ -211,3 +329,35 @@ def find_experiment(name: str) -> Experiment:
         choices = ", ".join(EXPERIMENTS)
         raise ValueError(f"Unknown experiment {name!r}.{hint} Choose from: {choices}.")
     return EXPERIMENTS[name]
+
+
+def find_variant(name: str) -> tuple[str, ...]:
+    """Tell in which discrepancies a variant follows the text.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``VARIANTS``, or names in ``DISCREPANCIES`` joined by ``+``.
+
+    Returns
+    -------
+    tuple of str
+        Names in ``DISCREPANCIES``.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name; the message lists the choices.
+
+    Examples
+    --------
+    >>> find_variant("fixed"), find_variant("D1+D2")
+    (('D13',), ('D1', 'D2'))
+    """
+    names = VARIANTS.get(name, tuple(name.split("+")))
+    if not set(names) <= set(DISCREPANCIES):
+        raise ValueError(
+            f"Unknown variant {name!r}. Choose from: {', '.join(VARIANTS)}, or discrepancies such "
+            f"as D1 or D1+D2: {', '.join(DISCREPANCIES)}."
+        )
+    return names

@@ -1,11 +1,26 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are whole: written all or nothing, by one process at a time, and with checksums."""
 
+import hashlib
 import os
-from collections.abc import Iterator
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replacing"]
+__all__ = [
+    "damaged_files",
+    "exclusive",
+    "is_leftover",
+    "remove_leftovers",
+    "replacing",
+    "write_checksums",
+]
+
+# .NAME.PID of `replacing`, and .NAME.UUID of the folders that event logs are written to first.
+_LEFTOVER = re.compile(r"\..+\.(\d+|[0-9a-f]{32})")
+_CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^\0\r\n]+)\n")
 
 
 @contextmanager
@@ -41,3 +56,156 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def write_checksums(listing: str | os.PathLike, files: Iterable[Path], root: Path) -> None:
+    """List files with their SHA-256 digests, in the format of ``sha256sum``.
+
+    Parameters
+    ----------
+    listing : path
+        The file to write.
+    files : iterable of Path
+        The files to list.
+    root : Path
+        The folder that names start from, and where ``sha256sum --check`` is to be run.
+
+    See Also
+    --------
+    damaged_files : Reads the listing.
+    """
+    found = [(_digest(path), path.relative_to(root).as_posix()) for path in sorted(files)]
+    with replacing(listing) as beside:
+        beside.write_bytes(_listed(found).encode())
+
+
+def damaged_files(listing: str | os.PathLike, root: Path) -> list[str]:
+    """Name the files that are not what `write_checksums` found, those missing included.
+
+    Parameters
+    ----------
+    listing : path
+        What `write_checksums` wrote.
+    root : Path
+        The folder that names start from.
+
+    Returns
+    -------
+    list of str
+        Names from `root` on; only the listing's own if that is what is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     root = Path(name)
+    ...     _ = (root / "note.txt").write_text("all of it")
+    ...     write_checksums(root / "note.sha256", [root / "note.txt"], root)
+    ...     before = damaged_files(root / "note.sha256", root)
+    ...     _ = (root / "note.txt").write_text("all of jt")
+    ...     before, damaged_files(root / "note.sha256", root)
+    ([], ['note.txt'])
+    """
+    listing = Path(listing)
+    text = listing.read_bytes().decode(errors="replace")
+    found = _CHECKSUM.findall(text)
+    if text != _listed(found):
+        return [listing.relative_to(root).as_posix()]
+    return [name for digest, name in found if digest != _digest(root / name)]
+
+
+def _listed(found: Sequence[tuple[str | None, str]]) -> str:
+    # A listing cut at the end of a line is noticed by the count.
+    lines = (f"{digest}  {name}\n" for digest, name in found)
+    return f"# {len(found)} files\n{''.join(lines)}"
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def remove_leftovers(paths: Iterable[Path]) -> None:
+    """Remove what killed processes left beside the files that they were writing.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        Where to look; other files and folders stay. No other process may be writing there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("note.txt", ".note.txt.4242", ".hidden"):
+    ...         (Path(folder) / name).touch()
+    ...     remove_leftovers(Path(folder).rglob("*"))
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['.hidden', 'note.txt']
+    """
+    for path in list(paths):
+        if is_leftover(path):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def is_leftover(path: Path) -> bool:
+    """Tell a file or folder that is being written, or was when its process was killed."""
+    return bool(_LEFTOVER.fullmatch(path.name))
+
+
+@contextmanager
+def exclusive(path: str | os.PathLike) -> Iterator[None]:
+    """Hold a lock that one process at a time can have.
+
+    The operating system frees it when the process ends, however it ends.
+
+    Parameters
+    ----------
+    path : path
+        A file that is made for the lock, and stays.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process has it.
+    OSError
+        If the file cannot be written, or its file system knows no locks.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, exclusive(Path(folder) / ".lock"):
+    ...     try:
+    ...         with exclusive(Path(folder) / ".lock"):
+    ...             pass
+    ...     except BlockingIOError:
+    ...         print("taken")
+    taken
+    """
+    with Path(path).open("ab") as file:
+        _lock(file.fileno())
+        yield
+
+
+# A marker file, as lock libraries use where there are no locks, would outlive a killed process.
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        os.lseek(file, 0, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(*error.args) from error
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

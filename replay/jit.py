@@ -23,7 +23,7 @@ import numpy as np
 import platformdirs
 from numba.extending import register_jitable as jitable
 
-__all__ = ["inlined", "jitable", "kernel", "loop_kernel", "uncached_kernel"]
+__all__ = ["inlined", "jitable", "kernel", "loop_kernel", "sources_digest", "uncached_kernel"]
 
 Function = TypeVar("Function", bound=Callable)
 
@@ -128,6 +128,18 @@ def uncached_kernel(function: Function) -> Function:
     2
     """
     return numba.njit(**_OPTIONS)(function)
+
+
+def sources_digest() -> str:
+    """Name the contents of all sources, as this process found them when it started.
+
+    Returns
+    -------
+    str
+        The same on all machines with these sources, versions of Python, numba and numpy, and
+        settings of the compiler.
+    """
+    return _DIGEST
 
 
 def _sources() -> list[Path]:

@@ -49,7 +49,7 @@ def test_reproduce_then_figures(tmp_path):
         "--jobs", 1, "--out", tmp_path / "results",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "episodic_control" in done.stdout
+    assert "Episodic control" in done.stdout
     table = pd.read_csv(tmp_path / "results" / "reward_rate.csv")
     assert len(table) == 2 * 100
     curves = tmp_path / "results" / "figures" / "learning_curves.png"
@@ -76,6 +76,7 @@ def test_classify_a_log(tmp_path):
         (["reproduce", "--steps", "many"], "--steps takes one number"),
         (["reproduce", "--steps", "250"], "multiple of 100"),
         (["reproduce", "--jobs", "0"], "--jobs must be at least 1"),
+        (["reproduce", "--jobs", "2", "--cluster", "tcp://host:1"], "exclude each other"),
         (["classify", "nowhere"], "nowhere is not a folder"),
         (["figures", "nowhere"], "no result folder"),
     ],

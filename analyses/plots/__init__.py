@@ -5,6 +5,13 @@ Every ``*_figure`` function lays out one figure with all its panels and returns 
 it. Nothing here simulates, keeps pyplot state or shows a window.
 """
 
+from analyses.plots.discrepancies import (
+    differing,
+    discrepancies_figure,
+    discrepancy_curves_figure,
+    draw_differences,
+    draw_discrepancy_curves,
+)
 from analyses.plots.learned_graph import (
     draw_learned_graph,
     growth_moments,
@@ -22,6 +29,11 @@ from analyses.plots.replay_kinds import (
 from analyses.plots.style import save, style
 
 __all__ = [
+    "differing",
+    "discrepancies_figure",
+    "discrepancy_curves_figure",
+    "draw_differences",
+    "draw_discrepancy_curves",
     "draw_learned_graph",
     "draw_learning_curves",
     "draw_mdp",

@@ -64,7 +64,7 @@ class Params(NamedTuple):
     initial_value: float = 0.0
     priority_only_lowers: bool = False
     reset_model: bool = False
-    queue_visited: bool = False
+    queue_visited: bool = True
     act_before_update: bool = False
 
 

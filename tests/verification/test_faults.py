@@ -28,9 +28,9 @@ def start(folder):
         return subprocess.Popen(
             [
                 sys.executable, "-m", "analyses.cli", "reproduce",
-                "--experiment", "deterministic_tree,maze",
+                "--experiment", "deterministic_tree",
                 "--learner", "q_learning,prioritized_sweeping,episodic_control",
-                "--mdps", "8", "--seeds", "2", "--steps", "deterministic_tree=4000,maze=40000",
+                "--mdps", "12", "--seeds", "2", "--steps", "10000",
                 "--keep-logs", "2", "--jobs", "2", "--out", str(folder),
             ],
             stdout=subprocess.DEVNULL,
@@ -72,6 +72,12 @@ def digests(folder):
     }
 
 
+def damaged(folder):
+    with suppress(FileNotFoundError):  # there is no manifest yet
+        return Results(folder).status().damaged
+    return []
+
+
 def test_killed_at_random_moments(tmp_path, rng):
     compiled, undisturbed, folder = (tmp_path / name for name in ("compiled", "once", "killed"))
     assert finish(start(compiled), compiled)[0] == 0
@@ -85,7 +91,10 @@ def test_killed_at_random_moments(tmp_path, rng):
     n_killed = {"main": 0, "worker": 0}
     while sum(n_killed.values()) < N_KILLS:
         process = start(folder)
-        time.sleep(rng.uniform(0, duration))
+        moment = time.monotonic() + rng.uniform(0, duration)
+        while time.monotonic() < moment:
+            assert damaged(folder) == []
+            time.sleep(0.3)
         found = workers(process)
         seen.update(found)
         whom = "worker" if found and n_killed["worker"] <= n_killed["main"] else "main"
@@ -95,8 +104,7 @@ def test_killed_at_random_moments(tmp_path, rng):
         code, message = finish(process, folder)
         if code > 0:
             assert "worker process was killed" in message
-        with suppress(FileNotFoundError):  # killed before the manifest was there
-            assert Results(folder).status().damaged == []
+        assert damaged(folder) == []
         if code == 0:
             assert digests(folder) == expected
             shutil.rmtree(folder)

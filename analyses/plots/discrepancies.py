@@ -1,0 +1,331 @@
+"""What discrepancies between the paper's text and its code do: differences, and learning curves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from analyses.plots.style import (
+    FULL_WIDTH,
+    label,
+    learner_styles,
+    letter_panels,
+    new_figure,
+    styled,
+)
+from analyses.tables import EXPERIMENTS, LEARNERS, in_order, require_columns
+
+__all__ = [
+    "differing",
+    "discrepancies_figure",
+    "discrepancy_curves_figure",
+    "draw_differences",
+    "draw_discrepancy_curves",
+]
+
+_TITLES = {
+    "D1": "no trace",
+    "D2": "n = 5",
+    "D1+D2": "n = 5, no trace",
+    "D3": "exchanged start",
+    "D4": "meaning of \N{GREEK SMALL LETTER EPSILON}",
+    "D6": "last state queued",
+    "D13": "priorities may rise",
+    "text": "all together",
+}
+_PERIODS = {
+    "early": {"color": "#56b4e9", "marker": "o", "label": "First tenth of the run"},
+    "whole": {"color": "#000000", "marker": "D", "label": "Whole run"},
+    "late": {"color": "#d55e00", "marker": "s", "label": "Last tenth"},
+}
+_LINEAR_UP_TO = 0.02
+_TICKS = (-0.5, -0.05, 0, 0.05, 0.5)
+_VISIBLE = 0.02
+
+
+def draw_differences(differences: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw one experiment's differences, with intervals, a row for each discrepancy and learner.
+
+    The axis is linear up to 0.02 and logarithmic beyond.
+
+    Parameters
+    ----------
+    differences : pandas.DataFrame
+        Columns `discrepancy, learner, period, difference, ci_low, ci_high`, as in
+        `discrepancies.csv`. A row without a difference keeps its place.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`; rows go down from 0.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"discrepancy": "D1", "learner": "n_step_td", "period": ["early"],
+    ...                       "difference": 0.2, "ci_low": 0.1, "ci_high": 0.3})
+    >>> draw_differences(table, new_figure(3, 1).subplots()).get_yticklabels()[0].get_text()
+    'n-step TD'
+    """
+    require_columns(
+        differences,
+        ["discrepancy", "learner", "period", "difference", "ci_low", "ci_high"],
+        "differences",
+    )
+    rows = differences[["discrepancy", "learner"]].drop_duplicates().reset_index(drop=True)
+    headings = (rows["discrepancy"] != rows["discrepancy"].shift()).cumsum()
+    heights = np.arange(len(rows)) + headings.to_numpy(dtype=float)
+    place = {(r.discrepancy, r.learner): y for r, y in zip(rows.itertuples(), heights, strict=True)}
+    ax.axvline(0, color="0.75", linewidth=0.6, zorder=0)
+    for number, (period, look) in enumerate(_PERIODS.items()):
+        shown = differences[(differences["period"] == period) & differences["difference"].notna()]
+        y = [place[key] for key in zip(shown["discrepancy"], shown["learner"], strict=True)]
+        mean = shown["difference"].to_numpy()
+        ax.errorbar(
+            mean,
+            np.array(y) + 0.26 * (number - 1),
+            xerr=np.stack((mean - shown["ci_low"], shown["ci_high"] - mean)),
+            color=look["color"],
+            marker=look["marker"],
+            markersize=2.4,
+            linestyle="none",
+            elinewidth=0.7,
+        )
+    ax.set_yticks(heights, [label(name) for name in rows["learner"]])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(heights[-1] + 0.7, heights[0] - 1.4)
+    ax.set_xscale("symlog", linthresh=_LINEAR_UP_TO, linscale=0.7)
+    ax.set_xlim(-1.3, 1.3)
+    ax.xaxis.set_major_locator(FixedLocator(_TICKS))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    return ax
+
+
+@styled
+def discrepancies_figure(differences: pd.DataFrame) -> Figure:
+    """Make the figure of all differences: a panel for each experiment, a row for each learner.
+
+    Parameters
+    ----------
+    differences : pandas.DataFrame
+        As in `discrepancies.csv`: `discrepancy, experiment, learner, period, difference, ci_low,
+        ci_high`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or the table is empty.
+    """
+    require_columns(differences, ["discrepancy", "experiment", "learner", "period"], "differences")
+    if differences.empty:
+        raise ValueError("differences is empty: there is nothing to draw.")
+    experiments = in_order(differences["experiment"], EXPERIMENTS)
+    rows = pd.DataFrame(
+        [
+            (discrepancy, learner, period)
+            for discrepancy, group in differences.groupby("discrepancy", sort=False)
+            for learner in in_order(group["learner"], LEARNERS)
+            for period in _PERIODS
+        ],
+        columns=["discrepancy", "learner", "period"],
+    )
+    n_lines = len(rows) / len(_PERIODS) + rows["discrepancy"].nunique()
+    figure = new_figure(FULL_WIDTH, 0.155 * n_lines + 0.9)
+    axes = figure.subplots(1, len(experiments), sharey=True, squeeze=False)[0]
+    for ax, experiment in zip(axes, experiments, strict=True):
+        own = differences[differences["experiment"] == experiment].drop(columns="experiment")
+        draw_differences(rows.merge(own, how="left"), ax)
+        ax.set_title(label(experiment), fontsize=7)
+        ax.spines["left"].set_visible(False)
+    first: dict[str, float] = {}
+    for place, name in zip(
+        axes[0].get_yticks(), rows["discrepancy"][:: len(_PERIODS)], strict=True
+    ):
+        first.setdefault(name, place)
+    for name, place in first.items():
+        axes[0].annotate(
+            f"{name}: {_TITLES[name]}" if name in _TITLES else name,
+            (0, place - 0.95),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontweight="bold",
+        )
+        for ax in axes:
+            if place != axes[0].get_yticks()[0]:
+                ax.axhline(place - 1.5, color="0.9", linewidth=0.6, zorder=0)
+    handles = [
+        Line2D([], [], linestyle="none", markersize=3, **look)  # type: ignore[arg-type]
+        for look in _PERIODS.values()
+    ]
+    figure.legend(
+        handles=handles,
+        title="Normalised reward rate of the text's learner minus that of the code's",
+        title_fontsize=7,
+        loc="outside lower center",
+        ncols=3,
+        handlelength=1,
+    )
+    return figure
+
+
+def differing(differences: pd.DataFrame) -> pd.DataFrame:
+    """Tell whose curves differ visibly: by more than 0.02, with an interval that excludes 0.
+
+    Only discrepancies on their own are asked for, not all of them together.
+
+    Parameters
+    ----------
+    differences : pandas.DataFrame
+        As in `discrepancies.csv`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `discrepancy, experiment, learner`, each of them once.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"discrepancy": "D1", "experiment": "maze", "learner": ["a", "b"],
+    ...                       "difference": [0.2, 0.1], "ci_low": [0.1, -0.1], "ci_high": 0.3})
+    >>> differing(table)["learner"].tolist()
+    ['a']
+    """
+    sure = (differences["ci_low"] > 0) | (differences["ci_high"] < 0)
+    visible = sure & (differences["difference"].abs() > _VISIBLE)
+    shown = differences[visible & (differences["discrepancy"] != "text")]
+    return shown[["discrepancy", "experiment", "learner"]].drop_duplicates(ignore_index=True)
+
+
+def draw_discrepancy_curves(published: pd.DataFrame, changed: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw learning curves of one experiment in pairs: the code's dashed, the text's solid.
+
+    Time is logarithmic, since most differences are early.
+
+    Parameters
+    ----------
+    published, changed : pandas.DataFrame
+        Columns `learner, time_step, mean, ci_low, ci_high`, of the same learners.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> curve = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
+    ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
+    >>> ax = draw_discrepancy_curves(curve, curve, new_figure(3, 2).subplots())
+    >>> [line.get_linestyle() for line in ax.lines[-2:]]
+    ['--', '-']
+    """
+    columns = ["learner", "time_step", "mean", "ci_low", "ci_high"]
+    for level in (0, 1):
+        ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
+    for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
+        require_columns(table, columns, name)
+        for learner, look in learner_styles(table["learner"]).items():
+            curve = table[table["learner"] == learner].sort_values("time_step")
+            colour = str(look["color"])
+            ax.fill_between(
+                curve["time_step"],
+                curve["ci_low"],
+                curve["ci_high"],
+                color=colour,
+                alpha=0.15,
+                linewidth=0,
+            )
+            ax.plot(
+                curve["time_step"],
+                curve["mean"],
+                color=colour,
+                linestyle=line,
+                linewidth=0.9,
+            )
+    lowest = min(published["mean"].min(), changed["mean"].min())
+    ax.set(xscale="log", ylim=(min(-0.1, lowest - 0.05), 1.1), xlabel="Time step")
+    ax.set_xlim(changed["time_step"].min(), changed["time_step"].max())
+    return ax
+
+
+@styled
+def discrepancy_curves_figure(
+    published: pd.DataFrame, changed: pd.DataFrame, differences: pd.DataFrame
+) -> Figure:
+    """Make the figure of learning curves that differ: a panel for each discrepancy and experiment.
+
+    Parameters
+    ----------
+    published : pandas.DataFrame
+        As in `reward_rate.csv`.
+    changed : pandas.DataFrame
+        As in `discrepancy_curves.csv`: the same columns and `discrepancy`.
+    differences : pandas.DataFrame
+        As in `discrepancies.csv`. Panels and curves are those of `differing`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or no curves differ.
+    """
+    shown = differing(differences)
+    if shown.empty:
+        raise ValueError("No learning curves differ visibly: there is nothing to draw.")
+    panels = list(shown.groupby(["discrepancy", "experiment"], sort=False))
+    n_columns = min(4, len(panels))
+    n_rows = -(-len(panels) // n_columns)
+    figure = new_figure(FULL_WIDTH, 1.5 * n_rows + 0.6)
+    axes = figure.subplots(n_rows, n_columns, squeeze=False, sharey=True).ravel()
+    for ax in axes[len(panels) :]:
+        ax.set_axis_off()
+    lowest = 0.0
+    for ax, ((discrepancy, experiment), rows) in zip(axes, panels, strict=False):
+        one = published[published["experiment"] == experiment].merge(rows[["learner"]])
+        draw_discrepancy_curves(one, changed.merge(rows), ax)
+        heading = _TITLES.get(str(discrepancy), "")
+        ax.set_title(f"{discrepancy}: {heading}\n{label(str(experiment))}", fontsize=7)
+        lowest = min(lowest, ax.get_ylim()[0])
+    axes[0].set_ylim(bottom=lowest)
+    letter_panels(axes[: len(panels)])
+    figure.supylabel("Normalised reward rate", fontsize=7)
+    styles = learner_styles(shown["learner"])
+    handles = [
+        Line2D([], [], color=str(look["color"]), label=label(name)) for name, look in styles.items()
+    ]
+    handles += [
+        Line2D([], [], color="0.3", linestyle="--", label="Code"),
+        Line2D([], [], color="0.3", linestyle="-", label="Text"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    return figure

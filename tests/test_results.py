@@ -1,0 +1,338 @@
+"""The store of a reproduction: damage is found, named and put right, and one process writes."""
+
+import errno
+import hashlib
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import analyses.reproduce
+from analyses.figures import FIGURES
+from analyses.reproduce import Plan, reproduce
+from analyses.results import Results
+from replay.files import damaged_files, write_checksums
+
+PLAN = Plan.make(
+    ["deterministic_tree"],
+    ["q_learning", "prioritized_sweeping"],
+    n_mdps=2,
+    n_seeds=1,
+    n_steps=200,
+    keep_logs=1,
+)
+MANIFEST = {"experiments": ["maze"], "n_mdps": {"maze": 2}, "numpy": "2.1.0", "version": "0.1.0"}
+
+
+def digests(folder):
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def _one_figure():
+    """Drawing takes longest, and other tests draw."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(analyses.reproduce, "FIGURES", {"mdps": FIGURES["mdps"]})
+        yield
+
+
+@pytest.fixture(scope="module")
+def made(_one_figure, tmp_path_factory):
+    return reproduce(PLAN, tmp_path_factory.mktemp("made") / "results").folder
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    return Path(shutil.copytree(made, tmp_path / "results"))
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def put_right(folder):
+    told = []
+    reproduce(PLAN, folder, tell=told.append)
+    return told
+
+
+def is_whole(folder):
+    try:
+        found = Results(folder).status()
+    except (ValueError, FileNotFoundError):  # the manifest's
+        return False
+    return not found.missing and not found.damaged
+
+
+@pytest.mark.parametrize("damage", [flip, cut, empty, Path.unlink])
+def test_damage_to_any_file_is_found_named_and_put_right(made, folder, damage):
+    names = [name for name in digests(made) if name != ".lock"]
+    listings = [name for name in names if name.endswith(".sha256")]
+    files = [name for name in names if name not in listings]
+    assert sum(name.startswith("logs") for name in files) == 2 * 4
+    for name in names:
+        assert is_whole(folder)
+        damage(folder / name)
+        # The checksum of a whole manifest is written anew without a word.
+        assert is_whole(folder) == (name == "manifest.sha256" and damage is Path.unlink), name
+        shutil.copy(made / name, folder / name)
+    for name in files:
+        damage(folder / name)
+    assert sorted(put_right(folder)) == [
+        f"{name} is damaged or gone, and is made again." for name in sorted(files)
+    ]
+    assert digests(folder) == digests(made)
+    for name in listings:
+        damage(folder / name)
+    put_right(folder)
+    assert digests(folder) == digests(made)
+    assert is_whole(folder)
+
+
+def test_only_the_damaged_piece_is_made_again(folder, monkeypatch):
+    remade, make = [], analyses.reproduce._do_piece
+    monkeypatch.setattr(
+        analyses.reproduce, "_do_piece", lambda *piece: remade.append(piece[2]) or make(*piece)
+    )
+    flip(folder / "pieces" / "deterministic_tree" / "1.parquet")
+    put_right(folder)
+    assert remade == [1]
+    flip(folder / "logs" / "deterministic_tree" / "q_learning-0-0" / "steps.parquet")
+    put_right(folder)
+    assert remade == [1, 0]
+
+
+def test_a_piece_whose_checksums_were_not_written_yet_is_not_done(made, folder):
+    listing = folder / "pieces" / "deterministic_tree" / "0.sha256"
+    listing.unlink()
+    (folder / "logs" / "deterministic_tree" / "q_learning-0-0" / "backups.parquet").unlink()
+    assert "pieces/deterministic_tree/0.parquet" in Results(folder).status().missing
+    assert put_right(folder) == []
+    assert digests(folder) == digests(made)
+
+
+@given(data=st.data())
+def test_no_changed_byte_escapes(tmp_path_factory, data):
+    root = tmp_path_factory.mktemp("listed")
+    contents = data.draw(st.lists(st.binary(min_size=1, max_size=20), min_size=1, max_size=3))
+    files = [root / f"{number}.bin" for number in range(len(contents))]
+    for path, content in zip(files, contents, strict=True):
+        path.write_bytes(content)
+    listing = root / "files.sha256"
+    write_checksums(listing, files, root)
+    assert damaged_files(listing, root) == []
+    victim = data.draw(st.sampled_from([listing, *files]))
+    content = bytearray(victim.read_bytes())
+    if data.draw(st.booleans()):
+        content = content[: data.draw(st.integers(0, len(content) - 1))]
+    else:
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    victim.write_bytes(content)
+    assert damaged_files(listing, root)
+
+
+@pytest.mark.skipif(not shutil.which("sha256sum"), reason="needs sha256sum")
+def test_others_can_check_it(folder):
+    command = "sha256sum --check --quiet *.sha256 pieces/*/*.sha256"
+    check = {"cwd": folder, "shell": True, "capture_output": True, "check": False}
+    assert subprocess.run(command, **check).returncode == 0
+    flip(folder / "reward_rate.csv")
+    assert b"reward_rate.csv: FAILED" in subprocess.run(command, **check).stdout
+
+
+@contextmanager
+def another_process_writing(folder):
+    code = (
+        "import sys; from analyses.results import Results\n"
+        f"with Results({str(folder)!r}).writing({MANIFEST!r}): print('in', flush=True); input()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
+        assert process.stdout.readline() == "in\n"
+        yield process
+        process.kill()
+
+
+def test_one_process_writes_at_a_time(tmp_path):
+    results = Results(tmp_path / "results")
+    with another_process_writing(results.folder) as process:
+        unfinished = results.folder / f".note.txt.{process.pid}"
+        unfinished.touch()
+        with pytest.raises(BlockingIOError, match="Another command is writing"):
+            results.writing(MANIFEST).__enter__()
+        assert unfinished.exists()
+        assert results.status().missing[-2:] == ["tables", "figures"]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with results.writing(MANIFEST):
+            assert not unfinished.exists()
+
+
+def test_the_lock_is_free_after_an_error(tmp_path):
+    results = Results(tmp_path / "results")
+    with pytest.raises(KeyboardInterrupt), results.writing(MANIFEST):
+        raise KeyboardInterrupt
+    with results.writing(MANIFEST):
+        pass
+
+
+def test_leftovers_of_killed_processes_are_removed(made, folder):
+    log = folder / "logs" / "deterministic_tree" / f".q_learning-1-0.{uuid4().hex}"
+    log.mkdir()
+    for path in (
+        log / "runs.parquet",
+        folder / ".manifest.json.77",
+        folder / ".reward_rate.csv.4242",
+        folder / "pieces" / "deterministic_tree" / ".1.parquet.4242",
+        folder / "logs" / "deterministic_tree" / "q_learning-0-0" / ".runs.parquet.4242",
+        folder / "mdps" / ".deterministic_tree.json.4242",
+        folder / "figures" / ".mdps.pdf.4242",
+    ):
+        path.write_bytes(b"half of")
+    (folder / ".notes").touch()
+    put_right(folder)
+    (folder / ".notes").unlink()
+    assert digests(folder) == digests(made)
+
+
+@pytest.mark.parametrize("there", [[], [".lock"], [".lock", ".manifest.json.77"]])
+def test_a_process_killed_at_the_very_start_leaves_nothing_in_the_way(tmp_path, there):
+    for name in there:
+        (tmp_path / name).touch()
+    with Results(tmp_path).writing(MANIFEST):
+        assert Results(tmp_path).manifest() == MANIFEST
+
+
+@pytest.mark.parametrize("key", ["numpy", "version"])
+def test_results_of_another_version_are_left_alone(tmp_path, key):
+    with Results(tmp_path).writing(MANIFEST):
+        pass
+    before = digests(tmp_path)
+    message = rf"another run \({key} is {MANIFEST[key]} there and 9\.9 here\)"
+    with pytest.raises(FileExistsError, match=message):
+        Results(tmp_path).writing(MANIFEST | {key: "9.9"}).__enter__()
+    assert digests(tmp_path) == before
+
+
+def test_a_damaged_manifest_of_another_run_is_said_to_be_damaged(tmp_path):
+    with Results(tmp_path).writing(MANIFEST):
+        pass
+    flip(tmp_path / "manifest.json")
+    with pytest.raises(ValueError, match=r"manifest\.json is damaged"):
+        Results(tmp_path).writing(MANIFEST | {"numpy": "9.9"}).__enter__()
+
+
+def test_a_file_in_place_of_the_folder(tmp_path):
+    (tmp_path / "results").write_text("mine")
+    with pytest.raises(FileExistsError, match="results is a file"):
+        Results(tmp_path / "results").writing(MANIFEST).__enter__()
+    assert (tmp_path / "results").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "message"),
+    [
+        (errno.EROFS, OSError, "cannot be written to"),
+        (errno.EACCES, PermissionError, "cannot be written to"),
+        (errno.ENOLCK, OSError, "knows no locks"),
+        (errno.ENOSPC, OSError, "No space left"),
+    ],
+)
+def test_folders_that_cannot_be_written_or_locked(tmp_path, monkeypatch, number, kind, message):
+    """The superuser may write everywhere, so the system's answer is made up."""
+
+    def refuse(path):
+        raise OSError(number, "No space left" if number == errno.ENOSPC else "No", str(path))
+
+    monkeypatch.setattr("analyses.results.exclusive", refuse)
+    with pytest.raises(kind, match=message):
+        Results(tmp_path / "results").writing(MANIFEST).__enter__()
+
+
+def test_figures_are_checked_and_can_be_drawn_anew(tmp_path):
+    results = Results(tmp_path)
+    figure = tmp_path / "figures" / "mdps.png"
+    with results.writing(MANIFEST):
+        figure.parent.mkdir()
+        figure.write_bytes(b"old")
+        results.finish("figures")
+    figure.write_bytes(b"new")
+    assert results.status().damaged == ["figures/mdps.png"]
+    results.finish("figures")
+    assert results.status().damaged == []
+
+
+def test_a_damaged_table_that_nobody_makes_again_is_not_taken_for_whole(tmp_path):
+    results, told = Results(tmp_path), []
+    table = tmp_path / "discrepancies.csv"
+    with results.writing(MANIFEST):
+        table.write_text("a,b\n")
+        results.finish("tables")
+    flip(table)
+    with results.writing(MANIFEST, told.append):
+        results.finish("tables")
+    assert told == ["discrepancies.csv"]
+    assert not table.exists()
+
+
+def status(folder):
+    command = [sys.executable, "-m", "analyses.cli", "status", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_status_command(folder, tmp_path):
+    done = status(folder)
+    assert (done.returncode, "Complete and whole" in done.stdout) == (0, True), done.stderr
+    assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "2", "of", "2", "2", "0"]
+    flip(folder / "logs" / "deterministic_tree" / "q_learning-0-0" / "steps.parquet")
+    (folder / "tables.sha256").unlink()
+    done = status(folder)
+    assert done.returncode == 1
+    assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "1", "of", "2", "0", "1"]
+    name = "logs/deterministic_tree/q_learning-0-0/steps.parquet"
+    assert f"Damaged or gone: {name}" in done.stdout
+    assert "Not made yet: tables" in done.stdout
+    flip(folder / "manifest.json")
+    done = status(folder)
+    assert done.returncode == 1
+    assert "manifest.json is damaged" in " ".join(done.stderr.split())
+    done = status(tmp_path / "nowhere")
+    assert done.returncode == 1
+    assert "no result folder" in " ".join(done.stderr.split())
+
+
+def test_two_commands_on_one_folder(tmp_path):
+    folder = tmp_path / "results"
+    with another_process_writing(folder):
+        done = subprocess.run(
+            [sys.executable, "-m", "analyses.cli", "reproduce", "--out", str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert "Another command is writing" in " ".join(done.stderr.split())
+        assert "Traceback" not in done.stderr
+        assert json.loads((folder / "manifest.json").read_text()) == MANIFEST

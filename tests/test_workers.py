@@ -1,0 +1,184 @@
+"""Pieces in processes and on a real Dask cluster of the loopback, with what can go wrong there."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, closing, contextmanager
+
+import pytest
+from test_reproduce import digests
+
+from analyses import workers
+from analyses.reproduce import Plan, reproduce
+
+PLAN = Plan.make(["maze"], ["prioritized_sweeping"], n_mdps=8, n_seeds=1, n_steps=20_000)
+
+
+def work(number, seconds=0.0):
+    time.sleep(seconds)
+    return number, os.getpid()
+
+
+def end(number):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail(number):
+    raise OSError(28, "No space left on device")
+
+
+def test_one_job_is_this_process():
+    assert sorted(workers.run(work, [(1,), (2,)])) == [(1, os.getpid()), (2, os.getpid())]
+
+
+def test_more_jobs_are_other_processes():
+    done = list(workers.run(work, [(number, 0.2) for number in range(4)], jobs=2))
+    assert sorted(number for number, _ in done) == [0, 1, 2, 3]
+    assert os.getpid() not in {process for _, process in done}
+
+
+def test_a_killed_process_is_a_sentence():
+    with pytest.raises(ChildProcessError, match="run the same command again"):
+        list(workers.run(end, [(0,), (1,)], jobs=2))
+
+
+# --- On a cluster ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def process(*arguments, **environment):
+    """Run a command of Dask's until the end of the block."""
+    pytest.importorskip("distributed")
+    path = os.pathsep.join(filter(None, sys.path))
+    started = subprocess.Popen(
+        [sys.executable, "-m", "dask", *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"PYTHONPATH": path} | environment,
+    )
+    try:
+        yield started
+    finally:
+        started.kill()
+        started.wait()
+
+
+@contextmanager
+def scheduler(**environment):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = ("--host", "127.0.0.1", "--port", port, "--no-dashboard")
+    with process("scheduler", *options, **environment):
+        yield f"tcp://127.0.0.1:{port}"
+
+
+def worker(address, *arguments):
+    options = ("--host", "127.0.0.1", "--nthreads", 1, "--no-nanny", "--no-dashboard")
+    return process("worker", address, *options, *arguments)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """One worker and the address of its scheduler."""
+    with scheduler() as address, worker(address):
+        yield address
+
+
+def test_same_bytes_on_a_cluster_of_which_a_worker_is_killed(cluster, tmp_path):
+    import distributed
+
+    reproduce(PLAN, tmp_path / "here")
+    told = []
+    with ExitStack() as stack:
+        doomed = stack.enter_context(worker(cluster))
+        with distributed.Client(cluster) as client:
+            client.wait_for_workers(2)
+
+        def kill(name, n_steps):
+            told.append(name)
+            doomed.kill()
+
+        reproduce(PLAN, tmp_path / "there", cluster=cluster, on_piece=kill)
+        assert doomed.wait() == -signal.SIGKILL
+    assert sorted(told) == sorted(name for name, _ in PLAN.pieces)
+    assert digests(tmp_path / "there") == digests(tmp_path / "here")
+
+
+def test_pieces_of_a_killed_worker_are_run_again(cluster):
+    with worker(cluster) as doomed:
+        processes = set()
+        numbers = []
+        for number, process in workers.run(work, [(i, 0.2) for i in range(40)], cluster=cluster):
+            numbers.append(number)
+            processes.add(process)
+            if doomed.pid in processes:
+                doomed.kill()
+    assert doomed.pid in processes
+    assert sorted(numbers) == list(range(40))
+
+
+def test_a_cluster_outlives_what_is_stopped_or_fails(cluster):
+    with closing(workers.run(work, [(i, 0.1) for i in range(100)], cluster=cluster)) as done:
+        next(done)
+    with pytest.raises(OSError, match="No space left") as caught:
+        list(workers.run(fail, [(0,)], cluster=cluster))
+    assert caught.value.errno == 28
+    start = time.monotonic()
+    assert len(list(workers.run(work, [(0,)], cluster=cluster))) == 1
+    assert time.monotonic() - start < 5, "what was stopped goes on"
+
+
+def test_other_software_on_a_worker_is_refused_whenever_it_comes(cluster, tmp_path):
+    (tmp_path / "other.py").write_text(
+        "from analyses import workers\n"
+        "true = workers.software()\n"
+        "workers.software = lambda: true | {'numba': '0.0.1'}\n"
+    )
+    message = r"numba is \d+\.\d+\.\d+ here and 0\.0\.1 there"
+    with ExitStack() as stack:
+        done = workers.run(work, [(i, 0.2) for i in range(200)], cluster=cluster)
+        next(done)
+        stack.enter_context(worker(cluster, "--preload", tmp_path / "other.py"))
+        with pytest.raises(ValueError, match=message):
+            list(done)
+        with pytest.raises(ValueError, match=message):
+            next(workers.run(work, [(0,)], cluster=cluster))
+
+
+def test_it_waits_for_the_first_worker_and_names_a_piece_that_kills_it():
+    told = []
+    with (
+        scheduler(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as address,
+        ExitStack() as stack,
+    ):
+
+        def tell(sentence):
+            told.append(sentence)
+            stack.enter_context(worker(address))
+
+        with pytest.raises(ChildProcessError, match="Workers died of the same piece"):
+            list(workers.run(end, [(0,)], cluster=address, tell=tell))
+    assert len(told) == 1
+    assert f"{address} has no workers" in told[0]
+
+
+def test_a_lost_scheduler_is_a_sentence():
+    with ExitStack() as stack:
+        with scheduler() as address:
+            stack.enter_context(worker(address))
+            done = workers.run(work, [(i, 0.1) for i in range(100)], cluster=address)
+            next(done)
+        with pytest.raises(ConnectionError, match=f"The scheduler at {address} is gone"):
+            list(done)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://127.0.0.1:9", "tcp://"])
+def test_an_address_that_nobody_answers_is_named(monkeypatch, address):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(workers, "_ANSWER_SECONDS", 1)
+    with pytest.raises(ConnectionError, match=f"No Dask scheduler answers at {address} "):
+        next(workers.run(work, [(0,)], cluster=address))
