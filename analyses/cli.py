@@ -350,10 +350,10 @@ def _print_by_experiment(table: "pd.DataFrame") -> None:
     from analyses.plots.style import label
 
     experiments = table["experiment"].unique()
-    rows = [
-        (label(str(learner)), *group.set_index("experiment")["shown"].reindex(experiments, fill_value=""))
-        for learner, group in table.groupby("learner", sort=False)
-    ]
+    rows = []
+    for learner, group in table.groupby("learner", sort=False):
+        shown = group.set_index("experiment")["shown"].reindex(experiments, fill_value="")
+        rows.append((label(str(learner)), *shown))
     _print_table(("learner", *(label(name) for name in experiments)), rows)
 
 

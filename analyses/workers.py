@@ -6,7 +6,6 @@ order. Workers need no file system in common with this process.
 
 import platform
 import warnings
-import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError
 from importlib import metadata

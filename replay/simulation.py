@@ -19,6 +19,7 @@ __all__ = ["Run", "feed", "simulate"]
 _STEPS_PER_CALL = 1_000_000
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 
+
 @dataclass(frozen=True)
 class Run:
     """What came of one learner in one world.
