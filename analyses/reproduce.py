@@ -449,9 +449,10 @@ def _make_tables(plan: Plan, results: Results) -> None:
             for one, other in combinations(plan.learners, 2)
         ]
         results.write("paired_differences.csv", pd.concat(differences, ignore_index=True))
-    runs = normalised[["mdp", "seed"]].drop_duplicates().sort_values(["mdp", "seed"])
-    runs = runs.head(_N_SINGLE)
-    results.write("single_runs.parquet", normalised.merge(runs, on=["mdp", "seed"]))
+    run = ["experiment", "mdp", "seed"]
+    runs = normalised[run].drop_duplicates().sort_values(run)
+    first = runs.groupby("experiment", observed=True).head(_N_SINGLE)
+    results.write("single_runs.parquet", normalised.merge(first, on=run))
     if plan.log != "none":
         _make_replay_tables(plan, results, pieces)
     write_mdps(
