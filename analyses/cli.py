@@ -210,9 +210,7 @@ def experiments() -> None:
 @app.command()
 def classify(
     log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
-    out: Annotated[
-        Path | None, typer.Option(help="The table to write, .parquet; else LOG/sequences.parquet.")
-    ] = None,
+    out: Annotated[Path, typer.Option(help="The table to write.")] = Path("sequences.parquet"),
     across_events: Annotated[
         bool, typer.Option("--across-events", help="Follow causes through later events.")
     ] = False,
@@ -223,15 +221,14 @@ def classify(
     from replay.event_log import EventLog
     from replay.files import replacing
 
-    target = out or log / "sequences.parquet"
     sequences = classify_log(EventLog.read(log), across_events=across_events)
-    with replacing(target) as beside:
+    with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]
     kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
     rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
     _print_table(("run", "kind (3 states or more)", "sequences"), rows)
-    screen.print(f"{len(sequences):,} sequences in {target}", markup=False)
+    screen.print(f"{len(sequences):,} sequences in {out}", markup=False)
 
 
 @app.command()

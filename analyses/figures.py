@@ -137,4 +137,6 @@ def draw_all(folder: str | Path = "results") -> list[Path]:
     list of Path
         The files.
     """
-    return [path for name in FIGURES for path in draw(name, folder)]
+    drawn = [path for name in FIGURES for path in draw(name, folder)]
+    Results(folder).finish("figures")
+    return drawn

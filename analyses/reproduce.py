@@ -272,7 +272,7 @@ def reproduce(
     def tell_damage(name: str) -> None:
         tell(f"{name} is damaged or gone, and is made again.")
 
-    with results.writing(plan.manifest(), tell_damage):
+    with workers.ended(jobs), results.writing(plan.manifest(), tell_damage):
         left = []
         for experiment, index in plan.pieces:
             damaged = results.damaged(experiment, index)

@@ -8,10 +8,12 @@ import platform
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from replay.jit import sources_digest
@@ -20,7 +22,7 @@ from replay.version import __version__
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["PACKAGES", "run", "software"]
+__all__ = ["PACKAGES", "ended", "run", "software"]
 
 Result = TypeVar("Result")
 
@@ -100,6 +102,25 @@ def run(
         yield from _locally(function, pieces, jobs)
     else:
         yield from _on_cluster(function, pieces, cluster, tell)
+
+
+@contextmanager
+def ended(jobs: int) -> Iterator[None]:
+    """End the processes on this machine afterwards, however the work ended.
+
+    Without it they wait for more work; and if one of them was killed, those that it left waiting
+    may keep Python from exiting.
+
+    Parameters
+    ----------
+    jobs : int
+        How many processes `run` is told to use; of one there is none to end.
+    """
+    try:
+        yield
+    finally:
+        if jobs > 1:
+            get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
 def _locally(function: Callable, pieces: Iterable[tuple], jobs: int) -> Iterator[Any]:

@@ -61,11 +61,11 @@ def test_reproduce_then_figures(tmp_path):
 def test_classify_a_log(tmp_path):
     run = simulate(from_ascii("S...\n.#.G"), "episodic_control", n_steps=2000)
     run.log.save(tmp_path / "log")
-    done = replay("classify", tmp_path / "log")
+    done = replay("classify", tmp_path / "log", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "reverse_episode" in done.stdout
     assert "novel_path" not in done.stdout
-    assert len(pd.read_parquet(tmp_path / "log" / "sequences.parquet")) > 10
+    assert len(pd.read_parquet(tmp_path / "sequences.parquet")) > 10
 
 
 @pytest.mark.parametrize(
