@@ -4,6 +4,8 @@ A learner calls :func:`record` for every backup it makes. Without a log (``log=N
 compiles to nothing, so a learner has one source for both.
 """
 
+import sys
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from replay.jit import inlined
 
 __all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
-__all__ += ["BackupBuffer", "backup_buffer", "record"]
+__all__ += ["BackupBuffer", "backup_buffer", "record", "uninitialised"]
 
 PHASES = ("online", "trace", "step", "episode_end", "start", "rest")
 ONLINE, TRACE, STEP, EPISODE_END, START, REST = range(6)
@@ -34,6 +36,11 @@ BACKUP = np.dtype(
 )
 """One backup as a kernel writes it; what can be derived from the steps is added afterwards."""
 
+_LARGEST_SPARE = 1 << 26
+_N_SPARE = 12
+_spare: list[np.ndarray] = []
+_lock = threading.Lock()
+
 _N_KEPT, _FILL, _STEP, _FIRST_PHASE, _N_LOST = range(5)
 
 
@@ -51,6 +58,48 @@ class BackupBuffer(NamedTuple):
 
     rows: np.ndarray
     counter: np.ndarray
+
+
+def _references(arrays: list[np.ndarray], place: int) -> int:
+    return sys.getrefcount(arrays[place])
+
+
+_ALONE = _references([np.empty(0)], 0)
+"""How many references there are to an array that only a list knows: no view of it is left."""
+
+
+def uninitialised(n_rows: int, dtype: np.dtype) -> np.ndarray:
+    """Make an array whose content is yet to be written, of memory that an earlier run is done with.
+
+    Memory that the operating system hands out anew costs more to touch than a learner's step.
+
+    Parameters
+    ----------
+    n_rows : int
+        Its length.
+    dtype : dtype
+        Its type.
+
+    Returns
+    -------
+    ndarray of dtype, shape (n_rows,)
+        An array that nobody else knows.
+
+    Examples
+    --------
+    >>> len(uninitialised(3, BACKUP))
+    3
+    """
+    with _lock:
+        for place in range(len(_spare)):
+            fits = _spare[place].dtype == dtype and n_rows <= len(_spare[place])
+            if fits and _references(_spare, place) == _ALONE:
+                return _spare[place][:n_rows]
+        array = np.empty(n_rows, dtype=dtype)
+        if array.nbytes <= _LARGEST_SPARE:
+            _spare.append(array)
+            del _spare[:-_N_SPARE]
+        return array[:]
 
 
 def backup_buffer(capacity: int, keep: str) -> BackupBuffer:
@@ -75,14 +124,14 @@ def backup_buffer(capacity: int, keep: str) -> BackupBuffer:
     """
     counter = np.zeros(5, dtype=np.int64)
     counter[_FIRST_PHASE] = ONLINE if keep == "all" else STEP
-    return BackupBuffer(np.empty(capacity, dtype=BACKUP), counter)
+    return BackupBuffer(uninitialised(capacity, BACKUP), counter)
 
 
 def renew(buffer: BackupBuffer, capacity: int) -> tuple[np.ndarray, BackupBuffer]:
     """Take the filled rows out of a buffer, and go on with an empty one of another capacity."""
     rows = buffer.rows[: buffer.counter[_FILL]]
     buffer.counter[_FILL] = 0
-    return rows, BackupBuffer(np.empty(capacity, dtype=BACKUP), buffer.counter)
+    return rows, BackupBuffer(uninitialised(capacity, BACKUP), buffer.counter)
 
 
 def n_lost(buffer: BackupBuffer) -> int:

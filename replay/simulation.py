@@ -68,7 +68,7 @@ class _Log:
         self.steps: np.ndarray | None = None
         self.buffer: backups.BackupBuffer | None = None
         if keep != "none":
-            self.steps = np.empty(n_steps, dtype=STEP)
+            self.steps = backups.uninitialised(n_steps, STEP)
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep)
         self.pieces: list[np.ndarray] = []
 
