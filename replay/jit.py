@@ -14,6 +14,7 @@ import platform
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,7 +32,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Counting references to the arrays of nested NamedTuples, and passing these to functions that are
 # not inlined, takes ten times as long as the work of a learner's step.
 _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
-_KEPT_FOLDERS = 8
+_KEPT_SECONDS = 3 * 24 * 3600
 _PROBE = 1 << 20
 _lock = threading.Lock()
 _settings: Any = numba.config
@@ -191,12 +192,12 @@ def _cache_folder(digest: str) -> Path | None:
 
 
 def _prune(root: Path, current: Path) -> None:
-    """Remove all but the folders used last; another process may be doing the same."""
+    """Remove the folders that no process has begun with for days; another may be doing the same."""
     with contextlib.suppress(OSError):
-        others = [path for path in root.iterdir() if path.is_dir() and path != current]
-        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in others[_KEPT_FOLDERS - 1 :]:
-            shutil.rmtree(path, ignore_errors=True)
+        for path in root.iterdir():
+            unused = time.time() - path.stat().st_mtime
+            if path.is_dir() and path != current and unused > _KEPT_SECONDS:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 _DIGEST = _digest()

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numba
@@ -144,16 +145,21 @@ def test_without_any_folder_nothing_is_kept(monkeypatch):
     assert replay.jit._cache_folder("digest") is None
 
 
-def test_only_the_folders_used_last_are_kept(tmp_path, monkeypatch):
-    for age in range(20):
-        folder = tmp_path / f"{age:02d}"
+def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
+    day = 24 * 3600
+    for age in range(6):
+        folder = tmp_path / f"{age} days"
         folder.mkdir()
-        os.utime(folder, (1e9 - age, 1e9 - age))
+        os.utime(folder, (time.time() - (age + 0.5) * day,) * 2)
     monkeypatch.setattr(replay.jit, "_roots", lambda: [tmp_path])
-    current = replay.jit._cache_folder("19")
-    assert current == tmp_path / "19"
-    kept = sorted(path.name for path in tmp_path.iterdir())
-    assert kept == ["00", "01", "02", "03", "04", "05", "06", "19"]
+    current = replay.jit._cache_folder("5 days")
+    assert current == tmp_path / "5 days"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "0 days",
+        "1 days",
+        "2 days",
+        "5 days",
+    ]
 
 
 def test_the_setting_of_other_packages_is_left_alone(monkeypatch):
