@@ -8,7 +8,7 @@ import platform
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -145,40 +145,52 @@ def _on_cluster(
 
     futures: set[Future] = set()
     try:
-        _await_workers(client, address, tell)
-        _check_software(client)
+        with _reaching(address):
+            _await_workers(client, address, tell)
+            _check_software(client)
         left = iter(pieces)
         while True:
-            # Results that are not read yet wait on the workers, so only some are under way at once.
-            room = max(2 * sum(client.nthreads().values()), 1) - len(futures)
-            for _, piece in zip(range(room), left, strict=False):
-                futures.add(client.submit(_checked, software(), function, piece, pure=False))
-            if not futures:
-                return
-            try:
-                finished = wait(futures, _LOOK_SECONDS, return_when="FIRST_COMPLETED").done
-            except TimeoutError:
-                _await_workers(client, address, tell)
-                continue
+            with _reaching(address):
+                # Results not read yet wait on the workers, so only some are under way at once.
+                room = max(2 * sum(client.nthreads().values()), 1) - len(futures)
+                for _, piece in zip(range(room), left, strict=False):
+                    futures.add(client.submit(_checked, software(), function, piece, pure=False))
+                if not futures:
+                    return
+                try:
+                    finished = wait(futures, _LOOK_SECONDS, return_when="FIRST_COMPLETED").done
+                except TimeoutError:
+                    _await_workers(client, address, tell)
+                    continue
             futures -= finished
             while finished:
-                yield finished.pop().result()
+                future = finished.pop()
+                # The error of a piece is its own, even if it is one of reaching something.
+                with nullcontext() if future.status == "error" else _reaching(address):
+                    result = future.result()
+                yield result
     except KilledWorker as error:
         raise ChildProcessError(
             f"Workers died of the same piece, perhaps because memory ran out ({error}). "
             "What is finished is kept: give workers more memory and run the same command again."
         ) from error
+    finally:
+        if client.status == "running":
+            with suppress(OSError, CancelledError):
+                client.cancel(list(futures))
+        client.close()
+
+
+@contextmanager
+def _reaching(address: str) -> Iterator[None]:
+    """Say it in a sentence if the scheduler does not answer any more."""
+    try:
+        yield
     except (CancelledError, OSError) as error:
-        if client.status == "running" and not isinstance(error, CancelledError):
-            raise
         raise ConnectionError(
             f"The scheduler at {address} is gone. What is finished is kept: run the same command "
             "again when it is back."
         ) from error
-    finally:
-        if client.status == "running":
-            client.cancel(list(futures))
-        client.close()
 
 
 def _connect(address: str) -> "Client":

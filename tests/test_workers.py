@@ -182,3 +182,17 @@ def test_an_address_that_nobody_answers_is_named(monkeypatch, address):
     monkeypatch.setattr(workers, "_ANSWER_SECONDS", 1)
     with pytest.raises(ConnectionError, match=f"No Dask scheduler answers at {address} "):
         next(workers.run(work, [(0,)], cluster=address))
+
+
+def test_a_scheduler_lost_between_two_pieces_is_a_sentence(cluster, monkeypatch):
+    # Dask's client believes for a moment that it is connected: what it is asked then fails first.
+    distributed = pytest.importorskip("distributed")
+    done = workers.run(work, [(i,) for i in range(9)], cluster=cluster)
+    next(done)
+
+    def closed(*_):
+        raise distributed.comm.CommClosedError("Connection refused")
+
+    monkeypatch.setattr(distributed.Client, "nthreads", closed)
+    with pytest.raises(ConnectionError, match=f"The scheduler at {cluster} is gone"):
+        list(done)
