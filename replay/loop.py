@@ -3,7 +3,8 @@
 One step: the world moves, the learner learns from the transition, it replays, and the next action
 is drawn (before learning, if the learner or its parameters ask for that). An episode that ends in
 a terminal state is `terminated`, one that is cut off is `truncated`; no step is spent in a terminal
-state. The loop is compiled once per learner, with and without log.
+state. Between two episodes the learner may replay twice: at the end of one, at the start of the
+next. The loop is compiled once per learner, with and without log.
 """
 
 import inspect
@@ -17,7 +18,7 @@ from replay import backups, policies
 from replay.jit import inlined, jitable, loop_kernel, uncached_kernel
 from replay.mdp import MDP
 
-__all__ = ["STEP", "Clock", "Sizes", "Transition", "World"]
+__all__ = ["STEP", "Clock", "Pause", "Sizes", "Transition", "World"]
 __all__ += ["act_epsilon_greedily", "kernels", "start", "world_of"]
 
 STEP = np.dtype(
@@ -78,6 +79,25 @@ class Transition(NamedTuple):
     next_action: int
     terminated: bool
     truncated: bool
+
+
+class Pause(NamedTuple):
+    """A moment at which a learner may replay.
+
+    Attributes
+    ----------
+    phase : int
+        ``STEP`` after a step, ``EPISODE_END`` after the last one of an episode, ``START`` in the
+        first state of the next one (of :mod:`replay.backups`).
+    state : int
+        Where the agent is.
+    terminated : bool
+        Whether that is a terminal state.
+    """
+
+    phase: int
+    state: int
+    terminated: bool
 
 
 class World(NamedTuple):
@@ -171,7 +191,7 @@ def _loops(
 
     @compile_
     def run(
-        world, params, memory, clock, rng, n_steps, max_episode_steps, act_first,
+        world, params, memory, clock, rng, replay_rng, n_steps, max_episode_steps, act_first,
         rewards, window_ends, steps, log,
     ):  # fmt: skip
         state = clock.state[0]
@@ -191,8 +211,9 @@ def _loops(
             terminated = world.terminal[next_state]
             episode_steps += 1
             truncated = not terminated and episode_steps == max_episode_steps
+            ended = terminated or truncated
             here = next_state
-            if terminated or truncated:
+            if ended:
                 here = start(world, rng)
                 episode_steps = 0
             next_action = act(params, memory, here, rng) if act_first else -1
@@ -200,7 +221,14 @@ def _loops(
                 state, action, reward, next_state, next_action, terminated, truncated
             )
             learn(params, memory, transition, log)
-            replay(params, memory, transition, log)
+            if ended:
+                pause = Pause(backups.EPISODE_END, next_state, terminated)
+                replay(params, memory, pause, replay_rng, log)
+                pause = Pause(backups.START, here, False)
+                replay(params, memory, pause, replay_rng, log)
+            else:
+                pause = Pause(backups.STEP, next_state, False)
+                replay(params, memory, pause, replay_rng, log)
             if not act_first:
                 next_action = act(params, memory, here, rng)
             if steps is not None:
@@ -226,7 +254,7 @@ def _loops(
         return n_done
 
     @compile_
-    def follow(params, memory, clock, n_steps, steps, next_actions, log):
+    def follow(params, memory, clock, rng, n_steps, steps, next_actions, starts, log):
         n_done = 0
         while n_done < n_steps:
             if backups.room(log) < most_backups(params, memory):
@@ -244,7 +272,14 @@ def _loops(
                 step["truncated"],
             )
             learn(params, memory, transition, log)
-            replay(params, memory, transition, log)
+            if transition.terminated or transition.truncated:
+                pause = Pause(backups.EPISODE_END, transition.next_state, transition.terminated)
+                replay(params, memory, pause, rng, log)
+                if starts[time] >= 0:
+                    replay(params, memory, Pause(backups.START, starts[time], False), rng, log)
+            else:
+                pause = Pause(backups.STEP, transition.next_state, False)
+                replay(params, memory, pause, rng, log)
             clock.time[0] = time + 1
             n_done += 1
         return n_done
@@ -274,7 +309,7 @@ def _plain(function: Callable) -> Callable:
 
 
 @inlined
-def _no_replay(params, memory, transition, log):
+def _no_replay(params, memory, pause, rng, log):
     pass
 
 

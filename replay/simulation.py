@@ -154,7 +154,7 @@ def simulate(
 
     sizes = Sizes(mdp.n_states, mdp.n_actions, max(len(mdp.successor), 1), min(longest, n_steps))
     memory = found.module.init(found.params, sizes)
-    rng = np.random.default_rng(seed)
+    rng, replay_rng = np.random.default_rng(seed), _replay_rng(seed)
     world = world_of(mdp)
     act_first = bool(
         getattr(found.module, "ON_POLICY", False)
@@ -172,7 +172,7 @@ def simulate(
     )
     while clock.time[0] < n_steps:
         run(
-            world, found.params, memory, clock, rng,
+            world, found.params, memory, clock, rng, replay_rng,
             min(n_steps - int(clock.time[0]), _STEPS_PER_CALL), longest, act_first,
             rewards, np.append(ends, -1), kept.steps, kept.buffer,
         )  # fmt: skip
@@ -189,6 +189,7 @@ def feed(
     n_states: int,
     n_actions: int,
     params: Any = None,
+    seed: int = 0,
     on_step: Callable[[int, Any], None] | None = None,
     log: str = "all",
     mdp: MDP | None = None,
@@ -203,11 +204,14 @@ def feed(
         One row a step: ``state, action, reward, next_state`` (the state entered, the terminal
         one at an end) and ``terminated``; optionally ``truncated``, ``next_action`` (drawn in
         `next_state`, or in the next episode's first state after an end; on-policy learners need
-        it) and ``time`` (seconds).
+        it), ``start_state`` (after an end: the next episode's first state; without it the next
+        row's `state`) and ``time`` (seconds).
     n_states, n_actions : int
         Size of the world.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
+    seed : int, default 0
+        Seed of what the learner draws when it replays.
     on_step : callable, optional
         Called as ``on_step(k, memory)`` after row k; ``memory.action_values`` is the table.
     log : {"all", "replay"}, default "all"
@@ -238,18 +242,21 @@ def feed(
         raise ValueError("feed returns the log, so log must be 'all' or 'replay', got 'none'.")
     if mdp is not None and mdp.n_states != n_states:
         raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
-    steps, next_actions = _experience(found, transitions, n_states, n_actions)
+    steps, next_actions, starts = _experience(found, transitions, n_states, n_actions)
     pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
     sizes = Sizes(n_states, n_actions, len(np.unique(pairs, axis=1).T), len(steps))
     memory = found.module.init(found.params, sizes)
     _, follow = kernels(found.module)
     kept = _Log(log, 0)
     kept.steps = steps
+    rng = _replay_rng(_count("seed", seed, at_least=0))
     clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
     per_call = _STEPS_PER_CALL if on_step is None else 1
     while clock.time[0] < len(steps):
         n_left = min(len(steps) - int(clock.time[0]), per_call)
-        n_done = follow(found.params, memory, clock, n_left, steps, next_actions, kept.buffer)
+        n_done = follow(
+            found.params, memory, clock, rng, n_left, steps, next_actions, starts, kept.buffer
+        )
         if n_done < n_left:
             kept.make_room(2 * found.module.most_backups(found.params, memory))
         elif on_step is not None:
@@ -260,7 +267,7 @@ def feed(
 
 def _experience(
     learner: Learner, transitions: pd.DataFrame, n_states: int, n_actions: int
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Check recorded experience and bring it into the form of the loop's own steps."""
     if not isinstance(transitions, pd.DataFrame):
         raise TypeError(f"transitions must be a DataFrame, got {type(transitions).__name__}.")
@@ -274,8 +281,11 @@ def _experience(
             "action taken in next_state (after an end: in the next episode's first state)."
         )
     limits = {"state": n_states, "action": n_actions, "next_state": n_states}
-    if "next_action" in transitions:
-        limits["next_action"] = n_actions
+    limits |= {
+        column: limit
+        for column, limit in [("next_action", n_actions), ("start_state", n_states)]
+        if column in transitions
+    }
     for column, limit in limits.items():
         values = transitions[column].to_numpy()
         inside = not len(values) or 0 <= values.min() <= values.max() < limit
@@ -305,7 +315,15 @@ def _experience(
             "if an episode ends there."
         )
     next_actions = transitions.get("next_action", pd.Series(-1, index=transitions.index))
-    return steps, next_actions.to_numpy(dtype=np.int32)
+    starts = np.append(steps["state"][1:], np.int32(-1))
+    if "start_state" in transitions:
+        starts = transitions["start_state"].to_numpy(dtype=np.int32)
+    return steps, next_actions.to_numpy(dtype=np.int32), starts
+
+
+def _replay_rng(seed: int) -> np.random.Generator:
+    """Make a stream for replay: whatever it draws, outcomes and exploration stay the same."""
+    return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
 
 def _check_world(found: Learner, mdp: MDP) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.backups import START
 from replay.learners import prioritized_sweeping
 from replay.learners.prioritized_sweeping import Params, learn, most_backups
 from replay.priority_queue import PriorityQueue
@@ -65,11 +66,11 @@ def _move_to_end(model, edge):
     model.last_in[state] = edge
 
 
-def replay(params, memory, transition, log):
+def replay(params, memory, pause, rng, log):
     model = memory.model
-    for i in range(memory.n_imposed[0]):
+    for i in range(memory.n_imposed[0] if pause.phase != START else 0):
         edge = model.first_out[memory.imposed[i, 0], memory.imposed[i, 1]]
         while model.edges[edge]["next_state"] != memory.imposed[i, 2]:
             edge = model.edges[edge]["next_out"]
         _move_to_end(model, edge)
-    prioritized_sweeping.replay(params, memory, transition, log)
+    prioritized_sweeping.replay(params, memory, pause, rng, log)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.backups import EPISODE_END, ONLINE, STEP, record
+from replay.backups import ONLINE, START, record
 
 
 class Params(NamedTuple):
@@ -52,8 +52,8 @@ def learn(params, memory, transition, log):
     _back_up(params, memory, memory.place[s, a], ONLINE, log)
 
 
-def replay(params, memory, transition, log):
-    phase = EPISODE_END if transition.terminated or transition.truncated else STEP
-    for _ in range(params.n_replays):
-        _back_up(params, memory, memory.counter[1], phase, log)
-        memory.counter[1] = (memory.counter[1] + 1) % memory.counter[0]
+def replay(params, memory, pause, rng, log):
+    if pause.phase != START:
+        for _ in range(params.n_replays):
+            _back_up(params, memory, memory.counter[1], pause.phase, log)
+            memory.counter[1] = (memory.counter[1] + 1) % memory.counter[0]

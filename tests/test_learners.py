@@ -420,6 +420,67 @@ def act(params, memory, state, rng):
 CHAIN_OF_TWO = MDP.from_tables([[0, 1], [0, 2], [2, 2]], reward=[0, 0, 1], terminal=[2])
 
 
+PAUSES = """
+from replay.backups import record
+from replay.learners import q_learning
+from replay.learners.q_learning import Memory, Params, init
+
+def most_backups(params, memory):
+    return 3
+
+def learn(params, memory, transition, log):
+    q_learning.learn(params, memory, transition, log)
+
+def replay(params, memory, pause, rng, log):
+    record(log, pause.phase, pause.state, 0, 0, 0.0, rng.random(), priority=pause.terminated)
+"""
+"""It notes each pause instead of replaying, and a random number."""
+
+
+def test_pauses_after_each_step_and_between_episodes():
+    run = simulate(MAZE, module("pauses", PAUSES), n_steps=500, max_episode_steps=20, seed=3)
+    backups, steps = run.log.backups, run.log.steps
+    ended = steps["terminated"] | steps["truncated"]
+    assert steps["terminated"].any()
+    assert steps["truncated"].any()
+    assert not ended.iloc[-1]
+    after = backups[backups["phase"] != "start"]
+    assert (after["phase"] == np.where(ended, "episode_end", "step")).all()
+    assert (after["state"].to_numpy() == steps["next_state"]).all()
+    assert (after["priority"].to_numpy() == steps["terminated"]).all()
+    starts = backups[backups["phase"] == "start"]
+    following = steps["state"].to_numpy()[starts["step"] + 1]
+    assert (starts["state"] == following).all()
+    assert (starts["location"] == following).all()
+    assert starts["step"].tolist() == steps.loc[ended, "step"].tolist()
+    assert starts["episode"].tolist() == (steps.loc[ended, "episode"] + 1).tolist()
+
+
+def test_what_replay_draws_changes_no_outcome():
+    pauses = module("pauses", PAUSES)
+    drawn, undrawn = (simulate(MAZE, it, n_steps=500, seed=3) for it in (pauses, "q_learning"))
+    pd.testing.assert_frame_equal(drawn.log.steps, undrawn.log.steps)
+    numbers = drawn.log.backups["q_after"]
+    assert numbers.is_unique
+    sizes = {"n_states": MAZE.n_states, "n_actions": MAZE.n_actions}
+    fed = feed(pauses, drawn.log.steps, seed=3, log="replay", **sizes)
+    assert fed.backups["q_after"].tolist() == numbers.tolist()
+    other = feed(pauses, drawn.log.steps, seed=4, log="replay", **sizes)
+    assert not set(other.backups["q_after"]) & set(numbers)
+
+
+def test_the_start_after_the_last_row_can_be_given():
+    pauses = module("pauses", PAUSES)
+    lap = LAP.assign(start_state=[-1, -1, 2])
+    with pytest.raises(ValueError, match="'start_state' of transitions must hold integers from 0"):
+        feed(pauses, lap, n_states=4, n_actions=1)
+    starts = [
+        feed(pauses, laps, n_states=4, n_actions=1).backups.query("phase == 'start'")["state"]
+        for laps in (LAP, LAP.assign(start_state=2))
+    ]
+    assert [start.tolist() for start in starts] == [[], [2]]
+
+
 def test_an_edited_module_is_compiled_again(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     path = tmp_path / "edited_learner.py"

@@ -10,12 +10,13 @@ A learner is a module with plain Python functions that also compile:
     Makes the memory; ``sizes`` is a :class:`replay.loop.Sizes`.
 ``learn(params, memory, transition, log)``
     Learns from one :class:`replay.loop.Transition`.
-``replay(params, memory, transition, log)``
-    Optional: replays, right after ``learn``.
+``replay(params, memory, pause, rng, log)``
+    Optional: replays at a :class:`replay.loop.Pause`: after each step, and once more at the start
+    of the next episode. ``rng`` is a stream of its own: what it draws changes no outcome.
 ``act(params, memory, state, rng)``
     Optional: draws an action; epsilon-greedy on the action values without it.
 ``most_backups(params, memory)``
-    Bounds the backups that the next step can log.
+    Bounds the backups that the next step, with its pauses, can log.
 
 ``ON_POLICY = True`` asks for the next action before the update, ``NEEDS_EPISODES = True`` says that
 the learner learns nothing in a world without an end. The functions call

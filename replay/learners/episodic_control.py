@@ -90,12 +90,12 @@ def learn(params, memory, transition, log):
         memory.action_values[s, a] = -np.inf
 
 
-def replay(params, memory, transition, log):
+def replay(params, memory, pause, rng, log):
     """At an episode's end, keep its returns where they are the best, from the last to the first."""
-    if transition.terminated:
+    if pause.terminated:
         Q = memory.action_values
         G = 0.0
-        next_state = transition.next_state
+        next_state = pause.state
         cause = -1
         for back in range(memory.episode.length[0]):
             step = memory.episode.steps[memory.episode.length[0] - 1 - back]
@@ -109,5 +109,5 @@ def replay(params, memory, transition, log):
                 log, EPISODE_END, s, a, next_state, before, after, r, pop=back, cause=cause
             )
             next_state = s
-    if transition.terminated or transition.truncated:
+    if pause.phase == EPISODE_END:
         begin(memory.episode)

@@ -86,13 +86,13 @@ def learn(params, memory, transition, log):
         memory.action_values[s, a] = 0.0
 
 
-def replay(params, memory, transition, log):
+def replay(params, memory, pause, rng, log):
     """At an episode's end, average its returns in, from the last transition to the first."""
-    if transition.terminated:
+    if pause.terminated:
         Q = memory.action_values
         N = memory.n_returns
         G = 0.0
-        next_state = transition.next_state
+        next_state = pause.state
         cause = -1
         for back in range(memory.episode.length[0]):
             step = memory.episode.steps[memory.episode.length[0] - 1 - back]
@@ -105,5 +105,5 @@ def replay(params, memory, transition, log):
                 log, EPISODE_END, s, a, next_state, before, Q[s, a], r, pop=back, cause=cause
             )
             next_state = s
-    if transition.terminated or transition.truncated:
+    if pause.phase == EPISODE_END:
         begin(memory.episode)

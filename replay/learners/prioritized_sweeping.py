@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.backups import EPISODE_END, ONLINE, STEP, record
+from replay.backups import EPISODE_END, ONLINE, START, record
 from replay.policies import best_tried
 from replay.priority_queue import PriorityQueue, clear, pop, priority_queue, remove, set_priority
 from replay.world_model import WorldModel, forget, observe, world_model
@@ -175,12 +175,12 @@ def _sweep(params, memory, n_pops, phase, log):
             edge = model.edges[edge]["next_in"]
 
 
-def replay(params, memory, transition, log):
+def replay(params, memory, pause, rng, log):
     """Tell predecessors of changes, the largest first; with a reset, at an episode's end only."""
-    ended = transition.terminated or transition.truncated
     if not params.reset_model:
-        _sweep(params, memory, params.max_pops, EPISODE_END if ended else STEP, log)
-    elif ended:
+        if pause.phase != START:
+            _sweep(params, memory, params.max_pops, pause.phase, log)
+    elif pause.phase == EPISODE_END:
         _sweep(params, memory, memory.n_steps[0], EPISODE_END, log)
         forget(memory.model)
         clear(memory.queue)
