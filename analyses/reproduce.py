@@ -402,11 +402,11 @@ def _baselines(experiment: Experiment, mdp: MDP) -> tuple[float, float]:
 def _count_replay(run: Run) -> dict[str, np.ndarray]:
     """Count the kinds of causal chains in each window."""
     counts = {}
-    experience = Experience(run.log.columns("steps"))
+    steps, backups = run.log.columns("steps"), run.log.columns("backups")
+    n_experienced = int(backups["step"].max(initial=-1)) + 1  # what comes later is never asked for
+    experience = Experience({name: column[:n_experienced] for name, column in steps.items()})
     for chains in CHAINS:
-        kinds = chain_kinds(
-            experience, run.log.columns("backups"), across_events=chains == "across_events"
-        )
+        kinds = chain_kinds(experience, backups, across_events=chains == "across_events")
         long = kinds.length >= _MIN_LENGTH
         window = np.searchsorted(run.window_ends, kinds.step[long], side="right")
         for number, kind in enumerate(KINDS):
