@@ -209,6 +209,7 @@ def _table(
 
     chain = np.repeat(np.arange(n_chains), classes.n_pieces)
     episode = experience.latest_episodes(classes.node, limit[chain])
+    del experience  # it is large, and so are the lists of states
     is_last = np.diff(chain, append=n_chains) > 0
     whole = classes.n_pieces == 1
     matched = np.full(n_chains, -1, dtype=np.int32)

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike
 __all__ = ["uninitialised"]
 
 _SMALLEST = 1 << 17
-_MOST_BYTES = 1 << 28
+_MOST_BYTES = 1 << 27
 _spare: list[np.ndarray] = []
 _lock = threading.Lock()
 

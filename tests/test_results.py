@@ -113,9 +113,9 @@ def test_damage_to_any_file_is_found_named_and_put_right(made, folder, damage):
 
 
 def test_only_the_damaged_piece_is_made_again(folder, monkeypatch):
-    remade, make = [], analyses.reproduce._do_piece
+    remade, make = [], analyses.reproduce.make_piece
     monkeypatch.setattr(
-        analyses.reproduce, "_do_piece", lambda *piece: remade.append(piece[2]) or make(*piece)
+        analyses.reproduce, "make_piece", lambda *piece: remade.append(piece[2]) or make(*piece)
     )
     flip(folder / "pieces" / "deterministic_tree" / "1.parquet")
     put_right(folder)

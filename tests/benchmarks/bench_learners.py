@@ -4,26 +4,33 @@
 
 Each run is one call of `simulate` at the paper's number of steps, in a single thread, after
 compilation. It is timed in seconds of the processor, so that other work on the machine counts for
-little. Runs without and with a log alternate; times are medians over repeats, and the cost of the
-log is the median of the ratios of neighbours. The times of the original are from another day and
-include waiting: trust their ratio to ours roughly.
+little. Four runs alternate: without a log; with one; with one whose replay is classified and
+counted, as `replay reproduce` does; and a minimal loop that earns the same reward. Times are
+medians over repeats, and each is set beside the first as the median of the ratios of neighbours.
+``walk`` is the minimal loop that only moves and draws actions. The times of the original are from
+another day and include waiting: trust their ratio to ours roughly.
 """
 
 import argparse
+import math
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import process_time
+from typing import NamedTuple
 
 import pandas as pd
+from minimal_loops import run_minimal
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from analyses.pieces import count_replay
 from replay.experiments import EXPERIMENTS
 from replay.learners import LEARNERS
 from replay.simulation import simulate
@@ -66,53 +73,96 @@ print(process_time() - begin)
 """
 
 
+class Times(NamedTuple):
+    """Nanoseconds per step; the last three as multiples of the first."""
+
+    ours: float
+    minimal: float
+    log: float
+    classified: float
+
+
 def main() -> None:
     """Measure, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("learners", nargs="*", help="all without any")
     parser.add_argument("--repeats", type=int, default=9, help="maze; three times as many in trees")
+    parser.add_argument("--csv", type=Path, help="where to write the table to")
     arguments = parser.parse_args()
-    learners = [name for name in LEARNERS if name in (arguments.learners or LEARNERS)]
+    learners = [name for name in LEARNERS if name in (arguments.learners or ORIGINAL_AGENT)]
     original = pd.read_csv(TIMING).set_index(["experiment", "agent"])["median_ns_per_step"]
 
     rows = []
     for experiment, learner in track([(e, name) for e in EXPERIMENTS for name in learners]):
-        repeats = arguments.repeats * (1 if experiment == "maze" else 3)
-        time, log_cost = measure(experiment, learner, repeats)
+        times = measure(experiment, learner, repeats=arguments.repeats)
         theirs = original[ORIGINAL_EXPERIMENT[experiment], ORIGINAL_AGENT[learner]]
-        rows.append((experiment, learner, time, theirs, theirs / time, log_cost))
+        rows.append((experiment, learner, times.ours, theirs, theirs / times.ours, *times[1:]))
 
+    names = ["ns_per_step", "original_ns", "times_faster", "minimal", "log", "classified"]
+    table = pd.DataFrame(rows, columns=["experiment", "learner", *names])
+    if arguments.csv:
+        table.to_csv(arguments.csv, index=False, float_format="%.3g")
     console = Console(width=118)
-    table = Table("experiment", "learner", "ns/step", "original", "times faster", "log costs")
-    for experiment, learner, *numbers in rows:
-        table.add_row(experiment, learner, *(f"{number:.3g}" for number in numbers))
-    console.print(table)
-    speed, log_cost = ([row[column] for row in rows] for column in (4, 5))
-    console.print(
-        f"times faster: {geometric_mean(speed):.1f} (geometric mean), {min(speed):.1f} (least)"
-    )
-    console.print(
-        f"log costs: {geometric_mean(log_cost):.2f} (geometric mean), {max(log_cost):.2f} (most)"
-    )
+    shown = Table("experiment", "learner", *names)
+    for experiment, learner, *numbers in table.itertuples(index=False):
+        shown.add_row(experiment, learner, *(f"{number:.3g}" for number in numbers))
+    console.print(shown)
+    for name in names[2:]:
+        values = table[name]
+        console.print(
+            f"{name}: {geometric_mean(values):.2f} (geometric mean), {min(values):.2f} to "
+            f"{max(values):.2f}"
+        )
+    for experiment in EXPERIMENTS:
+        console.print(f"walk, {experiment}: {walk(experiment, arguments.repeats):.0f} ns")
     if not arguments.learners:
         cold, cached = compile_times()
         console.print(f"all kernels: {cold:.1f} s compiled, {cached:.2f} s from the cache")
 
 
-def measure(experiment: str, learner: str, repeats: int) -> tuple[float, float]:
-    """Return nanoseconds per step without a log, and how many times longer it takes with one."""
+def measure(experiment: str, learner: str, repeats: int) -> Times:
+    """Time runs of a learner, and a minimal loop that does the same."""
     plan = EXPERIMENTS[experiment]
-    mdp = plan.mdp(0)
+    mdp, params = plan.mdp(0), plan.parameters[learner]
+    module = LEARNERS[learner][0].__name__.rpartition(".")[2]
+    if experiment != "maze":
+        repeats *= 3
 
-    def run(seed: int, log: str) -> Callable[[], object]:
-        params = plan.parameters[learner]
-        return lambda: simulate(mdp, learner, params, n_steps=plan.n_steps, seed=seed, log=log)
+    def ours(seed: int, log: str, classified: bool = False) -> object:
+        run = simulate(mdp, learner, params, n_steps=plan.n_steps, seed=seed, log=log)
+        return count_replay(run) if classified else run
 
-    for log in ("none", "replay"):
-        run(0, log)()
-    times = [(seconds(run(seed, "none")), seconds(run(seed, "replay"))) for seed in range(repeats)]
-    without = median(time for time, _ in times)
-    return without / plan.n_steps * 1e9, median(logged / time for time, logged in times)
+    def minimal(seed: int) -> float:
+        return run_minimal(mdp, module, params, plan.n_steps, seed)
+
+    earned = simulate(mdp, learner, params, n_steps=plan.n_steps, log="none").window_rewards.sum()
+    if not math.isclose(earned, minimal(0), rel_tol=1e-9):
+        raise RuntimeError(f"The minimal loop of {learner} does something else in {experiment}.")
+    ours(0, "replay", classified=True)
+    times = []
+    for seed in range(repeats):
+        work = (
+            partial(ours, seed, "none"),
+            partial(minimal, seed),
+            partial(ours, seed, "replay"),
+            partial(ours, seed, "replay", classified=True),
+        )
+        times.append([seconds(each) for each in work])
+    table = pd.DataFrame(times, columns=["ours", "minimal", "log", "classified"])
+    ratios = table.div(table["ours"], axis=0).median()
+    return Times(table["ours"].median() / plan.n_steps * 1e9, *ratios[1:])
+
+
+def walk(experiment: str, repeats: int) -> float:
+    """Return the nanoseconds per step of moving and drawing actions alone."""
+    plan = EXPERIMENTS[experiment]
+    mdp, params = plan.mdp(0), plan.parameters["q_learning"]
+
+    def run() -> float:
+        return run_minimal(mdp, "walk", params, plan.n_steps, seed=0)
+
+    run()
+    return median(seconds(run) for _ in range(repeats)) / plan.n_steps * 1e9
 
 
 def seconds(work: Callable[[], object]) -> float:

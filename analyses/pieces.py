@@ -1,0 +1,160 @@
+"""What a worker does: all runs of all learners in one world of one experiment.
+
+Workers load this module and what it needs, and neither statistics nor figures.
+"""
+
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.classification import chain_kinds, classify
+from analyses.cost import Sample, sample
+from analyses.experience import Experience
+from analyses.plan import N_WINDOWS, Plan
+from analyses.results import Results, write_table
+from analyses.tables import KINDS
+from replay.experiments import Experiment
+from replay.files import replacing
+from replay.mazes import random_maze
+from replay.mdp import MDP, uniform_policy
+from replay.simulation import Run, simulate
+
+__all__ = ["CHAINS", "Outcome", "count_replay", "make_piece", "sample_runs", "warm_up"]
+
+CHAINS = ("within_event", "across_events")
+"""How chains are counted: each replay event on its own, or causes followed through later ones."""
+
+_MIN_LENGTH = 3
+
+
+class Outcome(NamedTuple):
+    """What came of a piece: the files that it adds to the folder, wherever it was made."""
+
+    experiment: str
+    files: dict[str, bytes]
+
+    def keep(self, folder: Path) -> None:
+        """Write the files, the checksums that make the piece done last."""
+        for name, content in self.files.items():
+            with replacing(folder / name) as beside:
+                beside.write_bytes(content)
+
+
+def make_piece(plan: Plan, name: str, index: int) -> Outcome:
+    """Make all runs in one world, and collect what came of them."""
+    with TemporaryDirectory(prefix="hippocampal-replay-") as folder:
+        results = Results(folder)
+        _make_runs(plan, results, name, index)
+        files = [path for path in sorted(results.folder.rglob("*")) if path.is_file()]
+        # The checksums that make the piece done, "pieces/EXPERIMENT/N.sha256", come last.
+        return Outcome(
+            name, {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+        )
+
+
+def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
+    experiment = plan.experiment(name)
+    mdp = experiment.mdp(index, plan.seed)
+    random, optimal = _baselines(experiment, mdp)
+    tables = []
+    for run, learner in product(range(plan.n_seeds[name]), plan.learners):
+        keep = plan.log != "none" and index * plan.n_seeds[name] + run < plan.keep_logs
+        result = simulate(
+            mdp,
+            learner,
+            experiment.parameters[learner],
+            n_steps=plan.n_steps[name],
+            seed=experiment.run_seed(index, run, plan.seed),
+            log=plan.log,
+            n_windows=N_WINDOWS,
+        )
+        table = result.reward_rate.assign(
+            learner=learner, mdp=index, seed=run, random=random, optimal=optimal
+        )
+        if plan.log != "none":
+            table = table.assign(**count_replay(result))
+        if keep:
+            _keep_log(results, result, name, index, run)
+        tables.append(table)
+    with replacing(results.piece(name, index)) as beside:
+        write_table(pd.concat(tables, ignore_index=True), beside)
+    results.finish_piece(name, index)
+
+
+def _baselines(experiment: Experiment, mdp: MDP) -> tuple[float, float]:
+    """Give the exact reward rates of the random and of the optimal policy, with exploration."""
+    best = mdp.solve(experiment.discount).policy
+    return mdp.reward_rate(uniform_policy(mdp)), mdp.reward_rate(best, experiment.epsilon)
+
+
+def count_replay(run: Run) -> dict[str, np.ndarray]:
+    """Count the kinds of causal chains in each window of a run.
+
+    Parameters
+    ----------
+    run : Run
+        A run whose replay was logged.
+
+    Returns
+    -------
+    dict of ndarray of int64, shape (n_windows,)
+        Under ``CHAINS:KIND`` the chains of at least 3 states, by the window of their first backup.
+    """
+    counts = {}
+    steps, backups = run.log.columns("steps"), run.log.columns("backups")
+    n_experienced = int(backups["step"].max(initial=-1)) + 1  # what comes later is never asked for
+    experience = Experience({name: column[:n_experienced] for name, column in steps.items()})
+    for chains in CHAINS:
+        kinds = chain_kinds(experience, backups, across_events=chains == "across_events")
+        long = kinds.length >= _MIN_LENGTH
+        window = np.searchsorted(run.window_ends, kinds.step[long], side="right")
+        for number, kind in enumerate(KINDS):
+            of_kind = window[kinds.kind[long] == number]
+            counts[f"{chains}:{kind}"] = np.bincount(of_kind, minlength=len(run.window_ends))
+    return counts
+
+
+def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> None:
+    where = (name, run.learner.name, index, seed)
+    folder = results.log(*where)
+    log = run.log.label(experiment=name)
+    log.save(folder)
+    sequences = classify(log)
+    labels: dict[str, Any] = {
+        "experiment": name,
+        "learner": run.learner.name,
+        "mdp": index,
+        "seed": seed,
+    }
+    sequences = sequences.assign(**labels)[[*labels, *sequences.columns]]
+    with replacing(folder / "sequences.parquet") as beside:
+        write_table(sequences, beside)
+
+
+def warm_up(learner: str, log: str) -> None:
+    """Compile all that runs of a learner need."""
+    run = simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log)
+    if log != "none":
+        count_replay(run)
+
+
+def sample_runs(plan: Plan, name: str, learner: str) -> Sample:
+    """Time runs of a learner in an experiment that are as short as may be."""
+    experiment = plan.experiment(name)
+    mdp = experiment.mdp(0, plan.seed)
+
+    def run(n_steps: int) -> tuple[float, int]:
+        start = perf_counter()
+        parameters, seed = experiment.parameters[learner], experiment.run_seed(0, 0, plan.seed)
+        result = simulate(mdp, learner, parameters, n_steps=n_steps, seed=seed, log=plan.log)
+        if plan.log != "none":
+            count_replay(result)
+        return perf_counter() - start, len(result.log.columns("backups")["run"])
+
+    run(N_WINDOWS)  # to load what is compiled
+    return sample(name, learner, plan.n_steps[name], run)
