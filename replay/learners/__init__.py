@@ -30,12 +30,14 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from replay.learners import (
+    dyna_q,
     episodic_control,
     monte_carlo,
     n_step_td,
     prioritized_sweeping,
     q_lambda,
     q_learning,
+    sfma,
 )
 
 __all__ = ["LEARNERS", "Learner", "find_learner"]
@@ -56,8 +58,13 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
         prioritized_sweeping.Params(reset_model=True),
     ),
     "episodic_control": (episodic_control, episodic_control.Params()),
+    "dyna_q": (dyna_q, dyna_q.Params()),
+    "trajectory_sampling": (dyna_q, dyna_q.Params(sample_trajectories=True)),
+    "sfma": (sfma, sfma.Params()),
+    "sfma_reverse": (sfma, sfma.Params(mode=sfma.REVERSE)),
+    "sfma_dynamic": (sfma, sfma.Params(mode=sfma.DYNAMIC)),
 }
-"""Name -> (module, its parameters as the textbook has them), in the order of the paper."""
+"""Name -> (module, its parameters as the textbook has them), the paper's nine in its order first."""
 
 _MOST = 1_000_000
 _RANGES: dict[str, tuple[float, float]] = {
@@ -67,6 +74,13 @@ _RANGES: dict[str, tuple[float, float]] = {
     "trace_decay": (0.0, 1.0),
     "n": (1, _MOST),
     "max_pops": (0, _MOST),
+    "n_replays": (0, _MOST),
+    "mode": (sfma.DEFAULT, sfma.DYNAMIC),
+    "similarity_discount": (0.0, 0.999999),
+    "inverse_temperature": (1e-6, 700.0),
+    "inhibition_decay": (0.0, 1.0),
+    "strength_decay": (0.0, 1.0),
+    "reward_modulation": (0.0, math.inf),
     "min_priority": (0.0, math.inf),
     "initial_value": (-1e300, math.inf),
 }
