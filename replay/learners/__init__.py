@@ -32,11 +32,13 @@ from typing import Any, NamedTuple
 from replay.learners import (
     dyna_q,
     episodic_control,
+    episodic_sequences,
     monte_carlo,
     n_step_td,
     prioritized_sweeping,
     q_lambda,
     q_learning,
+    retrieved_episodes,
     sfma,
 )
 
@@ -63,6 +65,8 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
     "sfma": (sfma, sfma.Params()),
     "sfma_reverse": (sfma, sfma.Params(mode=sfma.REVERSE)),
     "sfma_dynamic": (sfma, sfma.Params(mode=sfma.DYNAMIC)),
+    "episodic_sequences": (episodic_sequences, episodic_sequences.Params()),
+    "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
 }
 """Name -> (module, its parameters as the textbook has them), the paper's nine in its order first."""
 
@@ -75,6 +79,9 @@ _RANGES: dict[str, tuple[float, float]] = {
     "n": (1, _MOST),
     "max_pops": (0, _MOST),
     "n_replays": (0, _MOST),
+    "n_retrieved": (1, _MOST),
+    "n_remembered": (1, _MOST),
+    "expected_return": (-math.inf, math.inf),
     "mode": (sfma.DEFAULT, sfma.DYNAMIC),
     "similarity_discount": (0.0, 0.999999),
     "inverse_temperature": (1e-6, 700.0),
