@@ -68,7 +68,7 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
     "episodic_sequences": (episodic_sequences, episodic_sequences.Params()),
     "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
 }
-"""Name -> (module, its parameters as the textbook has them), the paper's nine in its order first."""
+"""Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
 
 _MOST = 1_000_000
 _RANGES: dict[str, tuple[float, float]] = {

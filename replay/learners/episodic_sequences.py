@@ -7,9 +7,9 @@ did then; where it does not, or after an exploratory action, it retrieves anew. 
 it acts at random. Sequences are never combined: that is the difference from the table of best
 returns in :mod:`replay.learners.episodic_control`, which decides afresh in every state.
 
-The paper has trees, in which no state is met twice. Elsewhere a detour that leads back to a state is
-left out of the sequence, and of its return, so that none is longer than there are states. Memory
-grows with the square of the number of states. A truncated episode has no return, and leaves nothing.
+The paper has trees, in which no state is met twice. Elsewhere a detour that leads back to a state
+is left out of the sequence, and of its return, so that none is longer than there are states. Memory
+grows with the square of the number of states. A truncated episode has no return and is forgotten.
 
 References
 ----------
@@ -129,6 +129,13 @@ def learn(params, memory, transition, log):
     remember(memory.episode, transition.state, transition.action, transition.reward)
 
 
+def _best_return(memory, state):
+    best = -np.inf
+    for a in range(memory.best_returns.shape[1]):
+        best = max(best, memory.best_returns[state, a])
+    return best
+
+
 def _keep_sequence(memory, state, goal):
     """Keep what led on from a state in this episode, from last visit to last visit."""
     steps, last_visits = memory.episode.steps, memory.last_visits
@@ -154,20 +161,17 @@ def _replay_backwards(params, memory, goal, log):
         s, a, r = step["state"], step["action"], step["reward"]
         visit = last_visits[s]
         if visit["place"] < 0:
-            G, cause = r, -1
+            total, cause = r, -1
             if next_state != goal:
-                G += params.discount * last_visits[next_state]["total"]
+                total += params.discount * last_visits[next_state]["total"]
                 cause = last_visits[next_state]["row"]
             visit["place"] = place
-            visit["total"] = G
+            visit["total"] = total
             before = Q[s, a]
-            if G > params.expected_return:
-                best_before = best[s, 0]
-                for other in range(1, best.shape[1]):
-                    best_before = max(best_before, best[s, other])
-                if G > best_before:
+            if total > params.expected_return:
+                if total > _best_return(memory, s):
                     _keep_sequence(memory, s, goal)
-                best[s, a] = max(G, best[s, a])
+                best[s, a] = max(total, best[s, a])
                 Q[s, a] = best[s, a]
             visit["row"] = record(
                 log, EPISODE_END, s, a, next_state, before, Q[s, a], r, pop=back, cause=cause

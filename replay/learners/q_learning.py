@@ -68,19 +68,21 @@ def most_backups(params, memory):
     return 1
 
 
-def target(params, Q, reward, next_state, terminated):
-    """Return what a transition says the value of its pair is."""
-    return reward if terminated else reward + params.discount * best_tried(Q, next_state)
+def target(params, action_values, reward, next_state, terminated):
+    """Return what a transition says that its pair is worth."""
+    if terminated:
+        return reward
+    return reward + params.discount * best_tried(action_values, next_state)
 
 
-def back_up(params, Q, s, a, reward, next_state, terminated):
-    """Move one action value towards its one-step target; return what it was."""
-    towards = target(params, Q, reward, next_state, terminated)
-    before = Q[s, a]
+def back_up(params, action_values, s, a, reward, next_state, terminated):
+    """Move one action value towards its target, and return what it was."""
+    goal = target(params, action_values, reward, next_state, terminated)
+    before = action_values[s, a]
     if before == np.inf:
-        Q[s, a] = towards
+        action_values[s, a] = goal
     else:
-        Q[s, a] = before + params.learning_rate * (towards - before)
+        action_values[s, a] = before + params.learning_rate * (goal - before)
     return before
 
 

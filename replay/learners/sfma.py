@@ -1,13 +1,13 @@
 """SFMA: replay driven by the strength and the similarity of experiences, and by inhibition.
 
-Spatial structure and frequency-weighted memory access knows no values when it chooses what to
-replay. One experience after the other is reactivated, beginning where the agent is at the end of an
-episode. Its priority rating is its strength (how often it was made, and how near to reward) times
-its similarity to what was reactivated last, times what inhibition of return leaves. It is drawn with
-a probability that grows as exp(inverse_temperature * rating / largest rating) - 1, and teaches
-Q-learning. In the default mode similar experiences begin near the state reactivated last, which
-gives forward and reverse sequences; in the reverse mode they end there; in the dynamic mode
-surprise decides between the two, the more often for the reverse mode the larger it is.
+Spatial structure and frequency-weighted memory access looks at no values when it chooses what to
+replay. One experience after the other is reactivated, beginning where the agent is at the end of
+an episode. Its priority rating is its strength (how often it was made, how near to reward) times
+its similarity to what was reactivated last, times what inhibition of return leaves. It is drawn in
+proportion to exp(inverse_temperature * rating / largest rating) - 1, and teaches Q-learning. In the
+default mode similar experiences begin near the state reactivated last, which gives forward and
+reverse sequences; in the reverse mode they end there. In the dynamic mode the reverse mode is drawn
+with probability 1 / (1 + exp(2 - 5 * surprise)), else the default mode.
 
 Similarity is the default representation [2]_, the discounted occupancy of a random walk. The
 original computes it from the grid it was given. Here it is that of the remembered transitions, each
