@@ -27,6 +27,17 @@ AT_ENDS = ["monte_carlo", "episodic_control", "episodic_sequences"]
 REPLAYING = [name for name, (module, _) in LEARNERS.items() if hasattr(module, "replay")]
 REPLAYING += [own_learner]
 
+UNUSUAL = {
+    "dyna_q": {"initial_value": np.inf, "n_replays": 3},
+    "trajectory_sampling": {"initial_value": np.inf, "n_replays": 3},
+    "sfma": {"replay_at_start": True, "strength_decay": 0.9, "initial_value": np.inf},
+    "sfma_reverse": {"replay_at_start": True, "similarity_discount": 0.9},
+    "sfma_dynamic": {"replay_at_start": True, "inhibition_decay": 0.5, "min_priority": 1e-3},
+    "episodic_sequences": {"expected_return": 0.5, "epsilon": 0.5},
+    "retrieved_episodes": {"n": 3, "n_retrieved": 2, "n_remembered": 50, "initial_value": np.inf},
+}
+"""Parameters for learners that the paper has none for."""
+
 MAZE = from_ascii(
     """
     S..#.
@@ -94,7 +105,7 @@ def test_the_seed_determines_everything(learner):
 @LEARNER
 def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
     published = EXPERIMENTS["maze"].parameters.get(learner)
-    choices = [None, published]
+    choices = [None, published or UNUSUAL.get(learner)]
     compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
     kernels = simulation.kernels
     monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))

@@ -77,12 +77,12 @@ def target(params, action_values, reward, next_state, terminated):
 
 def back_up(params, action_values, s, a, reward, next_state, terminated):
     """Move one action value towards its target, and return what it was."""
-    goal = target(params, action_values, reward, next_state, terminated)
+    towards = target(params, action_values, reward, next_state, terminated)
     before = action_values[s, a]
     if before == np.inf:
-        action_values[s, a] = goal
+        action_values[s, a] = towards
     else:
-        action_values[s, a] = before + params.learning_rate * (goal - before)
+        action_values[s, a] = before + params.learning_rate * (towards - before)
     return before
 
 

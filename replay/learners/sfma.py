@@ -69,7 +69,7 @@ class Params(NamedTuple):
         Share of the way to the target that an action value moves.
     n_replays : int
         Experiences reactivated at each pause.
-    mode : int
+    replay_mode : int
         ``DEFAULT``, ``REVERSE`` or ``DYNAMIC``.
     replay_at_start : bool
         Whether to replay at the start of episodes too, or at their ends only.
@@ -93,7 +93,7 @@ class Params(NamedTuple):
     epsilon: float = 0.1
     learning_rate: float = 0.9
     n_replays: int = 10
-    mode: int = DEFAULT
+    replay_mode: int = DEFAULT
     replay_at_start: bool = False
     similarity_discount: float = 0.1
     inverse_temperature: float = 9.0
@@ -192,7 +192,7 @@ def _back_up(params, memory, experience, phase, priority, pop, cause, log):
     Q = memory.action_values
     s, a, s_next = experience["state"], experience["action"], experience["next_state"]
     r, terminated = experience["reward"], experience["terminated"]
-    if params.mode == DYNAMIC and Q[s, a] < np.inf:
+    if params.replay_mode == DYNAMIC and Q[s, a] < np.inf:
         memory.surprise[0] += abs(q_learning.target(params, Q, r, s_next, terminated) - Q[s, a])
     before = q_learning.back_up(params, Q, s, a, r, s_next, terminated)
     return record(log, phase, s, a, s_next, before, Q[s, a], r, priority, pop, cause)
@@ -278,8 +278,8 @@ def _reactivate(params, memory, pause, reverse, rng, log):
 def replay(params, memory, pause, rng, log):
     """Reactivate experiences, one after the other, from where the agent is."""
     if pause.phase == EPISODE_END or (pause.phase == START and params.replay_at_start):
-        reverse = params.mode == REVERSE
-        if params.mode == DYNAMIC:
+        reverse = params.replay_mode == REVERSE
+        if params.replay_mode == DYNAMIC:
             reverse = rng.random() < 1.0 / (1.0 + math.exp(2.0 - 5.0 * memory.surprise[0]))
             memory.surprise[0] = 0.0
         _reactivate(params, memory, pause, reverse, rng, log)

@@ -2,6 +2,7 @@
 
 ``python tests/benchmarks/bench_learners.py [--repeats N] [learner ...]``
 
+The paper's learners have its parameters, the others their own; the original has only the paper's.
 Each run is one call of `simulate` at the paper's number of steps, in a single thread, after
 compilation. It is timed in seconds of the processor, so that other work on the machine counts for
 little. Runs without and with a log alternate; times are medians over repeats, and the cost of the
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from math import nan
 from pathlib import Path
 from statistics import geometric_mean, median
 from time import process_time
@@ -79,7 +81,8 @@ def main() -> None:
     for experiment, learner in track([(e, name) for e in EXPERIMENTS for name in learners]):
         repeats = arguments.repeats * (1 if experiment == "maze" else 3)
         time, log_cost = measure(experiment, learner, repeats)
-        theirs = original[ORIGINAL_EXPERIMENT[experiment], ORIGINAL_AGENT[learner]]
+        agent = ORIGINAL_EXPERIMENT[experiment], ORIGINAL_AGENT.get(learner)
+        theirs = original.get(agent, nan)
         rows.append((experiment, learner, time, theirs, theirs / time, log_cost))
 
     console = Console(width=118)
@@ -87,10 +90,12 @@ def main() -> None:
     for experiment, learner, *numbers in rows:
         table.add_row(experiment, learner, *(f"{number:.3g}" for number in numbers))
     console.print(table)
-    speed, log_cost = ([row[column] for row in rows] for column in (4, 5))
-    console.print(
-        f"times faster: {geometric_mean(speed):.1f} (geometric mean), {min(speed):.1f} (least)"
-    )
+    speed = [row[4] for row in rows if row[4] > 0]
+    log_cost = [row[5] for row in rows]
+    if speed:
+        console.print(
+            f"times faster: {geometric_mean(speed):.1f} (geometric mean), {min(speed):.1f} (least)"
+        )
     console.print(
         f"log costs: {geometric_mean(log_cost):.2f} (geometric mean), {max(log_cost):.2f} (most)"
     )
@@ -105,7 +110,7 @@ def measure(experiment: str, learner: str, repeats: int) -> tuple[float, float]:
     mdp = plan.mdp(0)
 
     def run(seed: int, log: str) -> Callable[[], object]:
-        params = plan.parameters[learner]
+        params = plan.parameters.get(learner)
         return lambda: simulate(mdp, learner, params, n_steps=plan.n_steps, seed=seed, log=log)
 
     for log in ("none", "replay"):
