@@ -6,10 +6,13 @@ import pytest
 from test_textbook import CHAIN, experienced, taught
 
 from replay import LEARNERS, feed, simulate
+from replay.backups import EPISODE_END
 from replay.learners import episodic_sequences
+from replay.loop import Pause
 from replay.mazes import from_ascii
 from replay.trees import deterministic_tree
 
+CROSSING = [[(0, 0, 0.0, 1), (1, 0, 1.0, 3)], [(2, 0, 0.0, 1), (1, 1, 5.0, 3)]]
 GREEDY = LEARNERS["episodic_sequences"][1]._replace(epsilon=0.0)
 
 
@@ -47,13 +50,12 @@ def test_the_best_sequence_of_each_state_is_kept():
 
 def test_a_sequence_is_followed_to_its_end_and_never_combined(rng):
     """Another episode went on better from state 1, but the one from state 0 does not know."""
-    episodes = [[(0, 0, 0.0, 1), (1, 0, 1.0, 3)], [(2, 0, 0.0, 1), (1, 1, 5.0, 3)]]
-    memory, _ = taught("episodic_sequences", experienced(*episodes), discount=0.5)
+    memory, _ = taught("episodic_sequences", experienced(*CROSSING), discount=0.5)
     assert actions(memory, [0, 1], rng) == [0, 0]
     memory.following[0] = -1
     assert actions(memory, [1], rng) == [1]
     assert actions(memory, [2, 1], rng) == [0, 1]
-    control, _ = taught("episodic_control", experienced(*episodes), discount=0.5)
+    control, _ = taught("episodic_control", experienced(*CROSSING), discount=0.5)
     assert control.action_values[1].argmax() == 1  # the table decides afresh
 
 
@@ -79,6 +81,13 @@ def test_exploration_breaks_a_sequence_off(rng):
     assert memory.following.tolist() == [0, 1, 1]
     actions(memory, [1], rng, GREEDY._replace(epsilon=1.0))
     assert memory.following[0] == -1
+
+
+def test_a_sequence_ends_with_its_episode(rng):
+    memory, _ = taught("episodic_sequences", experienced(*CROSSING), discount=0.5)
+    actions(memory, [0], rng)
+    episodic_sequences.replay(GREEDY, memory, Pause(EPISODE_END, 1, False), rng, None)
+    assert actions(memory, [1], rng) == [1]
 
 
 def test_only_more_than_expected_is_remembered():

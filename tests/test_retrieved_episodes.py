@@ -65,8 +65,9 @@ def test_nothing_is_retrieved_where_an_episode_ends():
 
 
 def test_an_episode_that_was_cut_off_goes_on_with_the_value():
-    table = at_start([(1, 0, 4.0, 3)], [(1, 1, 0.0, 3)], [(0, 0, 1.0, 1)])
-    table["terminated"], table["truncated"] = [True, True, False], [False, False, True]
+    table = at_start([(1, 0, 4.0, 3)], [(1, 1, 0.0, 3)], [(0, 0, 1.0, 1)], [(2, 0, 9.0, 3)])
+    table["terminated"] = [True, True, False, True]
+    table["truncated"] = ~table["terminated"]
     memory, _ = taught("retrieved_episodes", table, discount=0.5)
     assert memory.action_values[0, 0] == 1.0 + 0.5 * 4.0
 
