@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from analyses.workers import PACKAGES
-from replay.experiments import EXPERIMENTS, Experiment, find_experiment, find_variant
+from replay.experiments import (
+    EXPERIMENTS,
+    PAPER_LEARNERS,
+    Experiment,
+    find_experiment,
+    find_variant,
+)
 from replay.learners import LEARNERS, find_learner
 from replay.version import __version__
 
@@ -77,7 +83,7 @@ class Plan:
         Parameters
         ----------
         experiments, learners : sequence of str
-            Which; none means all.
+            Which; none means all experiments and the paper's nine learners.
         n_mdps, n_seeds : int, optional
             Worlds of every experiment, and runs of each learner in each of them.
         n_steps : int or dict, optional
@@ -109,7 +115,7 @@ class Plan:
         400
         """
         names = [find_experiment(name).name for name in experiments] or list(EXPERIMENTS)
-        chosen = [find_learner(name).name for name in learners] or list(LEARNERS)
+        chosen = [find_learner(name).name for name in learners] or list(PAPER_LEARNERS)
         sizes = {
             name: (EXPERIMENTS[name].n_mdps, EXPERIMENTS[name].n_seeds, EXPERIMENTS[name].n_steps)
             if full

@@ -28,6 +28,7 @@ from replay.trees import deterministic_tree, stochastic_tree
 __all__ = [
     "DISCREPANCIES",
     "EXPERIMENTS",
+    "PAPER_LEARNERS",
     "VARIANTS",
     "Discrepancy",
     "Experiment",
@@ -38,7 +39,20 @@ __all__ = [
 _TREE = {"initial_value": np.inf, "discount": 1.0, "act_before_update": True}
 _MAZE = _TREE | {"discount": 0.99}
 _N_ACTIONS = 4
-_SWEEPS = tuple(name for name in LEARNERS if name.startswith("prioritized_sweeping"))
+PAPER_LEARNERS = (
+    "monte_carlo",
+    "n_step_td",
+    "q_lambda",
+    "q_learning",
+    "q_learning_optimistic",
+    "prioritized_sweeping",
+    "prioritized_sweeping_optimistic",
+    "prioritized_sweeping_reset",
+    "episodic_control",
+)
+"""The paper's own; what else there is in ``LEARNERS`` can be run beside them."""
+
+_SWEEPS = tuple(name for name in PAPER_LEARNERS if name.startswith("prioritized_sweeping"))
 _PUBLISHED_QUEUE = {"priority_only_lowers": True, "queue_visited": True}
 
 
@@ -59,7 +73,7 @@ class Experiment:
     n_mdps, n_seeds : int
         Worlds, and runs of every learner in each of them, in the paper.
     parameters : dict
-        Learner -> its parameters.
+        Learner -> its parameters: the paper's, or a learner's own under the same conditions.
     """
 
     name: str
@@ -275,7 +289,7 @@ DISCREPANCIES: dict[str, Discrepancy] = {
     # optimal, or equally good for all the learner knows, the text would have more exploration.
     "D4": Discrepancy(
         "0.1 is the probability of an action that is not optimal; in the code of a random action",
-        _everywhere(LEARNERS, epsilon=0.1 * _N_ACTIONS / (_N_ACTIONS - 1)),
+        _everywhere(PAPER_LEARNERS, epsilon=0.1 * _N_ACTIONS / (_N_ACTIONS - 1)),
     ),
     # Rewards live in Q only. The first visit after a reset overwrites Q with the reward and the
     # known value of the next state, and until then no predecessor list holds the pair: that is what

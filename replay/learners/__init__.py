@@ -30,12 +30,16 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from replay.learners import (
+    dyna_q,
     episodic_control,
+    episodic_sequences,
     monte_carlo,
     n_step_td,
     prioritized_sweeping,
     q_lambda,
     q_learning,
+    retrieved_episodes,
+    sfma,
 )
 
 __all__ = ["LEARNERS", "Learner", "find_learner"]
@@ -56,8 +60,15 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
         prioritized_sweeping.Params(reset_model=True),
     ),
     "episodic_control": (episodic_control, episodic_control.Params()),
+    "dyna_q": (dyna_q, dyna_q.Params()),
+    "trajectory_sampling": (dyna_q, dyna_q.Params(sample_trajectories=True)),
+    "sfma": (sfma, sfma.Params()),
+    "sfma_reverse": (sfma, sfma.Params(replay_mode=sfma.REVERSE)),
+    "sfma_dynamic": (sfma, sfma.Params(replay_mode=sfma.DYNAMIC)),
+    "episodic_sequences": (episodic_sequences, episodic_sequences.Params()),
+    "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
 }
-"""Name -> (module, its parameters as the textbook has them), in the order of the paper."""
+"""Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
 
 _MOST = 1_000_000
 _RANGES: dict[str, tuple[float, float]] = {
@@ -67,6 +78,16 @@ _RANGES: dict[str, tuple[float, float]] = {
     "trace_decay": (0.0, 1.0),
     "n": (1, _MOST),
     "max_pops": (0, _MOST),
+    "n_replays": (0, _MOST),
+    "n_retrieved": (1, _MOST),
+    "n_remembered": (1, _MOST),
+    "expected_return": (-math.inf, math.inf),
+    "replay_mode": (sfma.DEFAULT, sfma.DYNAMIC),
+    "similarity_discount": (0.0, 0.999999),
+    "inverse_temperature": (1e-6, 700.0),
+    "inhibition_decay": (0.0, 1.0),
+    "strength_decay": (0.0, 1.0),
+    "reward_modulation": (0.0, math.inf),
     "min_priority": (0.0, math.inf),
     "initial_value": (-1e300, math.inf),
 }

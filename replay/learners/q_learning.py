@@ -17,7 +17,7 @@ import numpy as np
 from replay.backups import ONLINE, record
 from replay.policies import best_tried
 
-__all__ = ["Memory", "Params", "init", "learn", "most_backups"]
+__all__ = ["Memory", "Params", "back_up", "init", "learn", "most_backups", "target"]
 
 
 class Params(NamedTuple):
@@ -68,16 +68,27 @@ def most_backups(params, memory):
     return 1
 
 
-def learn(params, memory, transition, log):
-    """Move one action value towards the one-step target."""
-    Q = memory.action_values
-    s, a = transition.state, transition.action
-    target = transition.reward
-    if not transition.terminated:
-        target += params.discount * best_tried(Q, transition.next_state)
-    before = Q[s, a]
+def target(params, action_values, reward, next_state, terminated):
+    """Return what a transition says that its pair is worth."""
+    if terminated:
+        return reward
+    return reward + params.discount * best_tried(action_values, next_state)
+
+
+def back_up(params, action_values, s, a, reward, next_state, terminated):
+    """Move one action value towards its target, and return what it was."""
+    towards = target(params, action_values, reward, next_state, terminated)
+    before = action_values[s, a]
     if before == np.inf:
-        Q[s, a] = target
+        action_values[s, a] = towards
     else:
-        Q[s, a] = before + params.learning_rate * (target - before)
-    record(log, ONLINE, s, a, transition.next_state, before, Q[s, a], transition.reward)
+        action_values[s, a] = before + params.learning_rate * (towards - before)
+    return before
+
+
+def learn(params, memory, transition, log):
+    """Make the backup of the transition."""
+    Q = memory.action_values
+    s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
+    before = back_up(params, Q, s, a, r, s_next, transition.terminated)
+    record(log, ONLINE, s, a, s_next, before, Q[s, a], r)

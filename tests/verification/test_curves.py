@@ -18,7 +18,6 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from replay.experiments import EXPERIMENTS
-from replay.learners import LEARNERS
 from replay.mdp import uniform_policy
 from replay.simulation import simulate
 
@@ -131,7 +130,7 @@ def all_z_scores(experiment):
     return pd.DataFrame(
         {
             learner: z_scores(own_curves(experiment, learner), theirs.loc[learner])
-            for learner in LEARNERS
+            for learner in AGENTS.values()
         },
         index=["area", *(f"window {window + 1}" for window in WINDOWS)],
     ).T
@@ -164,7 +163,9 @@ def test_mean_square_of_z_scores_is_near_1():
     """
     scores = np.array([all_z_scores(experiment) for experiment in EXPERIMENTS])
     degrees = [
-        n_independent(np.hstack([summaries(own_curves(experiment, name)) for name in LEARNERS]))
+        n_independent(
+            np.hstack([summaries(own_curves(experiment, name)) for name in AGENTS.values()])
+        )
         for experiment in EXPERIMENTS
     ]
     pooled = len(degrees) ** 2 / np.sum(1 / np.array(degrees))

@@ -1,0 +1,163 @@
+"""Dyna-Q: Q-learning that also learns from imagined experience; also with trajectory sampling.
+
+Every step is learned from twice: by one online backup, and by what it teaches the learned model,
+from which `n_replays` more backups are drawn. Dyna-Q draws pairs uniformly among those ever tried.
+Trajectory sampling begins where the agent is, follows the current policy through the model, and
+begins there again at a terminal state or at a pair that was never tried. In both, the outcome of a
+pair is drawn as often as it was observed.
+
+References
+----------
+.. [1] Sutton (1990), Integrated architectures for learning, planning, and reacting based on
+   approximating dynamic programming. https://doi.org/10.1016/B978-1-55860-141-3.50030-4
+.. [2] Sutton & Barto (2018), Reinforcement Learning, 2nd edition, sections 8.2 and 8.6.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.backups import EPISODE_END, START, record
+from replay.learners import q_learning
+from replay.policies import epsilon_greedy
+from replay.world_model import WorldModel, observe, world_model
+
+__all__ = ["Memory", "Params", "init", "learn", "most_backups", "replay"]
+
+_OUTCOME = np.dtype([("reward", np.float64), ("terminated", np.int8)], align=True)
+
+
+class Params(NamedTuple):
+    """Parameters of Dyna-Q.
+
+    Attributes
+    ----------
+    discount : float
+        Weight of the future, a step.
+    epsilon : float
+        Probability of a uniformly random action.
+    n_replays : int
+        Backups drawn from the model at each pause. A trajectory that comes to an untried pair
+        spends one of them there.
+    learning_rate : float
+        Share of the way to the target that an action value moves. The first visit to a pair
+        whose initial value is infinite goes all the way.
+    initial_value : float
+        Action value of an untried pair; infinite: untried actions are preferred.
+    sample_trajectories : bool
+        Whether replay follows the policy from where the agent is, after each step and at each
+        start; else pairs are drawn at random, after each step.
+    """
+
+    discount: float = 0.99
+    epsilon: float = 0.1
+    n_replays: int = 10
+    learning_rate: float = 0.1
+    initial_value: float = 0.0
+    sample_trajectories: bool = False
+
+
+class Memory(NamedTuple):
+    """What Dyna-Q keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    model : WorldModel
+        The transitions seen.
+    outcomes : structured ndarray, shape (n_transitions,)
+        ``reward`` of each edge of the model, and whether it ``terminated``.
+    tried : ndarray of int32, shape (n_states * n_actions,)
+        The pairs tried, as state * n_actions + action, in the order of discovery.
+    n_tried : ndarray of int64, shape (1,)
+        How many there are.
+    """
+
+    action_values: np.ndarray
+    model: WorldModel
+    outcomes: np.ndarray
+    tried: np.ndarray
+    n_tried: np.ndarray
+
+
+def init(params, sizes):
+    """Make the memory of a learner that has experienced nothing."""
+    return Memory(
+        np.full((sizes.n_states, sizes.n_actions), params.initial_value),
+        world_model(sizes.n_states, sizes.n_actions, sizes.n_transitions),
+        np.zeros(sizes.n_transitions, dtype=_OUTCOME),
+        np.zeros(sizes.n_states * sizes.n_actions, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+def most_backups(params, memory):
+    """Bound the backups of the next step."""
+    return 1 + params.n_replays
+
+
+def learn(params, memory, transition, log):
+    """Make the backup of the transition, and remember it in the model."""
+    q_learning.learn(params, memory, transition, log)
+    model = memory.model
+    s, a = transition.state, transition.action
+    if model.visits[s, a] == 0:
+        memory.tried[memory.n_tried[0]] = s * memory.action_values.shape[1] + a
+        memory.n_tried[0] += 1
+    observe(model, s, a, transition.next_state, transition.terminated)
+    edge = model.first_out[s, a]
+    while model.edges[edge]["next_state"] != transition.next_state:
+        edge = model.edges[edge]["next_out"]
+    memory.outcomes[edge]["reward"] = transition.reward
+    memory.outcomes[edge]["terminated"] = transition.terminated
+
+
+def _drawn_outcome(model, s, a, rng):
+    edge = model.first_out[s, a]
+    left = rng.random() * model.visits[s, a] - model.edges[edge]["count"]
+    while left >= 0.0:
+        edge = model.edges[edge]["next_out"]
+        left -= model.edges[edge]["count"]
+    return edge
+
+
+def _back_up(params, memory, edge, phase, pop, cause, log):
+    Q, remembered, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes[edge]
+    s, a, s_next = remembered["state"], remembered["action"], remembered["next_state"]
+    r = outcome["reward"]
+    before = q_learning.back_up(params, Q, s, a, r, s_next, outcome["terminated"])
+    return record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
+
+
+def _replay_at_random(params, memory, phase, rng, log):
+    n_actions = memory.action_values.shape[1]
+    for i in range(params.n_replays):
+        pair = memory.tried[int(rng.random() * memory.n_tried[0])]
+        edge = _drawn_outcome(memory.model, pair // n_actions, pair % n_actions, rng)
+        _back_up(params, memory, edge, phase, i, -1, log)
+
+
+def _replay_trajectories(params, memory, pause, rng, log):
+    s = pause.state
+    cause = -1
+    for i in range(params.n_replays):
+        a = epsilon_greedy(memory.action_values, s, params.epsilon, rng)
+        ended = memory.model.visits[s, a] == 0
+        if not ended:
+            edge = _drawn_outcome(memory.model, s, a, rng)
+            cause = _back_up(params, memory, edge, pause.phase, i, cause, log)
+            s = memory.model.edges[edge]["next_state"]
+            ended = memory.outcomes[edge]["terminated"]
+        if ended:
+            s = pause.state
+            cause = -1
+
+
+def replay(params, memory, pause, rng, log):
+    """Learn from what the model says would happen."""
+    if params.sample_trajectories:
+        if pause.phase != EPISODE_END:
+            _replay_trajectories(params, memory, pause, rng, log)
+    elif pause.phase != START:
+        _replay_at_random(params, memory, pause.phase, rng, log)

@@ -1,0 +1,190 @@
+"""Episodic control by whole sequences: the best one that led on from here is re-enacted.
+
+At the end of an episode the sequence of pairs that led on from each of its states is remembered if
+it brought more than expected a priori, and more than the one remembered for that state. The agent
+retrieves the sequence of the state where it is and re-enacts it as long as the world answers as it
+did then; where it does not, or after an exploratory action, it retrieves anew. Without a sequence
+it acts at random. Sequences are never combined: that is the difference from the table of best
+returns in :mod:`replay.learners.episodic_control`, which decides afresh in every state.
+
+The paper has trees, in which no state is met twice. Elsewhere a detour that leads back to a state
+is left out of the sequence, and of its return, so that none is longer than there are states. Memory
+grows with the square of the number of states. A truncated episode has no return and is forgotten.
+
+References
+----------
+.. [1] Lengyel & Dayan (2008), Hippocampal contributions to control: the third way.
+   Advances in Neural Information Processing Systems 20, 889-896.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.backups import EPISODE_END, record
+from replay.episode import Episode, begin, episode, remember
+
+__all__ = ["NEEDS_EPISODES", "Memory", "Params", "act", "init", "learn", "most_backups", "replay"]
+
+NEEDS_EPISODES = True
+"""Nothing is learned before an episode ends in a terminal state."""
+
+_MOVE = np.dtype([("action", np.int32), ("next_state", np.int32)])
+_VISIT = np.dtype([("total", np.float64), ("place", np.int64), ("row", np.int64)])
+
+
+class Params(NamedTuple):
+    """Parameters of episodic control by sequences.
+
+    Attributes
+    ----------
+    discount : float
+        Weight of the future, a step.
+    epsilon : float
+        Probability of a uniformly random action.
+    expected_return : float
+        What is expected a priori: a sequence is remembered if it brought more.
+    """
+
+    discount: float = 0.99
+    epsilon: float = 0.1
+    expected_return: float = -np.inf
+
+
+class Memory(NamedTuple):
+    """What episodic control by sequences keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        The best return so far of a sequence that began with each pair; 0 where there was none.
+    best_returns : ndarray of float64, shape (n_states, n_actions)
+        The same, minus infinity where there was none.
+    sequences : structured ndarray, shape (n_states, n_states)
+        ``action`` and ``next_state`` of each move in the best sequence from each state.
+    lengths : ndarray of int64, shape (n_states,)
+        How many moves it has; 0 if there is none.
+    following : ndarray of int64, shape (3,)
+        Where the sequence that is re-enacted begins (-1: none is), its next move, and the state
+        in which that was made.
+    episode : Episode
+        The transitions of this episode.
+    last_visits : structured ndarray, shape (n_states,)
+        At the episode's end: the return after each state's last visit, its place in the episode
+        (-1 if it was not visited), and its row in the log.
+    """
+
+    action_values: np.ndarray
+    best_returns: np.ndarray
+    sequences: np.ndarray
+    lengths: np.ndarray
+    following: np.ndarray
+    episode: Episode
+    last_visits: np.ndarray
+
+
+def init(params, sizes):
+    """Make the memory of a learner that has experienced nothing."""
+    shape = (sizes.n_states, sizes.n_actions)
+    last_visits = np.zeros(sizes.n_states, dtype=_VISIT)
+    last_visits["place"] = -1
+    return Memory(
+        np.zeros(shape),
+        np.full(shape, -np.inf),
+        np.empty((sizes.n_states, sizes.n_states), dtype=_MOVE),
+        np.zeros(sizes.n_states, dtype=np.int64),
+        np.full(3, -1, dtype=np.int64),
+        episode(sizes.n_steps),
+        last_visits,
+    )
+
+
+def most_backups(params, memory):
+    """Bound the backups of the next step."""
+    return memory.episode.length[0] + 1
+
+
+def act(params, memory, state, rng):
+    """Make the next move of the sequence, or of another one; explore now and then."""
+    n_actions = memory.action_values.shape[1]
+    origin, place, expected = memory.following[0], memory.following[1], memory.following[2]
+    memory.following[0] = -1
+    draw = rng.random()
+    if draw < params.epsilon:
+        return min(int(draw / params.epsilon * n_actions), n_actions - 1)
+    if origin < 0 or expected != state:
+        origin, place = state, 0
+    if place == memory.lengths[origin]:
+        draw = (draw - params.epsilon) / (1.0 - params.epsilon)
+        return min(int(draw * n_actions), n_actions - 1)
+    move = memory.sequences[origin, place]
+    memory.following[0] = origin
+    memory.following[1] = place + 1
+    memory.following[2] = move["next_state"]
+    return move["action"]
+
+
+def learn(params, memory, transition, log):
+    """Remember the transition."""
+    remember(memory.episode, transition.state, transition.action, transition.reward)
+
+
+def _best_return(memory, state):
+    best = -np.inf
+    for a in range(memory.best_returns.shape[1]):
+        best = max(best, memory.best_returns[state, a])
+    return best
+
+
+def _keep_sequence(memory, state, goal):
+    """Keep what led on from a state in this episode, from last visit to last visit."""
+    steps, last_visits = memory.episode.steps, memory.last_visits
+    length = 0
+    s = state
+    while s != goal:
+        place = last_visits[s]["place"]
+        move = memory.sequences[state, length]
+        move["action"] = steps[place]["action"]
+        s = goal if place + 1 == memory.episode.length[0] else steps[place + 1]["state"]
+        move["next_state"] = s
+        length += 1
+    memory.lengths[state] = length
+
+
+def _replay_backwards(params, memory, goal, log):
+    Q, best, last_visits = memory.action_values, memory.best_returns, memory.last_visits
+    n_steps = memory.episode.length[0]
+    next_state = goal
+    for back in range(n_steps):
+        place = n_steps - 1 - back
+        step = memory.episode.steps[place]
+        s, a, r = step["state"], step["action"], step["reward"]
+        visit = last_visits[s]
+        if visit["place"] < 0:
+            total, cause = r, -1
+            if next_state != goal:
+                total += params.discount * last_visits[next_state]["total"]
+                cause = last_visits[next_state]["row"]
+            visit["place"] = place
+            visit["total"] = total
+            before = Q[s, a]
+            if total > params.expected_return:
+                if total > _best_return(memory, s):
+                    _keep_sequence(memory, s, goal)
+                best[s, a] = max(total, best[s, a])
+                Q[s, a] = best[s, a]
+            visit["row"] = record(
+                log, EPISODE_END, s, a, next_state, before, Q[s, a], r, pop=back, cause=cause
+            )
+        next_state = s
+    for place in range(n_steps):
+        last_visits[memory.episode.steps[place]["state"]]["place"] = -1
+
+
+def replay(params, memory, pause, rng, log):
+    """At an episode's end, remember its sequences where they are the best, the shortest first."""
+    if pause.terminated:
+        _replay_backwards(params, memory, pause.state, log)
+    if pause.phase == EPISODE_END:
+        begin(memory.episode)
+        memory.following[0] = -1

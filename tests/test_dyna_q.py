@@ -1,0 +1,95 @@
+"""Dyna-Q and trajectory sampling: what they draw, by hand, and what they converge to."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_textbook import CHAIN, experienced, taught
+
+from replay import simulate
+from replay.mdp import MDP
+
+
+def replayed(backups):
+    return backups[backups["event"] >= 0]
+
+
+def test_dyna_q_replays_after_each_step():
+    memory, backups = taught(
+        "dyna_q", experienced(CHAIN), discount=0.5, learning_rate=1.0, n_replays=60
+    )
+    # The first two steps find nothing; with the third, some order in 60 draws tells 1, then 0.
+    assert memory.action_values[:, 0].tolist() == [0.25, 0.5, 1.0, 0.0]
+    rows = replayed(backups)
+    assert rows.groupby("step").size().tolist() == [60, 60, 60]
+    assert rows["phase"].tolist() == ["step"] * 120 + ["episode_end"] * 60
+    assert rows["pop"].tolist() == list(range(60)) * 3
+    assert rows["cause"].eq(-1).all()
+    assert set(rows.loc[rows["step"] == 0, "state"]) == {0}
+    assert set(rows.loc[rows["step"] == 2, "state"]) == {0, 1, 2}
+
+
+def test_pairs_are_drawn_alike_and_outcomes_as_often_as_observed():
+    episodes = [[(0, 0, 1.0, 1)]] * 3 + [[(0, 0, 5.0, 2)]] + [[(3, 1, 0.0, 1)]] * 8
+    n = 40_000
+    table = experienced(*episodes)
+    _, backups = taught("dyna_q", table, n_replays=n // len(table))
+    rows = replayed(backups)
+    last = rows[rows["step"] >= 4]
+    of_first = last[last["state"] == 0]
+    for share, part, whole in [
+        (0.5, of_first, last),
+        (0.75, of_first.query("reward == 1"), of_first),
+    ]:
+        error = np.sqrt(share * (1 - share) / len(whole))
+        assert len(part) / len(whole) == pytest.approx(share, abs=4 * error)
+    outcomes = {(1, 1.0), (2, 5.0)}
+    assert set(zip(of_first["next_state"], of_first["reward"], strict=True)) == outcomes
+
+
+def test_a_trajectory_goes_forwards_from_where_the_agent_is():
+    table = experienced(CHAIN).assign(start_state=0)
+    _, backups = taught(
+        "trajectory_sampling", table, n_actions=1, discount=0.5, learning_rate=1.0, n_replays=7
+    )
+    rows = backups[backups["phase"] == "start"]
+    first = rows.index[0]
+    assert rows["state"].tolist() == [0, 1, 2, 0, 1, 2, 0]
+    assert rows["cause"].tolist() == [-1, first, first + 1, -1, first + 3, first + 4, -1]
+    assert rows["q_after"].tolist() == [0.0, 0.5, 1.0, 0.25, 0.5, 1.0, 0.25]
+    assert rows["pop"].tolist() == list(range(7))
+    # During the episode the state just entered is new: nothing can be imagined from there.
+    assert not backups["phase"].eq("step").any()
+
+
+def test_a_trajectory_begins_anew_at_an_untried_pair():
+    table = experienced(CHAIN).assign(start_state=1)
+    _, backups = taught("trajectory_sampling", table, epsilon=1.0, n_replays=1000)
+    rows = backups[backups["phase"] == "start"].reset_index(drop=True)
+    # Half of the draws are of action 1, which was never tried.
+    assert len(rows) == pytest.approx(500, abs=4 * np.sqrt(250))
+    assert set(rows["state"]) == {1, 2}
+    begins = rows["cause"].eq(-1)
+    assert rows.loc[begins, "state"].eq(1).all()
+    continued = rows.index[~begins]
+    assert (rows["state"][continued].to_numpy() == rows["next_state"][continued - 1]).all()
+
+
+@pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=10)
+def test_they_solve_worlds_without_chance(learner, seed):
+    rng = np.random.default_rng(seed)
+    n_states, n_actions = 6, 2
+    successors = rng.integers(n_states, size=(n_states, n_actions))
+    successors[:, 0] = np.roll(np.arange(n_states), -1)  # so that all can be reached
+    world = MDP.from_tables(successors, rng.normal(size=successors.shape))
+    run = simulate(
+        world,
+        learner,
+        {"discount": 0.8, "epsilon": 1.0, "learning_rate": 1.0, "n_replays": 50},
+        n_steps=2000,
+        log="none",
+    )
+    exact = world.solve(0.8).action_values
+    np.testing.assert_allclose(run.memory.action_values, exact, rtol=0, atol=1e-10)
