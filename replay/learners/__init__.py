@@ -15,12 +15,16 @@ A learner is a module with plain Python functions that also compile:
     of the next episode. ``rng`` is a stream of its own: what it draws changes no outcome.
 ``act(params, memory, state, rng)``
     Optional: draws an action; epsilon-greedy on the action values without it.
+``explore(params, memory, mdp)``
+    Optional: notes what is known of the world before the first step; `mdp` is None if `feed` was
+    not given any.
 ``most_backups(params, memory)``
     Bounds the backups that the next step, with its pauses, can log.
 
 ``ON_POLICY = True`` asks for the next action before the update, ``NEEDS_EPISODES = True`` says that
-the learner learns nothing in a world without an end. The functions call
-:func:`replay.backups.record` for every backup they make.
+the learner learns nothing in a world without an end, ``EVALUATES = True`` that it logs the gain and
+the need of each backup. The functions call :func:`replay.backups.record` for every backup they
+make.
 """
 
 import difflib
@@ -33,6 +37,7 @@ from replay.learners import (
     episodic_control,
     monte_carlo,
     n_step_td,
+    prioritized_memory_access,
     prioritized_sweeping,
     q_lambda,
     q_learning,
@@ -56,8 +61,9 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
         prioritized_sweeping.Params(reset_model=True),
     ),
     "episodic_control": (episodic_control, episodic_control.Params()),
+    "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),
 }
-"""Name -> (module, its parameters as the textbook has them), in the order of the paper."""
+"""Name -> (module, its parameters as the textbook has them), the paper's nine in its order, then others."""
 
 _MOST = 1_000_000
 _RANGES: dict[str, tuple[float, float]] = {
@@ -67,7 +73,11 @@ _RANGES: dict[str, tuple[float, float]] = {
     "trace_decay": (0.0, 1.0),
     "n": (1, _MOST),
     "max_pops": (0, _MOST),
+    "max_backups": (0, _MOST),
     "min_priority": (0.0, math.inf),
+    "transition_rate": (0.0, 1.0),
+    "inverse_temperature": (0.0, 1e6),
+    "gain_floor": (0.0, math.inf),
     "initial_value": (-1e300, math.inf),
 }
 _NOUNS = {float: "a number", int: "a whole number", bool: "True or False"}
