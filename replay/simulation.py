@@ -253,7 +253,7 @@ def feed(
         raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
     steps, next_actions, starts = _experience(found, transitions, n_states, n_actions)
     pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
-    links = np.stack([steps["next_state"], starts])[:, steps["terminated"]]
+    links = np.stack([steps["next_state"], starts[: len(steps)]])[:, steps["terminated"]]
     n_transitions, n_links = (len(np.unique(columns, axis=1).T) for columns in (pairs, links))
     if mdp is not None:
         n_transitions += len(mdp.successor)
