@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.segments import find_segments
 from replay import feed
 from replay.mazes import open_maze, two_way_track
 
@@ -174,3 +175,21 @@ def test_every_snapshot(world):
         if extended:
             gains = before.path[: len(extended["gain_per_step"])]
             np.testing.assert_allclose(gains, extended["gain_per_step"], **TOLERANCE)
+
+
+@WORLD
+def test_every_segment(world):
+    log, _ = imposed(world)
+    ours = find_segments(log.backups)
+    theirs = table(world, "events")
+    assert len(ours) == len(theirs)
+    number = numbering(WORLDS[world])
+    assert ours["step"].tolist() == (theirs["tsi"] - 1).tolist()
+    assert ours["place"].tolist() == theirs["where"].tolist()
+    assert ours["direction"].str[0].str.upper().tolist() == theirs["direction"].tolist()
+    assert ours["first"].tolist() == theirs["first_backup_in_event"].tolist()
+    assert ours["length"].tolist() == theirs["n_states"].tolist()
+    np.testing.assert_allclose(ours["priority"], theirs["max_EVB"], **TOLERANCE)
+    for mine, states, actions in zip(ours.itertuples(), theirs["states"], theirs["actions"], strict=True):
+        assert mine.states == tuple(number[path_of(states).astype(int)])
+        assert mine.actions == tuple(ACTIONS[path_of(actions).astype(int)])
