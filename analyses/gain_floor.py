@@ -52,7 +52,7 @@ def _tasks(name: str) -> tuple[MDP, _Ends]:
     starts = np.flatnonzero(mdp.start_probability)
     after = [starts] * mdp.n_states
     if name == "linear_track":  # the way back begins beside this way's end
-        row = np.array([y for _, y in mdp.labels or ()])
+        row = np.array(mdp.position)[:, 1]
         after = [starts[row[starts] != here] for here in row]
     return mdp, _Ends(np.flatnonzero(mdp.terminal[mdp.successor]), after)
 
@@ -97,11 +97,13 @@ def simulate_laps(
     learner = prioritized_memory_access
     parameters = _PUBLISHED._replace(**(params or {}))
     mdp, ends = _tasks(task)
-    rng, replay_rng = (np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2))
+    rng, replay_rng = (
+        np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2)
+    )
     sizes = Sizes(mdp.n_states, mdp.n_actions, mdp.n_transitions, 1, mdp.n_states**2)
     memory = learner.init(parameters, sizes)
     learner.explore(parameters, memory, mdp)
-    for end in np.flatnonzero(mdp.terminal):
+    for end in np.flatnonzero(mdp.terminal).tolist():
         _expect(memory.chain, end, ends.starts[end])
 
     # The loop makes a step at a time, so that the world can change in between.
@@ -160,13 +162,13 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 
 def compare_gain_floors(
-    n_simulations: int = 20, n_episodes: int = 50, seed: int = 0
+    n_simulations: int = 50, n_episodes: int = 50, seed: int = 0
 ) -> pd.DataFrame:
     """Count forward and reverse segments per episode with the floor, without it, and without need.
 
     Parameters
     ----------
-    n_simulations : int, default 20
+    n_simulations : int, default 50
         Animals in each task and setting; at least 2 for intervals.
     n_episodes : int, default 50
         Episodes of each.

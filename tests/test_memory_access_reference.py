@@ -92,7 +92,7 @@ def imposed(world):
     """Feed their steps; return our log, and what was known before each backup."""
     transitions, backups = original(world)
     mdp = WORLDS[world]
-    choices = {step: rows for step, rows in backups.groupby("step")}
+    choices = dict(list(backups.groupby("step")))
     known = []
 
     def on_step(k, memory):
@@ -104,7 +104,10 @@ def imposed(world):
                 known.append(now)
         if k + 1 in choices:
             rows = choices[k + 1]
-            last = [(states[-1], actions[-1]) for states, actions in rows[["states", "actions"]].to_numpy()]
+            last = [
+                (states[-1], actions[-1])
+                for states, actions in rows[["states", "actions"]].to_numpy()
+            ]
             memory.imposed[:] = np.column_stack((rows["extending"], rows["n_steps"], last))
 
     log = feed(
@@ -122,6 +125,8 @@ def imposed(world):
 @WORLD
 def test_every_step(world):
     transitions, _ = original(world)
+    for row in transitions.itertuples():
+        assert WORLDS[world].successors(row.state, row.action).tolist() == [row.next_state]
     log, _ = imposed(world)
     online = log.backups.query("phase == 'online'")
     np.testing.assert_allclose(online["q_after"], transitions["q_after"], **TOLERANCE)
@@ -144,7 +149,8 @@ def test_every_backup(world):
         np.testing.assert_allclose(rows["q_after"], row.Q_after_per_step, **TOLERANCE)
         assert rows["reward"].iloc[-1] == row.r
         # Nothing else is worth more: ties are rarely exact, by the rounding of their inverse.
-        assert row.EVB == pytest.approx(max(before.extended, before.best), rel=1e-9, abs=1e-18)
+        best = max(before.extended, before.best)
+        assert best == pytest.approx(row.EVB, rel=1e-9, abs=1e-18)
         if np.isnan(row.ext_EVB):
             assert before.extended == -1.0
         else:
@@ -159,7 +165,7 @@ def test_every_snapshot(world):
     ours = numbering(WORLDS[world])
     inside = ours >= 0
     path = REFERENCE / f"memory_access_{world}_snapshots.jsonl.gz"
-    snapshots = [json.loads(line) for line in gzip.open(path)]
+    snapshots = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
     assert len(snapshots) == 180
     for snapshot in snapshots:
         before = known[snapshot["backup"]]
@@ -190,6 +196,8 @@ def test_every_segment(world):
     assert ours["first"].tolist() == theirs["first_backup_in_event"].tolist()
     assert ours["length"].tolist() == theirs["n_states"].tolist()
     np.testing.assert_allclose(ours["priority"], theirs["max_EVB"], **TOLERANCE)
-    for mine, states, actions in zip(ours.itertuples(), theirs["states"], theirs["actions"], strict=True):
+    for mine, states, actions in zip(
+        ours.itertuples(), theirs["states"], theirs["actions"], strict=True
+    ):
         assert mine.states == tuple(number[path_of(states).astype(int)])
         assert mine.actions == tuple(ACTIONS[path_of(actions).astype(int)])

@@ -234,8 +234,9 @@ def act(params, memory, state, rng):
     return softmax(memory.action_values, state, params.inverse_temperature, rng)
 
 
-def _value(params, Q, s):
+def _value(params, memory, s):
     """Return the value of a state: its best action's, or the mean over the policy."""
+    Q = memory.action_values
     best = Q[s, 0]
     for a in range(1, Q.shape[1]):
         best = max(best, Q[s, a])
@@ -250,12 +251,13 @@ def _value(params, Q, s):
     return mean / total
 
 
-def _gain(params, Q, s, a, target):
+def _gain(params, memory, s, a, target):
     """Return how much more the policy earns in s, at the new values, for having learned a target.
 
     Only the probability p of the action a against all others changes: the gain is the change of p
     times the difference between the new Q(s, a) and the mean Q of the others.
     """
+    Q = memory.action_values
     after = Q[s, a] + params.learning_rate * (target - Q[s, a])
     if after == Q[s, a] or Q.shape[1] == 1:
         return 0.0
@@ -289,7 +291,7 @@ def _set_action_value(params, memory, s, a, target):
     Q, V, model = memory.action_values, memory.values, memory.model
     Q[s, a] += params.learning_rate * (target - Q[s, a])
     _mark(memory, s)
-    value = _value(params, Q, s)
+    value = _value(params, memory, s)
     if value != V[s]:
         V[s] = value
         edge = model.first_in[s]
@@ -361,17 +363,17 @@ def _look_ahead(params, memory, phase, origin):
 
 def _refresh(params, memory):
     """Compute the gains and priorities that are stale."""
-    Q, V = memory.action_values, memory.values
+    V = memory.values
     for i in range(memory.n_stale[0]):
         s = memory.stale[i]
         memory.is_stale[s] = False
-        for a in range(Q.shape[1]):
+        for a in range(memory.gain.shape[1]):
             s_next = memory.next_state[s, a]
             if s_next < 0 or s_next == s:
                 memory.priority[s, a] = -1.0
             else:
                 target = memory.reward[s, a] + params.discount * V[s_next]
-                gain = _gain(params, Q, s, a, target)
+                gain = _gain(params, memory, s, a, target)
                 memory.gain[s, a] = gain
                 memory.priority[s, a] = memory.need[s] * max(gain, params.gain_floor)
     memory.n_stale[0] = 0
@@ -408,9 +410,7 @@ def _begin_path(params, memory, s, a):
     path.state[0] = s
     path.action[0] = a
     path.gain[0] = memory.gain[s, a]
-    path.target[0] = (
-        memory.reward[s, a] + params.discount * memory.values[memory.next_state[s, a]]
-    )
+    path.target[0] = memory.reward[s, a] + params.discount * memory.values[memory.next_state[s, a]]
     return memory.priority[s, a]
 
 
@@ -424,7 +424,7 @@ def _greedy_step(params, memory, length, rng):
 
 def _extend_path(params, memory, length, a):
     """Add a step to the path, and return the priority; -1 if the step is unknown or a loop."""
-    path, Q = memory.path, memory.action_values
+    path = memory.path
     if a < 0:
         return -1.0
     s = memory.next_state[path.state[length - 1], path.action[length - 1]]
@@ -440,7 +440,7 @@ def _extend_path(params, memory, length, a):
     total = 0.0
     for i in range(length, -1, -1):
         target = memory.reward[path.state[i], path.action[i]] + params.discount * target
-        gain = _gain(params, Q, path.state[i], path.action[i], target)
+        gain = _gain(params, memory, path.state[i], path.action[i], target)
         path.target[i] = target
         path.gain[i] = gain
         total += max(gain, params.gain_floor)
@@ -486,7 +486,7 @@ def replay(params, memory, pause, rng, log):
         if priority <= params.min_priority:
             break
         s, a = path.state[0], path.action[0]
-        continues = s == end_next or next_state[s, a] == end
+        continues = length == 1 and (s == end_next or next_state[s, a] == end)
         cause = row if continues else -1
         row = _back_up(params, memory, length, priority, pause.phase, pop, cause, log)
         end = path.state[length - 1]
