@@ -38,7 +38,18 @@ __all__ = [
 _TREE = {"initial_value": np.inf, "discount": 1.0, "act_before_update": True}
 _MAZE = _TREE | {"discount": 0.99}
 _N_ACTIONS = 4
-_SWEEPS = tuple(name for name in LEARNERS if name.startswith("prioritized_sweeping"))
+_LEARNERS = (
+    "monte_carlo",
+    "n_step_td",
+    "q_lambda",
+    "q_learning",
+    "q_learning_optimistic",
+    "prioritized_sweeping",
+    "prioritized_sweeping_optimistic",
+    "prioritized_sweeping_reset",
+    "episodic_control",
+)
+_SWEEPS = tuple(name for name in _LEARNERS if name.startswith("prioritized_sweeping"))
 _PUBLISHED_QUEUE = {"priority_only_lowers": True, "queue_visited": True}
 
 
@@ -172,7 +183,8 @@ class Discrepancy:
 
 def _parameters(shared: Mapping[str, Any], **own: Mapping[str, Any]) -> dict[str, Any]:
     parameters = {}
-    for name, (_, defaults) in LEARNERS.items():
+    for name in _LEARNERS:
+        _, defaults = LEARNERS[name]
         values = {**shared, **_PUBLISHED_QUEUE, **own.get(name, {})}
         known = {key: value for key, value in values.items() if key in defaults._fields}
         parameters[name] = defaults._replace(**known)
@@ -275,7 +287,7 @@ DISCREPANCIES: dict[str, Discrepancy] = {
     # optimal, or equally good for all the learner knows, the text would have more exploration.
     "D4": Discrepancy(
         "0.1 is the probability of an action that is not optimal; in the code of a random action",
-        _everywhere(LEARNERS, epsilon=0.1 * _N_ACTIONS / (_N_ACTIONS - 1)),
+        _everywhere(_LEARNERS, epsilon=0.1 * _N_ACTIONS / (_N_ACTIONS - 1)),
     ),
     # Rewards live in Q only. The first visit after a reset overwrites Q with the reward and the
     # known value of the next state, and until then no predecessor list holds the pair: that is what

@@ -35,10 +35,13 @@ from analyses.plots import (
 from analyses.plots.mdps import maze_cell_size
 from analyses.plots.replay_events import stretches
 from analyses.plots.style import label, learner_styles
-from analyses.tables import EXPERIMENTS, KINDS, LEARNERS
+from analyses.tables import EXPERIMENTS, KINDS
+from replay.experiments import EXPERIMENTS as PLANS
 from replay.mazes import from_ascii, random_maze
 from replay.mdp import MDP
 from replay.trees import deterministic_tree, stochastic_tree
+
+LEARNERS = tuple(PLANS["maze"].parameters)
 
 FIGURES = Path(__file__).parents[1] / "figures"
 

@@ -63,7 +63,7 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
     "episodic_control": (episodic_control, episodic_control.Params()),
     "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),
 }
-"""Name -> (module, its parameters as the textbook has them); first the paper's nine, in its order."""
+"""Name -> (module, its parameters as the textbook has them): the paper's nine first, in order."""
 
 _MOST = 1_000_000
 _RANGES: dict[str, tuple[float, float]] = {

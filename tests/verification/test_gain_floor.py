@@ -1,8 +1,7 @@
 """Forward and reverse segments per episode against the code of Mattar & Daw (2018).
 
-Their numbers are means over 20 simulations of 50 laps on the track, and over 10 in the open maze.
-One standard error is published, that of forward segments on the track, 0.025; for the others ours
-stands in, for as many simulations as theirs.
+Their numbers are means over 20 simulations of 50 episodes on the track, and over 10 in the open
+maze. Their standard errors are taken to be ours, for as many simulations as theirs.
 """
 
 import numpy as np
