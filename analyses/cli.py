@@ -84,13 +84,10 @@ def reproduce(
     """
     import joblib
 
-    from analyses.reproduce import Plan
+    from analyses.plan import Plan
     from analyses.reproduce import reproduce as run
 
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"--jobs must be at least 1, got {jobs}.")
-    if jobs is not None and cluster is not None:
-        raise ValueError("--jobs and --cluster exclude each other: all workers of a cluster work.")
+    _check_workers(jobs, cluster)
     plan = Plan.make(
         _split(experiment),
         _split(learner),
@@ -140,6 +137,9 @@ def discrepancies(
         Path, typer.Argument(help="What replay reproduce made; sizes and seed are taken from it.")
     ] = Path("results"),
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="A Dask scheduler whose workers do it: tcp://host:port.")
+    ] = None,
 ) -> None:
     """Tell what each disagreement of the paper's text with its code does to the learning curves.
 
@@ -151,8 +151,7 @@ def discrepancies(
     from analyses.discrepancies import compare_discrepancies, plan_variants
     from replay.experiments import DISCREPANCIES
 
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"--jobs must be at least 1, got {jobs}.")
+    _check_workers(jobs, cluster)
     plans = plan_variants(folder)
     with _progress() as progress:
         bars = {name: progress.add_task(name, total=plans[name].total_steps) for name in plans}
@@ -160,6 +159,7 @@ def discrepancies(
             differences = compare_discrepancies(
                 folder,
                 jobs=jobs or joblib.cpu_count(),
+                cluster=cluster,
                 on_piece=lambda name, n_steps: progress.advance(bars[name], n_steps),
             )
         except KeyboardInterrupt:
@@ -266,6 +266,13 @@ def status(
         print("The replay reproduce command that made it, with the same options, goes on.")
         raise typer.Exit(1)
     print("Complete and whole.")
+
+
+def _check_workers(jobs: int | None, cluster: str | None) -> None:
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {jobs}.")
+    if jobs is not None and cluster is not None:
+        raise ValueError("--jobs and --cluster exclude each other: all workers of a cluster work.")
 
 
 def _tell_cost(cost: "Cost", n_jobs: int | None, tell: Callable[[str], None]) -> None:

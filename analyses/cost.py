@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from analyses.reproduce import Plan
+    from analyses.plan import Plan
 
 __all__ = ["Cost", "Sample", "estimate", "sample"]
 

@@ -22,7 +22,8 @@ from typing import Any
 import pandas as pd
 
 from analyses.figures import draw
-from analyses.reproduce import Plan, normalise, reproduce
+from analyses.plan import Plan
+from analyses.reproduce import normalise, reproduce
 from analyses.results import Results
 from analyses.statistics import mean_interval
 from analyses.tables import in_order, in_paper_order
@@ -41,6 +42,7 @@ def compare_discrepancies(
     folder: str | Path,
     *,
     jobs: int = 1,
+    cluster: str | None = None,
     on_piece: Callable[[str, int], None] | None = None,
 ) -> pd.DataFrame:
     """Run what a result folder lacks to tell what each discrepancy does, and compare.
@@ -51,6 +53,8 @@ def compare_discrepancies(
         What ``replay reproduce`` made, or began to make: the sizes and the seed are taken from it.
     jobs : int, default 1
         How many processes to use; 1 starts none.
+    cluster : str, optional
+        Address of a Dask scheduler whose workers make the runs instead.
     on_piece : callable, optional
         Called as ``on_piece(variant, n_steps)`` after each world, those found done included.
 
@@ -80,7 +84,7 @@ def compare_discrepancies(
         def on_world(experiment: str, n_steps: int, variant: str = variant) -> None:
             tell(variant, n_steps)
 
-        results = reproduce(plan, place, jobs=jobs, on_piece=on_world)
+        results = reproduce(plan, place, jobs=jobs, cluster=cluster, on_piece=on_world)
         if variant != "published":
             differences.append(compare(published, results).assign(discrepancy=variant))
             curves.append(results.read("reward_rate.csv").assign(discrepancy=variant))

@@ -62,6 +62,10 @@ class Experience:
         When each move was made.
     episode : ndarray of int32, shape (n_moves,)
         In which episode.
+    text : ndarray of int32, shape (n_moves,)
+        The number of each move in the index; the same moves have the same number.
+    begins : ndarray of bool, shape (n_moves,)
+        Whether it is the first of its episode.
 
     Raises
     ------
@@ -103,7 +107,8 @@ class Experience:
         if by == "actions":
             symbol, triples = pd.factorize(_key(symbol, columns["action"]))
             self._triples = pd.Index(triples)
-        self._text = symbol.astype(np.int32)
+        self.text = symbol.astype(np.int32)
+        self.begins = np.diff(self.episode, prepend=self.episode[:1] - 1) != 0
 
     @property
     def n_moves(self) -> int:
@@ -113,9 +118,8 @@ class Experience:
     @cached_property
     def automaton(self) -> SuffixAutomaton:
         """The index of all sequences of moves."""
-        begins = np.diff(self.episode, prepend=self.episode[:1] - 1) != 0
         n_symbols = len(self._pairs) if self.by == "states" else len(self._triples)
-        return suffix_automaton(self._text, begins, n_symbols)
+        return suffix_automaton(self.text, self.begins, n_symbols)
 
     @cached_property
     def tree(self) -> LinkTree:

@@ -12,9 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from analyses.experience import Experience, stitch
-from analyses.sequences import FORWARD, REVERSE, UNKNOWN, Chains, Columns, link_backups
+from analyses.sequences import (
+    FITS_FORWARD,
+    FITS_REVERSE,
+    FORWARD,
+    REVERSE,
+    UNKNOWN,
+    Chains,
+    Columns,
+    link_backups,
+)
 from analyses.suffix_automaton import appended, prepended
 from analyses.tables import KINDS
+from replay.arrays import uninitialised
 from replay.jit import kernel
 
 __all__ = ["DIRECTIONS", "NOVELTIES", "ChainKinds", "Classes", "chain_kinds", "classify_chains"]
@@ -254,24 +264,49 @@ def chain_kinds(
         return ChainKinds(nothing.astype(np.int64), nothing, nothing.astype(np.int8))
     experience = steps if isinstance(steps, Experience) else Experience(steps)
     n = len(links.parent)
-    root = np.arange(n, dtype=np.int32)
-    forward, reverse = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    _follow(
-        experience.automaton,
-        experience.tree,
-        experience.symbols(backups["state"], backups["next_state"], backups["action"]),
-        experience.moves_by(backups["step"]),
-        links,
-        root,
-        forward,
-        reverse,
-    )
+    symbol = experience.symbols(backups["state"], backups["next_state"], backups["action"])
+    root, forward, reverse = (uninitialised(n, np.int32) for _ in range(3))
+    begins = np.flatnonzero(links.parent < 0)
+    n_moves = uninitialised(n, np.int64)
+    n_moves[begins] = experience.moves_by(backups["step"][begins])
+    if _run_back(
+        experience.text, experience.begins, backups["event"], symbol, n_moves, links, root
+    ):
+        reverse[leaves] = 0
+    else:
+        _follow(
+            experience.automaton, experience.tree, symbol, n_moves, links, root, forward, reverse
+        )
     walked_forward = links.orientation(leaves) == FORWARD
     node = np.where(walked_forward, forward[leaves], reverse[leaves])
     kind = np.where(walked_forward, _FORWARD_EPISODE, _REVERSE_EPISODE).astype(np.int8)
     kind[node == _IS_COMPOSED] = _NOVEL_PATH
     kind[node == _IS_UNEXPERIENCED] = _NEVER_TAKEN
     return ChainKinds(backups["step"][root[leaves]], links.length[leaves], kind)
+
+
+@kernel
+def _run_back(text, begins, event, symbol, n_moves, links, root):
+    """Tell whether each event is what was run last, backwards, so that no index is needed."""
+    last, place = -1, 0
+    for row in range(len(symbol)):
+        if links.ways[row] == 0:
+            continue
+        starts_chain = links.parent[row] < 0
+        if last < 0 or event[row] != event[last]:
+            if not starts_chain:
+                return False
+            place = n_moves[row]
+        elif not starts_chain and (
+            links.parent[row] != last or not links.ways[row] & FITS_REVERSE or begins[place]
+        ):
+            return False
+        place -= 1
+        if place < 0 or text[place] != symbol[row]:
+            return False
+        root[row] = row if starts_chain else root[last]
+        last = row
+    return True
 
 
 @kernel
@@ -282,8 +317,7 @@ def _follow(automaton, tree, symbol, n_moves, links, root, forward, reverse):
         if links.ways[row] == 0:
             continue
         before, move = links.parent[row], symbol[row]
-        if before >= 0:
-            root[row] = root[before]
+        root[row] = root[before] if before >= 0 else row
         limit = n_moves[root[row]]
         if move < 0 or nodes[automaton.from_root[move]]["first_end"] >= limit:
             forward[row] = _IS_UNEXPERIENCED
@@ -293,13 +327,13 @@ def _follow(automaton, tree, symbol, n_moves, links, root, forward, reverse):
             reverse[row] = automaton.from_root[move]
         else:
             node = forward[before]
-            if node >= 0:
+            if links.ways[row] & FITS_FORWARD and node >= 0:
                 node = appended(automaton, node, move)
                 if node < 0 or nodes[node]["first_end"] >= limit:
                     node = _IS_COMPOSED
             forward[row] = node
             node = reverse[before]
-            if node >= 0:
+            if links.ways[row] & FITS_REVERSE and node >= 0:
                 n_before = links.length[before] - 1
                 node = prepended(automaton, tree, node, n_before, move)
                 if node < 0 or nodes[node]["first_end"] >= limit:

@@ -20,6 +20,7 @@ reproduction goes on. ``sha256sum --check *.sha256 pieces/*/*.sha256`` does the 
 import errno
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -158,6 +159,9 @@ class Results:
         if not path.exists() or path.read_bytes() != text.encode():
             if listing.exists() and digest in listing.read_text(errors="replace"):
                 on_damage(path.name)
+            elif path.exists() and not any(self.folder.glob("pieces/*/*.sha256")):
+                for name in ("pieces", "logs"):  # that run ended before anything of it was done
+                    shutil.rmtree(self.folder / name, ignore_errors=True)
             elif path.exists():
                 difference = _difference(self.manifest(), json.loads(text))
                 raise FileExistsError(

@@ -20,11 +20,12 @@ import numpy as np
 import pandas as pd
 
 from analyses.tables import require_columns
+from replay.arrays import uninitialised
 from replay.backups import PHASES, REST
 from replay.jit import kernel
 
-__all__ = ["FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE", "UNKNOWN", "Chains", "Columns", "Links"]
-__all__ += ["chains", "decoded_backups", "link_backups"]
+__all__ = ["FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]
+__all__ += ["UNKNOWN", "Chains", "Columns", "Links", "chains", "decoded_backups", "link_backups"]
 
 Columns = Mapping[str, np.ndarray]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
@@ -32,7 +33,7 @@ Columns = Mapping[str, np.ndarray]
 ORDERS = ("causal", "temporal")
 ORIENTATIONS = ("forward", "reverse")
 FORWARD, REVERSE, UNKNOWN = 0, 1, -1
-_FORWARD, _REVERSE, _DECODED = 1, 2, 4
+FITS_FORWARD, FITS_REVERSE, _DECODED = 1, 2, 4
 
 
 class Links(NamedTuple):
@@ -43,7 +44,8 @@ class Links(NamedTuple):
     parent : ndarray of int32, shape (n_backups,)
         The backup that each one continues, an earlier row; -1 if it begins a chain.
     ways : ndarray of uint8, shape (n_backups,)
-        Orientations (bits) that fit from the beginning up to here; 0: belongs to no chain.
+        Orientations that fit from the beginning up to here (bits ``FITS_FORWARD`` and
+        ``FITS_REVERSE``, another of decoded replay); 0: belongs to no chain.
     length : ndarray of int32, shape (n_backups,)
         Number of states from the beginning up to here.
     is_leaf : ndarray of bool, shape (n_backups,)
@@ -58,7 +60,7 @@ class Links(NamedTuple):
     def orientation(self, rows: np.ndarray) -> np.ndarray:
         """Give the orientation of the chains that end in some rows."""
         ways = self.ways[rows]
-        walked = np.where(ways & _REVERSE, REVERSE, FORWARD)
+        walked = np.where(ways & FITS_REVERSE, REVERSE, FORWARD)
         return np.where(ways & _DECODED, UNKNOWN, walked).astype(np.int8)
 
 
@@ -126,12 +128,7 @@ def link_backups(backups: Columns, order: str = "causal", across_events: bool = 
             f"A cause must be an earlier row of the run's backups; row {late[0]} names row "
             f"{cause[late[0]]}."
         )
-    links = Links(
-        np.full(n, -1, dtype=np.int32),
-        np.zeros(n, dtype=np.uint8),
-        np.zeros(n, dtype=np.int32),
-        np.zeros(n, dtype=np.bool_),
-    )
+    links = Links(*(uninitialised(n, dtype) for dtype in (np.int32, np.uint8, np.int32, np.bool_)))
     temporal = order == "temporal"
     _link(event, state, next_state, action, cause, temporal, across_events, *links)
     return links
@@ -152,10 +149,14 @@ def _link(
     is_leaf,
 ):
     for row in range(len(event)):
+        parent[row] = -1
+        ways[row] = 0
+        length[row] = 0
+        is_leaf[row] = False
         if event[row] < 0 or state[row] == next_state[row]:
             continue
         decoded = action[row] < 0
-        ways[row] = _DECODED if decoded else _FORWARD | _REVERSE
+        ways[row] = _DECODED if decoded else FITS_FORWARD | FITS_REVERSE
         length[row] = 2
         is_leaf[row] = True
         before = row - 1 if temporal or decoded else cause[row]
@@ -163,9 +164,9 @@ def _link(
             continue
         joins = 0
         if state[row] == next_state[before]:
-            joins |= _FORWARD | _DECODED
+            joins |= FITS_FORWARD | _DECODED
         if next_state[row] == state[before]:
-            joins |= _REVERSE
+            joins |= FITS_REVERSE
         both = joins & ways[before] & ways[row]
         if both:
             parent[row] = before

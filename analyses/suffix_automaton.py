@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.arrays import uninitialised
 from replay.jit import jitable, kernel
 
 __all__ = ["LinkTree", "SuffixAutomaton", "appended", "latest_ends", "link_tree", "prepended"]
@@ -99,10 +100,10 @@ def suffix_automaton(text: np.ndarray, begins: np.ndarray, n_symbols: int) -> Su
     """
     n = len(text)
     # Memory that is never written to costs nothing: these bounds are seldom reached.
-    nodes = np.empty(2 * n + 2, dtype=_NODE)
-    edges = np.empty(3 * n + 3, dtype=_EDGE)
+    nodes = uninitialised(2 * n + 2, _NODE)
+    edges = uninitialised(3 * n + 3, _EDGE)
     from_root = np.full(n_symbols, -1, dtype=np.int32)
-    node_at = np.empty(n, dtype=np.int32)
+    node_at = uninitialised(n, np.int32)
     n_nodes, n_edges = _build(text, begins, nodes, edges, from_root, node_at)
     return SuffixAutomaton(text, nodes[:n_nodes], edges[:n_edges], from_root, node_at)
 

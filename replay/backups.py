@@ -4,16 +4,15 @@ A learner calls :func:`record` for every backup it makes. Without a log (``log=N
 compiles to nothing, so a learner has one source for both.
 """
 
-import sys
-import threading
 from typing import NamedTuple
 
 import numpy as np
 
+from replay.arrays import uninitialised
 from replay.jit import inlined
 
 __all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
-__all__ += ["EVALUATION", "BackupBuffer", "backup_buffer", "record", "uninitialised"]
+__all__ += ["EVALUATION", "BackupBuffer", "backup_buffer", "keeps", "record"]
 
 PHASES = ("online", "trace", "step", "episode_end", "start", "rest")
 ONLINE, TRACE, STEP, EPISODE_END, START, REST = range(6)
@@ -39,11 +38,6 @@ BACKUP = np.dtype(
 EVALUATION = np.dtype([("gain", np.float64), ("need", np.float64)])
 """What a learner that evaluates its backups writes besides, a row a backup."""
 
-_LARGEST_SPARE = 1 << 26
-_N_SPARE = 12
-_spare: list[np.ndarray] = []
-_lock = threading.Lock()
-
 _N_KEPT, _FILL, _STEP, _FIRST_PHASE, _N_LOST = range(5)
 
 
@@ -64,48 +58,6 @@ class BackupBuffer(NamedTuple):
     rows: np.ndarray
     counter: np.ndarray
     evaluations: np.ndarray | None = None
-
-
-def _references(arrays: list[np.ndarray], place: int) -> int:
-    return sys.getrefcount(arrays[place])
-
-
-_ALONE = _references([np.empty(0)], 0)
-"""How many references there are to an array that only a list knows: no view of it is left."""
-
-
-def uninitialised(n_rows: int, dtype: np.dtype) -> np.ndarray:
-    """Make an array whose content is yet to be written, of memory that an earlier run is done with.
-
-    Memory that the operating system hands out anew costs more to touch than a learner's step.
-
-    Parameters
-    ----------
-    n_rows : int
-        Its length.
-    dtype : dtype
-        Its type.
-
-    Returns
-    -------
-    ndarray of dtype, shape (n_rows,)
-        An array that nobody else knows.
-
-    Examples
-    --------
-    >>> len(uninitialised(3, BACKUP))
-    3
-    """
-    with _lock:
-        for place in range(len(_spare)):
-            fits = _spare[place].dtype == dtype and n_rows <= len(_spare[place])
-            if fits and _references(_spare, place) == _ALONE:
-                return _spare[place][:n_rows]
-        array = np.empty(n_rows, dtype=dtype)
-        if array.nbytes <= _LARGEST_SPARE:
-            _spare.append(array)
-            del _spare[:-_N_SPARE]
-        return array[:]
 
 
 def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBuffer:
@@ -166,6 +118,14 @@ def set_step(log, step):
 def room(log):
     """Count the backups that still fit."""
     return len(log.rows) - log.counter[_FILL]
+
+
+@inlined
+def keeps(log, phase):
+    """Tell whether backups of a phase are logged at all."""
+    if log is None:
+        return False
+    return phase >= log.counter[_FIRST_PHASE]
 
 
 @inlined

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from replay.arrays import uninitialised
 from replay.backups import PHASES, START, STEP
+from replay.jit import kernel
 
 __all__ = ["SCHEMA", "Columns", "complete", "to_frame"]
 
@@ -172,7 +174,7 @@ def _given(name: str, table: Any) -> dict[str, Any]:
     if isinstance(table, list):
         pieces = [rows if isinstance(rows, tuple) else (rows,) for rows in table]
         return {
-            column: np.concatenate([piece[place][column] for piece in pieces])
+            column: _joined([piece[place][column] for piece in pieces])
             for place, first in enumerate(pieces[0] if pieces else ())
             for column in first.dtype.names
         }
@@ -184,6 +186,11 @@ def _given(name: str, table: Any) -> dict[str, Any]:
         f"The table {name!r} must be a DataFrame, a structured array or a dict of columns, "
         f"got {type(table).__name__}."
     )
+
+
+def _joined(pieces: list[np.ndarray]) -> np.ndarray:
+    whole = uninitialised(sum(map(len, pieces)), pieces[0].dtype)
+    return np.concatenate(pieces, out=whole)
 
 
 def _n_rows(name: str, given: dict[str, Any]) -> int:
@@ -237,6 +244,10 @@ def _phase_numbers(values: Any) -> np.ndarray:
 
 
 def _converted(name: str, column: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if array.ndim == 1 and np.can_cast(array.dtype, dtype):
+        wider = uninitialised(len(array), dtype)
+        wider[:] = array
+        return wider
     try:
         with np.errstate(invalid="ignore"):
             result = array.astype(dtype)
@@ -262,30 +273,49 @@ def _derived_steps(columns: Columns, n_rows: int) -> Columns:
 def _derived_backups(columns: Columns, steps: Columns | None) -> Columns:
     """Count the replay events, and look up when and where the agent was."""
     step, phase = columns["step"], columns["phase"]
-    replayed = phase >= STEP
-    begins = np.ones(len(step), dtype=bool)
-    begins[1:] = (step[1:] != step[:-1]) | (replayed[1:] != replayed[:-1])
-    begins[1:] |= replayed[1:] & (phase[1:] != phase[:-1])
-    firsts = np.flatnonzero(begins)
-    event = np.cumsum(begins & replayed) - 1
-    event[~replayed] = -1
-    group = np.cumsum(begins) - 1
-    derived = {"event": event, "index": (np.arange(len(step)) - firsts[group]).astype(np.int32)}
+    event, index = uninitialised(len(step), np.int64), uninitialised(len(step), np.int32)
+    _number_events(step, phase, event, index)
+    derived = {"event": event, "index": index}
     if steps is None:
         return derived
 
-    row = np.searchsorted(steps["step"], step)
-    inside = row < len(steps["step"])
-    if not inside.all() or (steps["step"][row] != step).any():
-        wrong = step[~inside][0] if not inside.all() else step[steps["step"][row] != step][0]
-        raise ValueError(f"A backup was made at step {wrong}, which the table 'steps' lacks.")
-    location, episode = steps["next_state"][row], steps["episode"][row]
-    # At the start of an episode the agent has left the place where the last one ended.
-    start = phase == START
-    following = np.append(steps["state"], np.int32(-1))
-    location = np.where(start, following[row + 1], location)
-    return derived | {
-        "episode": (episode + start).astype(np.int32),
-        "time": steps["time"][row],
-        "location": location.astype(np.int32),
-    }
+    row = _rows_of(step, steps["step"])
+    episode, location = steps["episode"][row], steps["next_state"][row]
+    starts = np.flatnonzero(phase == START)
+    if len(starts):  # by then the agent has left the place where the last episode ended
+        following = np.append(steps["state"], np.int32(-1))
+        location[starts] = following[row[starts] + 1]
+        episode[starts] += 1
+    return derived | {"episode": episode, "time": steps["time"][row], "location": location}
+
+
+@kernel
+def _number_events(step, phase, event, index):
+    n_events, n_before = 0, 0
+    for row in range(len(step)):
+        replayed = phase[row] >= STEP
+        begins = row == 0 or step[row] != step[row - 1]
+        begins = begins or (replayed and phase[row] != phase[row - 1])
+        begins = begins or replayed != (phase[row - 1] >= STEP)
+        if begins:
+            n_before = 0
+            n_events += replayed
+        event[row] = n_events - 1 if replayed else -1
+        index[row] = n_before
+        n_before += 1
+
+
+def _rows_of(step: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Find the row of `steps` in which each step is."""
+    if len(steps) and steps[-1] - steps[0] == len(steps) - 1:  # steps ascend: none is left out
+        row = step - steps[0]
+        inside = (row >= 0) & (row < len(steps))
+    else:
+        row = np.searchsorted(steps, step)
+        inside = row < len(steps)
+        inside[inside] = steps[row[inside]] == step[inside]
+    if not inside.all():
+        raise ValueError(
+            f"A backup was made at step {step[~inside][0]}, which the table 'steps' lacks."
+        )
+    return row

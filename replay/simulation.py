@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from replay import backups
+from replay.arrays import uninitialised
 from replay.event_log import EventLog
 from replay.learners import Learner, find_learner
 from replay.loop import STEP, Clock, Sizes, act_epsilon_greedily, kernels, start, world_of
@@ -68,7 +69,7 @@ class _Log:
         self.steps: np.ndarray | None = None
         self.buffer: backups.BackupBuffer | None = None
         if keep != "none":
-            self.steps = backups.uninitialised(n_steps, STEP)
+            self.steps = uninitialised(n_steps, STEP)
             evaluates = getattr(learner.module, "EVALUATES", False)
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, evaluates)
         self.pieces: list[tuple[np.ndarray, ...]] = []

@@ -2,23 +2,30 @@
 
 import numpy as np
 
-from replay import backups, simulate
+from replay import arrays, backups, simulate
 from replay.mazes import from_ascii
 
 
 def test_memory_is_used_again_when_nobody_knows_it_any_more(monkeypatch):
-    monkeypatch.setattr(backups, "_spare", [])
-    first = backups.uninitialised(100, backups.BACKUP)
+    monkeypatch.setattr(arrays, "_spare", [])
+    first = arrays.uninitialised(10_000, backups.BACKUP)
     column = first["state"][10:20]
     place = first.__array_interface__["data"][0]
     del first
-    other = backups.uninitialised(100, backups.BACKUP)
+    other = arrays.uninitialised(10_000, backups.BACKUP)
     assert not np.shares_memory(column, other)
     del column
-    again = backups.uninitialised(50, backups.BACKUP)
+    again = arrays.uninitialised(20_000, np.int64)
     assert again.__array_interface__["data"][0] == place
     assert not np.shares_memory(again, other)
-    assert len(again) == 50
+    assert len(again) == 20_000
+
+
+def test_little_memory_is_kept_for_later(monkeypatch):
+    monkeypatch.setattr(arrays, "_spare", [])
+    for size in range(1, 40):
+        arrays.uninitialised(size << 20, np.uint8)[:] = 0
+    assert 0 < sum(map(len, arrays._spare)) <= arrays._MOST_BYTES
 
 
 def test_a_log_is_not_overwritten_by_later_runs():

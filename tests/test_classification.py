@@ -19,7 +19,9 @@ from strategies import (
 from analyses.classification import chain_kinds, classify, classify_paths
 from analyses.experience import Experience
 from analyses.tables import KINDS
+from replay import simulate
 from replay.event_log import EventLog
+from replay.mazes import from_ascii
 
 HOW = [("causal", False), ("causal", True), ("temporal", False)]
 ROW = [
@@ -151,6 +153,30 @@ def test_counted_kinds_are_those_of_the_listed_chains(log, across_events):
         assert kinds.step.tolist() == sequences["step"].tolist()
         assert kinds.length.tolist() == sequences["length"].tolist()
         assert [KINDS[kind] for kind in kinds.kind] == sequences["kind"].tolist()
+
+
+@pytest.mark.parametrize("across_events", [False, True])
+@pytest.mark.parametrize(
+    ("learner", "needs_index"),
+    [
+        ("episodic_control", False),
+        ("monte_carlo", False),
+        ("prioritized_sweeping", True),
+        ("prioritized_sweeping_reset", True),
+    ],
+)
+def test_kinds_of_a_learner_are_those_of_its_listed_chains(learner, needs_index, across_events):
+    """Also where bumps break episodes, and where an episode run back needs no index."""
+    maze = from_ascii("S...#\n.#...\n...#G")
+    log = simulate(maze, learner, n_steps=3000, max_episode_steps=60, seed=2).log
+    assert (log.steps["state"] == log.steps["next_state"]).any()
+    sequences = classify(log, across_events=across_events)
+    experience = Experience(log.columns("steps"))
+    kinds = chain_kinds(experience, log.columns("backups"), across_events=across_events)
+    assert kinds.step.tolist() == sequences["step"].tolist()
+    assert kinds.length.tolist() == sequences["length"].tolist()
+    assert [KINDS[kind] for kind in kinds.kind] == sequences["kind"].tolist()
+    assert ("automaton" in vars(experience)) == needs_index
 
 
 @given(logs(), st.sampled_from(HOW), st.permutations(range(6)))

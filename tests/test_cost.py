@@ -5,7 +5,8 @@ import time
 import pytest
 
 from analyses.cost import Sample, estimate, sample
-from analyses.reproduce import Plan, reproduce
+from analyses.plan import Plan
+from analyses.reproduce import reproduce
 
 SAMPLES = [
     Sample("maze", "q_learning", 2.0, 1000),

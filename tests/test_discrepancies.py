@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.discrepancies import COMPARED, compare, compare_discrepancies, plan_variants
+from analyses.plan import Plan
 from analyses.plots import differing, discrepancies_figure, discrepancy_curves_figure
-from analyses.reproduce import Plan, reproduce
+from analyses.reproduce import reproduce
 from analyses.results import Results
 from replay.experiments import EXPERIMENTS
 from replay.mdp import uniform_policy

@@ -1,10 +1,13 @@
 """Traces by hand, and against a table that holds the trace of every pair."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replay import eligibility
 from replay.backups import ONLINE, TRACE, backup_buffer
 from replay.eligibility import add_trace, back_up_traced, clear_traces, traces
 
@@ -21,9 +24,9 @@ def test_by_hand():
     values = np.zeros((N_STATES, N_ACTIONS))
     kept = traces(N_STATES, N_ACTIONS, 0.5, 100)
     log = backup_buffer(10, "all")
-    add_trace(kept, 0, reward=0.25, next_state=1)
+    add_trace(kept, values, 0, reward=0.25, next_state=1)
     back_up_traced(kept, values, 1.0, 0.1, ONLINE, log)
-    add_trace(kept, 3, reward=0.75, next_state=2)
+    add_trace(kept, values, 3, reward=0.75, next_state=2)
     back_up_traced(kept, values, 2.0, 0.1, ONLINE, log)
     assert values == pytest.approx(np.array([[0.1 + 0.1, 0.0], [0.0, 0.2], [0.0, 0.0]]))
     logged = rows(log)
@@ -38,7 +41,7 @@ def test_a_trace_is_replaced_not_added():
     values = np.zeros((N_STATES, N_ACTIONS))
     kept = traces(N_STATES, N_ACTIONS, 0.5, 100)
     for pair in (0, 1, 0):
-        add_trace(kept, pair, 0.0, 1)
+        add_trace(kept, values, pair, 0.0, 1)
     back_up_traced(kept, values, 1.0, 1.0, ONLINE, None)
     assert values[0].tolist() == [1.0, 0.5]
 
@@ -46,7 +49,7 @@ def test_a_trace_is_replaced_not_added():
 def test_an_untried_pair_takes_the_whole_error():
     values = np.full((N_STATES, N_ACTIONS), np.inf)
     kept = traces(N_STATES, N_ACTIONS, 0.5, 100)
-    add_trace(kept, 0, 0.0, 1)
+    add_trace(kept, values, 0, 0.0, 1)
     back_up_traced(kept, values, 3.0, 0.1, ONLINE, None)
     assert values[0].tolist() == [3.0, np.inf]
 
@@ -63,25 +66,52 @@ def test_an_untried_pair_takes_the_whole_error():
 )
 def test_traces_are_kept_until_they_are_small_or_the_episode_is_over(decay, n_steps, n_kept):
     strength = traces(N_STATES, N_ACTIONS, decay, n_steps).strength
-    assert strength[0] == 1.0
-    assert strength[1:] == pytest.approx(decay * strength[:-1])
-    assert (strength[:-1] > 1e-12).all()
+    assert strength[-1] == 1.0
+    assert strength[:-1] == pytest.approx(decay * strength[1:])
+    assert (strength[1:] > 1e-12).all()
     assert len(strength) == n_kept
+
+
+def test_what_is_logged_is_what_the_table_shows(monkeypatch):
+    """Also where pairs come again, and have to move to the front because room is short."""
+    monkeypatch.setattr(eligibility, "_ROOM", 1)
+    values = np.zeros((N_STATES, N_ACTIONS))
+    kept = traces(N_STATES, N_ACTIONS, 0.25, 100)
+    log = backup_buffer(10_000, "all")
+    rng = np.random.default_rng(0)
+    for step in range(300):
+        before = values.copy()
+        add_trace(kept, values, int(rng.integers(N_PAIRS)), float(step), step % N_STATES)
+        n_logged = len(rows(log))
+        back_up_traced(kept, values, rng.normal(), 0.5, ONLINE, log)
+        logged = rows(log)[n_logged:]
+        pairs = list(zip(logged["state"].tolist(), logged["action"].tolist(), strict=True))
+        assert len(set(pairs)) == len(pairs) > 0
+        assert logged["phase"].tolist() == [ONLINE] + [TRACE] * (len(pairs) - 1)
+        assert (np.diff(logged["reward"]) < 0).all()
+        for pair, row in zip(pairs, logged, strict=True):
+            assert (row["q_before"], row["q_after"]) == (before[pair], values[pair])
+        untouched = np.ones_like(values, dtype=bool)
+        untouched[tuple(np.transpose(pairs))] = False
+        assert (values[untouched] == before[untouched]).all()
+    assert kept.end[0] <= len(kept.pair) < 300
 
 
 @given(
     st.lists(st.tuples(st.integers(0, N_PAIRS - 1), st.integers(-3, 3), st.booleans())),
     st.sampled_from([0.0, 0.001, 0.5, 0.9]),
     st.sampled_from([0.0, np.inf]),
+    st.sampled_from([1, eligibility._ROOM]),
 )
-def test_like_a_table_of_traces(steps, decay, initial_value):
+def test_like_a_table_of_traces(steps, decay, initial_value, room):
     """The published form: e = 1, Q += rate * error * e, e *= decay, and e = 0 if e <= 1e-12."""
-    kept = traces(N_STATES, N_ACTIONS, decay, max(len(steps), 1))
+    with mock.patch.object(eligibility, "_ROOM", room):
+        kept = traces(N_STATES, N_ACTIONS, decay, max(len(steps), 1))
     values = np.full((N_STATES, N_ACTIONS), initial_value)
     table = values.reshape(-1).copy()
     trace = np.zeros(N_PAIRS)
     for pair, error, ends in steps:
-        add_trace(kept, pair, 0.0, 0)
+        add_trace(kept, values, pair, 0.0, 0)
         back_up_traced(kept, values, float(error), 0.5, ONLINE, None)
         trace[pair] = 1.0
         untried = np.isinf(table[pair])

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from analyses import classify
-from analyses.reproduce import Plan, reproduce
+from analyses.plan import Plan
+from analyses.reproduce import reproduce
 from analyses.results import Results
 from replay.event_log import EventLog
 from replay.experiments import EXPERIMENTS

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import analyses.reproduce
 from analyses.figures import FIGURES
-from analyses.reproduce import Plan, reproduce
+from analyses.plan import Plan
+from analyses.reproduce import reproduce
 from analyses.results import Results
 from replay.files import damaged_files, write_checksums
 
@@ -225,10 +226,16 @@ def test_a_process_killed_at_the_very_start_leaves_nothing_in_the_way(tmp_path, 
         assert Results(tmp_path).manifest() == MANIFEST
 
 
+def make_room(path):
+    path.parent.mkdir(parents=True)
+    return path
+
+
 @pytest.mark.parametrize("key", ["numpy", "version"])
 def test_results_of_another_version_are_left_alone(tmp_path, key):
     with Results(tmp_path).writing(MANIFEST):
-        pass
+        make_room(Results(tmp_path).piece("maze", 0)).write_bytes(b"a piece")
+        Results(tmp_path).finish_piece("maze", 0)
     before = digests(tmp_path)
     message = rf"another run \({key} is {MANIFEST[key]} there and 9\.9 here\)"
     with pytest.raises(FileExistsError, match=message):
@@ -238,7 +245,8 @@ def test_results_of_another_version_are_left_alone(tmp_path, key):
 
 def test_a_damaged_manifest_of_another_run_is_said_to_be_damaged(tmp_path):
     with Results(tmp_path).writing(MANIFEST):
-        pass
+        make_room(Results(tmp_path).piece("maze", 0)).write_bytes(b"a piece")
+        Results(tmp_path).finish_piece("maze", 0)
     flip(tmp_path / "manifest.json")
     with pytest.raises(ValueError, match=r"manifest\.json is damaged"):
         Results(tmp_path).writing(MANIFEST | {"numpy": "9.9"}).__enter__()

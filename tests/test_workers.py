@@ -12,7 +12,8 @@ import pytest
 from test_reproduce import digests
 
 from analyses import workers
-from analyses.reproduce import Plan, reproduce
+from analyses.plan import Plan
+from analyses.reproduce import reproduce
 
 PLAN = Plan.make(["maze"], ["prioritized_sweeping"], n_mdps=8, n_seeds=1, n_steps=20_000)
 
@@ -196,3 +197,15 @@ def test_a_scheduler_lost_between_two_pieces_is_a_sentence(cluster, monkeypatch)
     monkeypatch.setattr(distributed.Client, "nthreads", closed)
     with pytest.raises(ConnectionError, match=f"The scheduler at {cluster} is gone"):
         list(done)
+
+
+def test_a_folder_in_which_nothing_was_done_can_take_another_run(monkeypatch, tmp_path):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(workers, "_ANSWER_SECONDS", 1)
+    folder = tmp_path / "results"
+    with pytest.raises(ConnectionError):
+        reproduce(PLAN, folder, cluster="tcp://127.0.0.1:9")
+    other = Plan.make(["deterministic_tree"], ["q_learning"], n_mdps=2, n_seeds=1, n_steps=1000)
+    for place in (folder, tmp_path / "new"):
+        reproduce(other, place)
+    assert digests(folder) == digests(tmp_path / "new")

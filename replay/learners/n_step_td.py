@@ -144,7 +144,7 @@ def learn(params, memory, transition, log):
     s, a = updated["state"], updated["action"]
     error = target if Q[s, a] == np.inf else target - Q[s, a]
     phase = ONLINE if params.n == 1 else TRACE
-    add_trace(memory.traces, s * Q.shape[1] + a, updated["reward"], updated["next_state"])
+    add_trace(memory.traces, Q, s * Q.shape[1] + a, updated["reward"], updated["next_state"])
     back_up_traced(memory.traces, Q, error, params.learning_rate, phase, log)
     if updated["ended"]:
         clear_traces(memory.traces)

@@ -87,7 +87,7 @@ def learn(params, memory, transition, log):
     if not transition.terminated:
         target += params.discount * best_tried(Q, transition.next_state)
     error = target if Q[s, a] == np.inf else target - Q[s, a]
-    add_trace(memory.traces, s * Q.shape[1] + a, transition.reward, transition.next_state)
+    add_trace(memory.traces, Q, s * Q.shape[1] + a, transition.reward, transition.next_state)
     back_up_traced(memory.traces, Q, error, params.learning_rate, ONLINE, log)
     if transition.terminated or transition.truncated:
         clear_traces(memory.traces)
