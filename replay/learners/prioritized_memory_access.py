@@ -6,8 +6,10 @@ the one with the largest expected value first. The gain of a backup is what the 
 its state for having changed; the need of a state is how often the agent will visit it, discounted.
 A backup may also extend the last one by a greedy step, as an n-step backup of the whole path.
 
-A value is that of the softmax policy's best action, or with ``on_policy`` its mean over actions.
-Transitions into the own state (bumps) are not replayed.
+The value of a state is that of its best action, or with ``on_policy`` the mean under the softmax
+policy. Moves that lead nowhere (bumps) are not replayed, and nothing is before the first reward.
+Besides Q the learner keeps only what the latest try of each pair led to. It computes anew only the
+gains that a backup may have changed, and need once a pause.
 
 References
 ----------
