@@ -75,6 +75,11 @@ def _discrepancies(results: Results) -> Figures:
             yield "discrepancy_curves", figure
 
 
+def _gain_floor(results: Results) -> Figures:
+    if (results.folder / "gain_floor.csv").exists():
+        yield "gain_floor", plots.gain_floor_figure(results.read("gain_floor.csv"))
+
+
 def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
     """Read the log of the first of these learners that was kept."""
     for learner in learners:
@@ -92,6 +97,7 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "replay_over_time": _replay_over_time,
     "learned_graph": _learned_graph,
     "discrepancies": _discrepancies,
+    "gain_floor": _gain_floor,
 }
 
 

@@ -12,7 +12,7 @@ from replay.arrays import uninitialised
 from replay.jit import inlined
 
 __all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
-__all__ += ["BackupBuffer", "backup_buffer", "keeps", "record"]
+__all__ += ["EVALUATION", "BackupBuffer", "backup_buffer", "keeps", "record"]
 
 PHASES = ("online", "trace", "step", "episode_end", "start", "rest")
 ONLINE, TRACE, STEP, EPISODE_END, START, REST = range(6)
@@ -35,6 +35,9 @@ BACKUP = np.dtype(
 )
 """One backup as a kernel writes it; what can be derived from the steps is added afterwards."""
 
+EVALUATION = np.dtype([("gain", np.float64), ("need", np.float64)])
+"""What a learner that evaluates its backups writes besides, a row a backup."""
+
 _N_KEPT, _FILL, _STEP, _FIRST_PHASE, _N_LOST = range(5)
 
 
@@ -48,13 +51,16 @@ class BackupBuffer(NamedTuple):
     counter : ndarray of int64, shape (5,)
         Rows kept since the run began, rows filled, the current step, the first phase that is
         kept, rows lost because the buffer was full.
+    evaluations : ndarray of EVALUATION, shape (capacity,), or None
+        Gain and need, for learners whose module says ``EVALUATES = True``.
     """
 
     rows: np.ndarray
     counter: np.ndarray
+    evaluations: np.ndarray | None = None
 
 
-def backup_buffer(capacity: int, keep: str) -> BackupBuffer:
+def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBuffer:
     """Make an empty buffer.
 
     Parameters
@@ -63,6 +69,8 @@ def backup_buffer(capacity: int, keep: str) -> BackupBuffer:
         How many backups it holds.
     keep : {"replay", "all"}
         Whether online updates and eligibility traces are kept too.
+    evaluates : bool, default False
+        Whether there is room for gain and need.
 
     Returns
     -------
@@ -76,14 +84,23 @@ def backup_buffer(capacity: int, keep: str) -> BackupBuffer:
     """
     counter = np.zeros(5, dtype=np.int64)
     counter[_FIRST_PHASE] = ONLINE if keep == "all" else STEP
-    return BackupBuffer(uninitialised(capacity, BACKUP), counter)
+    return _empty(capacity, counter, evaluates)
 
 
-def renew(buffer: BackupBuffer, capacity: int) -> tuple[np.ndarray, BackupBuffer]:
-    """Take the filled rows out of a buffer, and go on with an empty one of another capacity."""
-    rows = buffer.rows[: buffer.counter[_FILL]]
+def _empty(capacity: int, counter: np.ndarray, evaluates: bool) -> BackupBuffer:
+    evaluations = uninitialised(capacity, EVALUATION) if evaluates else None
+    return BackupBuffer(uninitialised(capacity, BACKUP), counter, evaluations)
+
+
+def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[np.ndarray, ...], BackupBuffer]:
+    """Take the filled rows out of a buffer, and go on with an empty one of another capacity.
+
+    Their evaluations come beside them, if there are any.
+    """
+    tables = (buffer.rows, buffer.evaluations)
+    filled = tuple(table[: buffer.counter[_FILL]] for table in tables if table is not None)
     buffer.counter[_FILL] = 0
-    return rows, BackupBuffer(uninitialised(capacity, BACKUP), buffer.counter)
+    return filled, _empty(capacity, buffer.counter, buffer.evaluations is not None)
 
 
 def n_lost(buffer: BackupBuffer) -> int:
@@ -124,6 +141,8 @@ def record(
     priority=np.nan,
     pop=0,
     cause=-1,
+    gain=np.nan,
+    need=np.nan,
 ):
     """Log one backup.
 
@@ -145,6 +164,9 @@ def record(
         Which choice of the event this backup belongs to.
     cause : int, default -1
         The row of the backup that led to this one, as returned by an earlier call.
+    gain, need : float, default nan
+        What the backup is worth in its state, and how often that will be visited; kept if the
+        learner's module says ``EVALUATES = True``.
 
     Returns
     -------
@@ -172,7 +194,16 @@ def record(
     row["next_state"] = next_state
     row["pop"] = pop
     row["phase"] = phase
+    _evaluate(log.evaluations, fill, gain, need)
     counter[_FILL] = fill + 1
     number = counter[_N_KEPT]
     counter[_N_KEPT] = number + 1
     return number
+
+
+@inlined
+def _evaluate(evaluations, fill, gain, need):
+    # A function, since numba leaves out what is None in arguments, but not in fields.
+    if evaluations is not None:
+        evaluations[fill]["gain"] = gain
+        evaluations[fill]["need"] = need

@@ -94,7 +94,7 @@ class EventLog:
         cls,
         run: Mapping[str, Any],
         steps: np.ndarray,
-        backups: np.ndarray | list[np.ndarray],
+        backups: np.ndarray | list[np.ndarray] | list[tuple[np.ndarray, ...]],
         *,
         keep: str,
         mdp: MDP | None = None,
@@ -109,7 +109,8 @@ class EventLog:
         steps : structured ndarray, shape (n_steps,)
             What the loop wrote, a row a step.
         backups : structured ndarray, or list of these
-            What the learner wrote, in order, buffer by buffer; `phase` as a number.
+            What the learner wrote, in order, buffer by buffer; `phase` as a number. Of a tuple of
+            arrays the columns stand beside one another.
         keep : {"none", "replay", "all"}
             Which backups were kept.
         mdp : MDP, optional

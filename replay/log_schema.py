@@ -113,7 +113,7 @@ def complete(name: str, table: Any, steps: Columns | None = None) -> Columns:
         Which table.
     table : mapping, DataFrame, structured ndarray or list of these
         Its columns; a scalar in a mapping holds for all rows. Of a list of structured arrays the
-        rows are joined.
+        rows are joined; each may be a tuple of arrays, whose columns stand beside one another.
     steps : dict of ndarray, optional
         The complete steps, from which columns of `backups` are derived.
 
@@ -172,8 +172,12 @@ def to_frame(columns: Columns) -> pd.DataFrame:
 
 def _given(name: str, table: Any) -> dict[str, Any]:
     if isinstance(table, list):
-        names = table[0].dtype.names if table else ()
-        return {column: _joined([rows[column] for rows in table]) for column in names}
+        pieces = [rows if isinstance(rows, tuple) else (rows,) for rows in table]
+        return {
+            column: _joined([piece[place][column] for piece in pieces])
+            for place, first in enumerate(pieces[0] if pieces else ())
+            for column in first.dtype.names
+        }
     if isinstance(table, np.ndarray) and table.dtype.names:
         return {column: table[column] for column in table.dtype.names}
     if isinstance(table, Mapping | pd.DataFrame):

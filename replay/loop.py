@@ -46,12 +46,15 @@ class Sizes(NamedTuple):
         The most distinct transitions (state, action, next state) that can occur.
     n_steps : int
         The longest episode that can occur.
+    n_links : int
+        The most distinct pairs (terminal state, start of the next episode) that can occur.
     """
 
     n_states: int
     n_actions: int
     n_transitions: int
     n_steps: int
+    n_links: int = 0
 
 
 class Transition(NamedTuple):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from replay.mdp import MDP
 
-__all__ = ["from_ascii", "layout", "random_maze"]
+__all__ = ["from_ascii", "layout", "open_maze", "random_maze", "two_way_track"]
 
 MOVES = {"up": (0, 1), "right": (1, 0), "down": (0, -1), "left": (-1, 0)}
 
@@ -126,6 +126,83 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
             f"got {np.count_nonzero(goal)} goals, {np.count_nonzero(start)} starts."
         )
     return _maze(drawn != "#", goal, start, cell_size, name)
+
+
+def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
+    """Open field of 6 x 9 cells with three walls, start at the left and goal in a corner.
+
+    Parameters
+    ----------
+    scale : int
+        How many cells along a side each of them becomes; start and goal grow alike.
+    random_starts : bool
+        Whether episodes start in each free cell but the goal alike.
+
+    Returns
+    -------
+    MDP
+
+    References
+    ----------
+    .. [1] Sutton (1990), Integrated architectures for learning, planning, and reacting.
+       https://doi.org/10.1016/B978-1-55860-141-3.50030-4
+    .. [2] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
+       https://doi.org/10.1038/s41593-018-0232-z
+
+    Examples
+    --------
+    >>> open_maze().n_states, open_maze(scale=2).n_states
+    (47, 188)
+    """
+    drawn = """\
+        .......#G
+        ..#....#.
+        S.#....#.
+        ..#......
+        .....#...
+        ........."""
+    if random_starts:
+        drawn = drawn.replace("S", ".")
+    return from_ascii(_scaled(drawn, scale), name="open_maze")
+
+
+def two_way_track(length: int = 10) -> MDP:
+    """Linear track that is run in both directions, as one corridor for each.
+
+    A place is another state on the way back, as place cells tell the directions apart. Each
+    corridor has its start and, at its other end, its goal; episodes start in either alike.
+
+    Parameters
+    ----------
+    length : int
+        Cells from one end to the other; 2 at least.
+
+    Returns
+    -------
+    MDP
+
+    References
+    ----------
+    .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
+       https://doi.org/10.1038/s41593-018-0232-z
+
+    Examples
+    --------
+    >>> track = two_way_track(5)
+    >>> track.n_states, track.labels[0], track.labels[9]
+    (10, (1, 1), (5, 3))
+    """
+    if length < 2:
+        raise ValueError(f"length must be at least 2 to hold a start and a goal; got {length}.")
+    way = "." * (length - 2)
+    return from_ascii(f"S{way}G\n{'#' * length}\nG{way}S", name="two_way_track")
+
+
+def _scaled(drawn: str, scale: int) -> str:
+    if scale < 1:
+        raise ValueError(f"scale must be at least 1; got {scale}.")
+    rows = dedent(drawn).splitlines()
+    return "\n".join("".join(cell * scale for cell in row) for row in rows for _ in range(scale))
 
 
 def layout(mdp: MDP) -> NDArray[np.bool_]:

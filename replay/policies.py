@@ -5,11 +5,13 @@ greedy choice then prefers it to everything that was tried, and no maximum that 
 includes it (Brea 2018, https://arxiv.org/abs/1711.06677).
 """
 
+import math
+
 import numpy as np
 
 from replay.jit import inlined
 
-__all__ = ["best_tried", "epsilon_greedy"]
+__all__ = ["best_tried", "epsilon_greedy", "softmax"]
 
 
 @inlined
@@ -90,4 +92,44 @@ def epsilon_greedy(action_values, state, epsilon, rng):
             if chosen == 0:
                 return action
             chosen -= 1
+    return n_actions - 1
+
+
+@inlined
+def softmax(action_values, state, inverse_temperature, rng):
+    """Draw an action with a probability that grows exponentially with its value.
+
+    Parameters
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Finite.
+    state : int
+        The state.
+    inverse_temperature : float
+        Of two actions, the one better by 1 is ``exp(inverse_temperature)`` times as likely.
+    rng : numpy.random.Generator
+        Source of randomness; one number is drawn.
+
+    Returns
+    -------
+    int
+        The action.
+
+    Examples
+    --------
+    >>> softmax(np.array([[0.0, 1.0]]), 0, 1e3, np.random.default_rng(0))
+    1
+    """
+    n_actions = action_values.shape[1]
+    best = action_values[state, 0]
+    for action in range(1, n_actions):
+        best = max(best, action_values[state, action])
+    total = 0.0
+    for action in range(n_actions):
+        total += math.exp(inverse_temperature * (action_values[state, action] - best))
+    left = rng.random() * total
+    for action in range(n_actions):
+        left -= math.exp(inverse_temperature * (action_values[state, action] - best))
+        if left < 0.0:
+            return action
     return n_actions - 1

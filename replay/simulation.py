@@ -62,7 +62,7 @@ class Run:
 class _Log:
     """The buffers of a run; what was filled is set aside whenever a learner needs more room."""
 
-    def __init__(self, keep: str, n_steps: int) -> None:
+    def __init__(self, keep: str, n_steps: int, learner: Learner) -> None:
         if keep not in ("none", "replay", "all"):
             raise ValueError(f"log must be 'none', 'replay' or 'all', got {keep!r}.")
         self.keep = keep
@@ -70,15 +70,16 @@ class _Log:
         self.buffer: backups.BackupBuffer | None = None
         if keep != "none":
             self.steps = uninitialised(n_steps, STEP)
-            self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep)
-        self.pieces: list[np.ndarray] = []
+            evaluates = getattr(learner.module, "EVALUATES", False)
+            self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, evaluates)
+        self.pieces: list[tuple[np.ndarray, ...]] = []
 
     def make_room(self, n_rows: int) -> None:
         if self.buffer is not None:
             rows, self.buffer = backups.renew(self.buffer, max(n_rows, _BACKUPS_PER_BUFFER))
             self.pieces.append(rows)
 
-    def finish(self, name: str) -> list[np.ndarray]:
+    def finish(self, name: str) -> list[tuple[np.ndarray, ...]]:
         if self.buffer is not None:
             n_lost = backups.n_lost(self.buffer)
             if n_lost:
@@ -153,8 +154,16 @@ def simulate(
     n_windows = min(_count("n_windows", n_windows), n_steps)
     _check_world(found, mdp)
 
-    sizes = Sizes(mdp.n_states, mdp.n_actions, max(len(mdp.successor), 1), min(longest, n_steps))
+    sizes = Sizes(
+        mdp.n_states,
+        mdp.n_actions,
+        max(len(mdp.successor), 1),
+        min(longest, n_steps),
+        _n_links(mdp),
+    )
     memory = found.module.init(found.params, sizes)
+    if hasattr(found.module, "explore"):
+        found.module.explore(found.params, memory, mdp)
     rng, replay_rng = np.random.default_rng(seed), _replay_rng(seed)
     world = world_of(mdp)
     act_first = bool(
@@ -164,7 +173,7 @@ def simulate(
     run, _ = kernels(found.module)
     ends = np.arange(1, n_windows + 1) * n_steps // n_windows
     rewards = np.zeros(n_windows + 1)
-    kept = _Log(log, n_steps)
+    kept = _Log(log, n_steps, found)
 
     clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
     clock.state[0] = start(world, rng)
@@ -245,10 +254,17 @@ def feed(
         raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
     steps, next_actions, starts = _experience(found, transitions, n_states, n_actions)
     pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
-    sizes = Sizes(n_states, n_actions, len(np.unique(pairs, axis=1).T), len(steps))
+    links = np.stack([steps["next_state"], starts[: len(steps)]])[:, steps["terminated"]]
+    n_transitions, n_links = (len(np.unique(columns, axis=1).T) for columns in (pairs, links))
+    if mdp is not None:
+        n_transitions += len(mdp.successor)
+        n_links += _n_links(mdp)
+    sizes = Sizes(n_states, n_actions, n_transitions, len(steps), n_links)
     memory = found.module.init(found.params, sizes)
+    if hasattr(found.module, "explore"):
+        found.module.explore(found.params, memory, mdp)
     _, follow = kernels(found.module)
-    kept = _Log(log, 0)
+    kept = _Log(log, 0, found)
     kept.steps = steps
     rng = _replay_rng(_count("seed", seed, at_least=0))
     clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
@@ -322,6 +338,10 @@ def _experience(
     return steps, next_actions.to_numpy(dtype=np.int32), starts
 
 
+def _n_links(mdp: MDP) -> int:
+    return int(np.count_nonzero(mdp.terminal) * np.count_nonzero(mdp.start_probability))
+
+
 def _replay_rng(seed: int) -> np.random.Generator:
     """Make a stream for replay: whatever it draws, outcomes and exploration stay the same."""
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
@@ -360,7 +380,7 @@ def _event_log(
     time: np.ndarray | None = None,
 ) -> EventLog:
     steps = np.empty(0, dtype=STEP) if kept.steps is None else kept.steps
-    made = kept.finish(found.name) or [np.empty(0, dtype=backups.BACKUP)]
+    made = kept.finish(found.name) or [(np.empty(0, dtype=backups.BACKUP),)]
     run = {
         "learner": found.name,
         "mdp": "" if mdp is None else mdp.name,

@@ -47,5 +47,5 @@ def test_rows_beyond_the_buffer_are_counted():
     for _ in range(3):
         backups.record(buffer, backups.STEP, 0, 0, 1, 0.0, 1.0)
     assert backups.n_lost(buffer) == 1
-    rows, _ = backups.renew(buffer, 4)
+    (rows,), _ = backups.renew(buffer, 4)
     assert len(rows) == 2

@@ -12,6 +12,7 @@ from analyses.plots.discrepancies import (
     draw_differences,
     draw_discrepancy_curves,
 )
+from analyses.plots.gain_floor import draw_gain_floor, gain_floor_figure
 from analyses.plots.learned_graph import (
     draw_learned_graph,
     growth_moments,
@@ -34,12 +35,14 @@ __all__ = [
     "discrepancy_curves_figure",
     "draw_differences",
     "draw_discrepancy_curves",
+    "draw_gain_floor",
     "draw_learned_graph",
     "draw_learning_curves",
     "draw_mdp",
     "draw_replay",
     "draw_replay_kinds",
     "draw_replay_over_time",
+    "gain_floor_figure",
     "growth_moments",
     "learned_graph_figure",
     "learning_curves_figure",

@@ -15,12 +15,16 @@ A learner is a module with plain Python functions that also compile:
     of the next episode. ``rng`` is a stream of its own: what it draws changes no outcome.
 ``act(params, memory, state, rng)``
     Optional: draws an action; epsilon-greedy on the action values without it.
+``explore(params, memory, mdp)``
+    Optional: notes what is known of the world before the first step; `mdp` is None if `feed` was
+    not given any.
 ``most_backups(params, memory)``
     Bounds the backups that the next step, with its pauses, can log.
 
 ``ON_POLICY = True`` asks for the next action before the update, ``NEEDS_EPISODES = True`` says that
-the learner learns nothing in a world without an end. The functions call
-:func:`replay.backups.record` for every backup they make.
+the learner learns nothing in a world without an end, ``EVALUATES = True`` that it logs the gain and
+the need of each backup. The functions call :func:`replay.backups.record` for every backup they
+make.
 """
 
 import difflib
@@ -35,6 +39,7 @@ from replay.learners import (
     episodic_sequences,
     monte_carlo,
     n_step_td,
+    prioritized_memory_access,
     prioritized_sweeping,
     q_lambda,
     q_learning,
@@ -67,6 +72,7 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
     "sfma_dynamic": (sfma, sfma.Params(replay_mode=sfma.DYNAMIC)),
     "episodic_sequences": (episodic_sequences, episodic_sequences.Params()),
     "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
+    "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),
 }
 """Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
 
@@ -84,11 +90,14 @@ _RANGES: dict[str, tuple[float, float]] = {
     "expected_return": (-math.inf, math.inf),
     "replay_mode": (sfma.DEFAULT, sfma.DYNAMIC),
     "similarity_discount": (0.0, 0.999999),
-    "inverse_temperature": (1e-6, 700.0),
     "inhibition_decay": (0.0, 1.0),
     "strength_decay": (0.0, 1.0),
     "reward_modulation": (0.0, math.inf),
+    "max_backups": (0, _MOST),
     "min_priority": (0.0, math.inf),
+    "transition_rate": (0.0, 1.0),
+    "inverse_temperature": (1e-6, 700.0),
+    "gain_floor": (0.0, math.inf),
     "initial_value": (-1e300, math.inf),
 }
 _NOUNS = {float: "a number", int: "a whole number", bool: "True or False"}

@@ -1,0 +1,190 @@
+"""Where an agent goes from each state, whatever it does: a Markov chain learned from its moves.
+
+The chain is that of the policy which was followed while it was learned. Its rows are linked lists
+of edges, so that nothing ever scans pairs of states. It tells how often each state will be visited:
+from one state on (a row of the successor representation [1]_), or in the long run.
+
+References
+----------
+.. [1] Dayan (1993), Improving generalization for temporal difference learning: the successor
+   representation. https://doi.org/10.1162/neco.1993.5.4.613
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.jit import inlined
+
+__all__ = ["MarkovChain", "expected_visits", "long_run_shares", "markov_chain", "move", "set_edge"]
+
+_EDGE = np.dtype([("probability", np.float64), ("next_state", np.int32), ("next_out", np.int32)])
+_TOLERANCE = 1e-15
+_MOST_SWEEPS = 10_000
+
+
+class MarkovChain(NamedTuple):
+    """The arrays of the chain.
+
+    Attributes
+    ----------
+    edges : structured ndarray, shape (n_edges,)
+        ``next_state`` and its ``probability``; ``next_out`` links the edges out of one state (-1 at
+        the end).
+    n_edges : ndarray of int64, shape (1,)
+        How many edges are in use.
+    first_out : ndarray of int32, shape (n_states,)
+        The latest edge out of each state; -1 if it was never left.
+    arriving : ndarray of float64, shape (n_states,)
+        Room for sums.
+    """
+
+    edges: np.ndarray
+    n_edges: np.ndarray
+    first_out: np.ndarray
+    arriving: np.ndarray
+
+
+def markov_chain(n_states: int, n_edges: int) -> MarkovChain:
+    """Make a chain of which nothing is known.
+
+    Parameters
+    ----------
+    n_states : int
+        Number of states.
+    n_edges : int
+        The most distinct pairs (state, next state) that can occur.
+
+    Returns
+    -------
+    MarkovChain
+        The chain.
+
+    Examples
+    --------
+    >>> chain, visits = markov_chain(2, 2), np.zeros(2)
+    >>> move(chain, 0, 1, 0.5)
+    >>> move(chain, 1, 0, 0.5)
+    >>> expected_visits(chain, 0, 0.5, visits)
+    >>> visits.round(6).tolist()
+    [1.333333, 0.666667]
+    """
+    return MarkovChain(
+        np.zeros(n_edges, dtype=_EDGE),
+        np.zeros(1, dtype=np.int64),
+        np.full(n_states, -1, dtype=np.int32),
+        np.zeros(n_states),
+    )
+
+
+@inlined
+def set_edge(chain, state, next_state, probability):
+    """Add an edge that the chain lacks."""
+    edge = chain.n_edges[0]
+    chain.n_edges[0] = edge + 1
+    chain.edges[edge]["probability"] = probability
+    chain.edges[edge]["next_state"] = next_state
+    chain.edges[edge]["next_out"] = chain.first_out[state]
+    chain.first_out[state] = edge
+
+
+@inlined
+def move(chain, state, next_state, rate):
+    """Let the row of a state move towards its latest successor; a first move goes all the way."""
+    if chain.first_out[state] < 0:
+        set_edge(chain, state, next_state, 1.0)
+        return
+    known = False
+    edge = chain.first_out[state]
+    while edge >= 0:
+        chain.edges[edge]["probability"] *= 1.0 - rate
+        if chain.edges[edge]["next_state"] == next_state:
+            chain.edges[edge]["probability"] += rate
+            known = True
+        edge = chain.edges[edge]["next_out"]
+    if not known:
+        set_edge(chain, state, next_state, rate)
+
+
+@inlined
+def expected_visits(chain, state, discount, visits):
+    """Write how often each state will be visited from one state on, discounted.
+
+    This is a row of the inverse of 1 - discount * T, as the sum over future steps that it is. What
+    arrives in a state is passed on to its successors until all that is left would add less than
+    1e-15 to the sum of all visits. Every number is a sum of positive ones, so none loses digits.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        The chain T.
+    state : int
+        Where the agent is; this visit counts as 1.
+    discount : float
+        Weight of the future, a step; below 1.
+    visits : ndarray of float64, shape (n_states,)
+        Written to.
+    """
+    n_states = len(visits)
+    arriving = chain.arriving
+    for s in range(n_states):
+        visits[s] = 0.0
+        arriving[s] = 0.0
+    arriving[state] = 1.0
+    negligible = _TOLERANCE * (1.0 - discount) / n_states
+    upwards = True
+    passed_on = True
+    while passed_on:
+        passed_on = False
+        for place in range(n_states):
+            s = place if upwards else n_states - 1 - place
+            amount = arriving[s]
+            if amount > negligible:
+                passed_on = True
+                arriving[s] = 0.0
+                visits[s] += amount
+                edge = chain.first_out[s]
+                while edge >= 0:
+                    s_next = chain.edges[edge]["next_state"]
+                    arriving[s_next] += discount * amount * chain.edges[edge]["probability"]
+                    edge = chain.edges[edge]["next_out"]
+        upwards = not upwards
+
+
+@inlined
+def long_run_shares(chain, shares):
+    """Write the share of time spent in each state in the long run: the stationary distribution.
+
+    Each sweep lets half of the chain's mass move on, so that periodic chains settle too, until a
+    sweep changes shares by less than 1e-12 in sum, or 10,000 sweeps were made. The next call goes
+    on from there.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        The chain.
+    shares : ndarray of float64, shape (n_states,)
+        Where to begin, with a sum above 0; written to. What leaks from states that were never left
+        is made up for: the sum is 1.
+    """
+    n_states = len(shares)
+    arriving = chain.arriving
+    for _ in range(_MOST_SWEEPS):
+        for s in range(n_states):
+            arriving[s] = 0.5 * shares[s]
+        for s in range(n_states):
+            edge = chain.first_out[s]
+            while edge >= 0:
+                s_next = chain.edges[edge]["next_state"]
+                arriving[s_next] += 0.5 * shares[s] * chain.edges[edge]["probability"]
+                edge = chain.edges[edge]["next_out"]
+        total = 0.0
+        for s in range(n_states):
+            total += arriving[s]
+        change = 0.0
+        for s in range(n_states):
+            share = arriving[s] / total
+            change += abs(share - shares[s])
+            shares[s] = share
+        if change < 1e-12:
+            break

@@ -1,0 +1,58 @@
+"""The simulations of Mattar & Daw in short, and their figure."""
+
+import pytest
+
+from analyses.gain_floor import compare_gain_floors, simulate_laps
+from analyses.plots import draw_gain_floor, gain_floor_figure
+from analyses.plots.style import new_figure
+from replay.mazes import two_way_track
+
+
+def test_laps_go_to_and_fro_with_noise():
+    log = simulate_laps("linear_track", n_episodes=20, seed=1)
+    steps = log.steps
+    assert steps["terminated"].sum() == 20
+    assert steps["terminated"].iloc[-1]
+    rewards = steps.loc[steps["terminated"], "reward"]
+    assert rewards.is_unique
+    assert rewards.between(0.6, 1.4).all()
+    assert (steps.loc[~steps["terminated"], "reward"] == 0.0).all()
+    way = [two_way_track().labels[state][1] for state in steps.groupby("episode")["state"].first()]
+    assert way in ([1, 3] * 10, [3, 1] * 10)
+    assert set(log.backups["phase"]) == {"episode_end", "step"}
+    again = simulate_laps("linear_track", n_episodes=20, seed=1)
+    assert again.backups.equals(log.backups)
+    with pytest.raises(
+        ValueError, match=r"Unknown task 'maze'\. Choose from: linear_track, open_maze"
+    ):
+        simulate_laps("maze")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return compare_gain_floors(n_simulations=5)
+
+
+def test_forward_replay_needs_the_floor(table):
+    mean = table.set_index(["task", "setting", "place", "direction"])["mean"]
+    for task in ("linear_track", "open_maze"):
+        assert mean[task, "no_floor", "start", "forward"] == 0.0
+        assert mean[task, "no_floor", "goal", "forward"] == 0.0
+        assert mean[task, "no_floor", "goal", "reverse"] > 0.1
+        assert mean[task, "floor", "start", "forward"] > 0.2
+        assert mean[task, "floor", "goal", "forward"] < 0.1
+
+
+def test_the_figure(table):
+    figure = gain_floor_figure(table)
+    assert [ax.get_title("left") for ax in figure.axes] == [
+        "Linear track",
+        "Open maze, random starts",
+    ]
+    for ax in figure.axes:
+        assert len(ax.patches) == 12
+        assert len(ax.texts) >= 2 + 1  # zeros, and the panel's letter
+    with pytest.raises(ValueError, match="several rows: choose one task"):
+        draw_gain_floor(table, new_figure(2, 2).subplots())
+    with pytest.raises(ValueError, match="gain_floor is empty"):
+        gain_floor_figure(table[:0])
