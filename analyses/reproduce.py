@@ -10,6 +10,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
@@ -19,7 +20,7 @@ from analyses.cost import Cost, estimate
 from analyses.figures import FIGURES, draw
 from analyses.mdp_files import write_mdps
 from analyses.pieces import CHAINS, make_piece, sample_runs, warm_up
-from analyses.plan import Plan
+from analyses.plan import N_WINDOWS, Plan
 from analyses.results import Results
 from analyses.tables import KINDS
 from replay.experiments import EXPERIMENTS
@@ -28,6 +29,9 @@ from replay.learners import LEARNERS
 
 __all__ = ["normalise", "reproduce"]
 
+_GROUP = ["experiment", "learner", "mdp", "time_step"]
+_WINDOWS = [*_GROUP, "seed", "reward_rate", "random", "optimal"]
+_COUNTS = [f"{chains}:{kind}" for chains in CHAINS for kind in KINDS]
 _CRITERION = 0.9
 _N_SINGLE = 5
 _N_BINS = 20
@@ -127,13 +131,21 @@ def _one_of_each_module(plan: Plan) -> list[str]:
 
 def _make_tables(plan: Plan, results: Results) -> None:
     """Make the tables of all pieces, and the example worlds."""
-    pieces = pd.concat(
-        [results.read_piece(name, index).assign(experiment=name) for name, index in plan.pieces],
-        ignore_index=True,
-    )
-    normalised = normalise(pieces)
-    results.write("reward_rate.csv", reward_rate.summarise(normalised))
-    results.write("area_under_curve.csv", reward_rate.area_under_curve(normalised))
+    means, singles, counts = [], [], []
+    for name, index in plan.pieces:
+        piece = results.read_piece(name, index).assign(experiment=name)
+        group = piece.groupby(_GROUP, as_index=False, sort=False)
+        means.append(group[["reward_rate", "random", "optimal"]].mean().assign(seed=0))
+        n_before = index * plan.n_seeds[name]
+        singles.append(piece.loc[n_before + piece["seed"] < _N_SINGLE, _WINDOWS])
+        if plan.log != "none":
+            counts.append(group[_COUNTS].sum())
+    normalised = normalise(pd.concat(means, ignore_index=True))
+    n_seeds = [plan.n_seeds[name] for name in plan.experiments for _ in plan.learners]
+    curves, areas = reward_rate.summarise(normalised), reward_rate.area_under_curve(normalised)
+    curves["n_seeds"] = np.repeat(n_seeds, N_WINDOWS)
+    results.write("reward_rate.csv", curves)
+    results.write("area_under_curve.csv", areas.assign(n_seeds=n_seeds))
     times = reward_rate.time_to_criterion(normalised, _CRITERION)
     results.write("time_to_criterion.csv", reward_rate.summarise_times(times))
     if len(plan.learners) > 1:
@@ -142,12 +154,9 @@ def _make_tables(plan: Plan, results: Results) -> None:
             for one, other in combinations(plan.learners, 2)
         ]
         results.write("paired_differences.csv", pd.concat(differences, ignore_index=True))
-    run = ["experiment", "mdp", "seed"]
-    runs = normalised[run].drop_duplicates().sort_values(run)
-    first = runs.groupby("experiment", observed=True).head(_N_SINGLE)
-    results.write("single_runs.parquet", normalised.merge(first, on=run))
+    results.write("single_runs.parquet", normalise(pd.concat(singles, ignore_index=True)))
     if plan.log != "none":
-        _make_replay_tables(plan, results, pieces)
+        _make_replay_tables(plan, results, pd.concat(counts, ignore_index=True))
     write_mdps(
         {name: EXPERIMENTS[name].mdp(0, plan.seed) for name in plan.experiments},
         results.folder / "mdps",
@@ -172,26 +181,27 @@ def normalise(pieces: pd.DataFrame) -> pd.DataFrame:
     return reward_rate.normalise(windows, baselines)
 
 
-def _make_replay_tables(plan: Plan, results: Results, pieces: pd.DataFrame) -> None:
-    wide = [f"{chains}:{kind}" for chains in CHAINS for kind in KINDS]
-    group = ["experiment", "learner", "mdp", "time_step"]
-    counts = pieces.groupby(group, as_index=False, sort=False)[wide].sum()
-    counts = counts.melt(group, value_vars=wide, var_name="which", value_name="count")
-    counts[["chains", "kind"]] = counts["which"].str.split(":", expand=True)
-    results.write(
-        "replay_kinds.csv",
-        statistics.share_intervals(counts, ["experiment", "learner", "chains"]),
-    )
-    within = counts[counts["chains"] == "within_event"].drop(columns="chains")
-    last = within.groupby("experiment")["time_step"].transform("max")
+def _make_replay_tables(plan: Plan, results: Results, counts: pd.DataFrame) -> None:
+    world = ["experiment", "learner", "mdp"]
+    long = _by_kind(counts.groupby(world, as_index=False, sort=False)[_COUNTS].sum(), world)
+    by = ["experiment", "learner", "chains"]
+    results.write("replay_kinds.csv", statistics.share_intervals(long, by))
+    last = counts.groupby("experiment")["time_step"].transform("max")
     bins = last // _N_BINS
-    within = within.assign(time_step=-(-within["time_step"] // bins) * bins)
-    results.write(
-        "replay_over_time.csv", statistics.shares(within, ["experiment", "learner", "time_step"])
-    )
+    moment = ["experiment", "learner", "time_step"]
+    binned = counts.assign(time_step=-(-counts["time_step"] // bins) * bins)
+    long = _by_kind(binned.groupby(moment, as_index=False, sort=False)[_COUNTS].sum(), moment)
+    within = long[long["chains"] == "within_event"]
+    results.write("replay_over_time.csv", statistics.shares(within, moment))
     kept = [path for name in plan.experiments for path in results.logs(name)]
     if kept:
         with replacing(results.folder / "sequences.parquet") as beside:
             tables = [parquet.read_table(folder / "sequences.parquet") for folder in kept]
             table = pa.concat_tables(tables, promote_options="default")
             parquet.write_table(table, beside, compression="zstd")
+
+
+def _by_kind(counts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    long = counts.melt(by, value_vars=_COUNTS, var_name="which", value_name="count")
+    chains, kind = long.pop("which").str.split(":", expand=True).to_numpy().T
+    return long.assign(chains=chains, kind=kind)
