@@ -46,12 +46,16 @@ class Sizes(NamedTuple):
         The most distinct transitions (state, action, next state) that can occur.
     n_steps : int
         The longest episode that can occur.
+    way_back : ndarray of int32, shape (n_states, n_actions), optional
+        The action that undoes each pair, -1 if there is none; only for learners whose
+        ``Params.reversible`` is true.
     """
 
     n_states: int
     n_actions: int
     n_transitions: int
     n_steps: int
+    way_back: np.ndarray | None = None
 
 
 class Transition(NamedTuple):

@@ -152,7 +152,13 @@ def simulate(
     n_windows = min(_count("n_windows", n_windows), n_steps)
     _check_world(found, mdp)
 
-    sizes = Sizes(mdp.n_states, mdp.n_actions, max(len(mdp.successor), 1), min(longest, n_steps))
+    sizes = Sizes(
+        mdp.n_states,
+        mdp.n_actions,
+        max(len(mdp.successor), 1),
+        min(longest, n_steps),
+        _way_back(found, mdp, mdp.n_actions),
+    )
     memory = found.module.init(found.params, sizes)
     rng, replay_rng = np.random.default_rng(seed), _replay_rng(seed)
     world = world_of(mdp)
@@ -217,7 +223,7 @@ def feed(
     log : {"all", "replay"}, default "all"
         Whether all backups are kept, or replay only.
     mdp : MDP, optional
-        Supplies the positions of states.
+        Supplies the positions of states, and the ways back to learners with ``reversible``.
 
     Returns
     -------
@@ -244,7 +250,9 @@ def feed(
         raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
     steps, next_actions, starts = _experience(found, transitions, n_states, n_actions)
     pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
-    sizes = Sizes(n_states, n_actions, len(np.unique(pairs, axis=1).T), len(steps))
+    n_transitions = len(np.unique(pairs, axis=1).T)
+    way_back = _way_back(found, mdp, n_actions)
+    sizes = Sizes(n_states, n_actions, n_transitions, len(steps), way_back)
     memory = found.module.init(found.params, sizes)
     _, follow = kernels(found.module)
     kept = _Log(log, 0)
@@ -344,6 +352,19 @@ def _check_world(found: Learner, mdp: MDP) -> None:
         )
 
 
+def _way_back(found: Learner, mdp: MDP | None, n_actions: int) -> np.ndarray | None:
+    """Look up which action undoes which, for a learner that knows both directions at once."""
+    if not getattr(found.params, "reversible", False):
+        return None
+    if mdp is None or mdp.n_actions != n_actions:
+        given = "no mdp" if mdp is None else f"an mdp of {mdp.n_actions} actions"
+        raise ValueError(
+            f"{found.name!r} with reversible=True must know which action leads back, so it needs "
+            f"the world: got {given}; give mdp= with {n_actions} actions, or reversible=False."
+        )
+    return mdp.way_back
+
+
 def _count(name: str, value: Any, at_least: int = 1) -> int:
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or not at_least <= value < 2**63:
@@ -364,6 +385,6 @@ def _event_log(
         "learner": found.name,
         "mdp": "" if mdp is None else mdp.name,
         "seed": -1 if seed is None else seed,
-        "parameters": found.params._asdict(),
+        "parameters": found.parameters,
     }
     return EventLog.from_run(run, steps, made, keep=kept.keep, mdp=mdp, time=time)
