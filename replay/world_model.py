@@ -95,17 +95,19 @@ class WorldModel(NamedTuple):
         The length of that list.
     most_in : ndarray of int64, shape (1,)
         The longest that any of these lists has been.
-    forgetting : ndarray of float64, shape (n_states, n_actions) or (0, 0)
-        The kappa of each pair, with a ``surprise_rate``.
-    way_back : ndarray of int32, shape (n_states, n_actions) or (0, 0)
-        The action that undoes each pair, -1 if there is none, with ``reversible``.
-    is_assumed : ndarray of bool, shape (n_states, n_actions) or (0, 0)
+    forgetting : ndarray of float64, shape (n_states, n_actions), or None
+        The kappa of each pair; None: transitions are counted.
+    way_back : ndarray of int32, shape (n_states, n_actions), or None
+        The action that undoes each pair, -1 if there is none; None: ways back are not assumed.
+    is_assumed : ndarray of bool, shape (n_states, n_actions), or None
         Whether a pair is known only as the way back of another one.
-    expendable : PriorityQueue
-        With a bounded memory the remembered pairs, as s * n_actions + a, the next to go first.
+    expendable : PriorityQueue or None
+        The remembered pairs, as s * n_actions + a, the next to go first; None: nothing goes.
     clock : ndarray of int64, shape (2,)
         How many transitions were retained, and how many episodes have ended.
     """
+
+    # What is None is not compiled either: an option that is off costs nothing.
 
     edges: np.ndarray
     n_edges: np.ndarray
@@ -117,10 +119,10 @@ class WorldModel(NamedTuple):
     last_in: np.ndarray
     n_in: np.ndarray
     most_in: np.ndarray
-    forgetting: np.ndarray
-    way_back: np.ndarray
-    is_assumed: np.ndarray
-    expendable: PriorityQueue
+    forgetting: np.ndarray | None
+    way_back: np.ndarray | None
+    is_assumed: np.ndarray | None
+    expendable: PriorityQueue | None
     clock: np.ndarray
 
 
@@ -142,7 +144,7 @@ def world_model(
     n_transitions : int
         The most distinct transitions (state, action, next state) that can occur.
     forgetting : float, optional
-        The kappa at which every pair begins, if each has its own.
+        The kappa at which every pair begins; None: transitions are counted.
     way_back : ndarray of int, shape (n_states, n_actions), optional
         The action that undoes each pair, if the ways back are to be known at once.
     bounded : bool, default False
@@ -161,7 +163,7 @@ def world_model(
     >>> model.edges["count"][: model.n_edges[0]].tolist()
     [2.0, 1.0]
     """
-    pairs, none = (n_states, n_actions), (0, 0)
+    pairs = (n_states, n_actions)
     return WorldModel(
         np.empty(n_transitions if way_back is None else 2 * n_transitions, dtype=_EDGE),
         np.zeros(1, dtype=np.int64),
@@ -173,10 +175,10 @@ def world_model(
         np.full(n_states, -1, dtype=np.int32),
         np.zeros(n_states, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
-        np.zeros(none) if forgetting is None else np.full(pairs, float(forgetting)),
-        np.array(np.zeros(none) if way_back is None else way_back, dtype=np.int32),
-        np.zeros(none if way_back is None else pairs, dtype=np.bool_),
-        priority_queue(n_states * n_actions if bounded else 0),
+        None if forgetting is None else np.full(pairs, float(forgetting)),
+        None if way_back is None else np.array(way_back, dtype=np.int32),
+        None if way_back is None else np.zeros(pairs, dtype=np.bool_),
+        priority_queue(n_states * n_actions) if bounded else None,
         np.zeros(2, dtype=np.int64),
     )
 
@@ -224,23 +226,76 @@ def remember(model, params, state, action, next_state, terminated):
     model : WorldModel
         The model.
     params : NamedTuple
-        ``forgetting`` (kappa), ``surprise_rate`` and ``reversible`` of a learner.
+        ``surprise_rate`` of a learner.
     state, action, next_state : int
         The transition.
     terminated : bool
         Whether it ended the episode.
+
+    Returns
+    -------
+    float
+        What earlier outcomes of the pair still weigh, N - 1.
     """
-    if params.reversible and model.is_assumed[state, action]:
-        model.is_assumed[state, action] = False
-        fade(model, state, action, 1.0)
-    if params.surprise_rate > 0.0:
-        kappa = model.forgetting[state, action]
-        unexpected = surprise(model, state, action, next_state)
-        model.forgetting[state, action] = kappa + params.surprise_rate * (unexpected - kappa)
-        fade(model, state, action, kappa)
-    elif params.forgetting > 0.0:
-        fade(model, state, action, params.forgetting)
+    _replace_assumption(model.is_assumed, model, state, action)
+    _lose_weight(model.forgetting, model, params, state, action, next_state)
+    kept = model.visits[state, action]
     observe(model, state, action, next_state, terminated)
+    return kept
+
+
+@inlined
+def _replace_assumption(is_assumed, model, state, action):
+    if is_assumed is None:
+        return
+    if is_assumed[state, action]:
+        is_assumed[state, action] = False
+        fade(model, state, action, 1.0)
+
+
+@inlined
+def _lose_weight(forgetting, model, params, state, action, next_state):
+    if forgetting is None:
+        return
+    kappa = forgetting[state, action]
+    if params.surprise_rate > 0.0:
+        unexpected = surprise(model, state, action, next_state)
+        forgetting[state, action] = kappa + params.surprise_rate * (unexpected - kappa)
+    fade(model, state, action, kappa)
+
+
+@inlined
+def unknown_way_back(way_back, model, state, action, next_state):
+    """Return the action that leads back, if its outcome is not known yet; else -1.
+
+    Parameters
+    ----------
+    way_back : ndarray of int32, shape (n_states, n_actions), or None
+        That of the model; None: ways back are not assumed.
+    model : WorldModel
+        The model.
+    state, action, next_state : int
+        A transition that was just observed.
+
+    Returns
+    -------
+    int
+        An action of `next_state`, or -1.
+    """
+    if way_back is None:
+        return -1
+    back = way_back[state, action]
+    if back >= 0 and model.visits[next_state, back] > 0.0:
+        return -1
+    return back
+
+
+@inlined
+def assume(is_assumed, state, action):
+    """Note that a pair is known only as the way back of another one."""
+    if is_assumed is None:
+        return
+    is_assumed[state, action] = True
 
 
 @inlined
@@ -329,8 +384,14 @@ def retain(model, params, state, action, value):
     value : float
         Its action value.
     """
+    _retain(model.expendable, model, params, state, action, value)
+
+
+@inlined
+def _retain(queue, model, params, state, action, value):
+    if queue is None:
+        return
     pair = state * model.visits.shape[1] + action
-    queue = model.expendable
     if params.retention == EPISODES or params.retention == FADING:
         lifetime = params.capacity
         if params.retention == FADING:
@@ -341,23 +402,36 @@ def retain(model, params, state, action, value):
     while model.n_edges[0] > params.capacity and queue.size[0] > 0:
         _forget_pair(model, pop(queue))
     model.clock[0] += 1
-    place_in_line = value if params.retention == VALUABLE else float(model.clock[0])
-    set_priority(queue, pair, -place_in_line, -1)
+    goes_after = value if params.retention == VALUABLE else float(model.clock[0])
+    set_priority(queue, pair, -goes_after, -1)
 
 
 @inlined
 def revalue(model, params, state, action, value):
     """Tell a memory that keeps what is valuable about the new value of a pair in it."""
-    if params.retention == VALUABLE and params.capacity < np.inf:
-        set_priority(model.expendable, state * model.visits.shape[1] + action, -value, -1)
+    _revalue(model.expendable, model, params, state, action, value)
+
+
+@inlined
+def _revalue(queue, model, params, state, action, value):
+    if queue is None:
+        return
+    if params.retention == VALUABLE:
+        set_priority(queue, state * model.visits.shape[1] + action, -value, -1)
 
 
 @inlined
 def end_episode(model, params):
     """Forget the pairs whose time is over, at the end of an episode."""
     model.clock[1] += 1
+    _end_episode(model.expendable, model, params)
+
+
+@inlined
+def _end_episode(queue, model, params):
+    if queue is None:
+        return
     if params.retention == EPISODES or params.retention == FADING:
-        queue = model.expendable
         while queue.size[0] > 0 and -queue.priority[0] <= model.clock[1]:
             _forget_pair(model, pop(queue))
 
@@ -391,4 +465,11 @@ def forget(model):
     model.n_edges[0] = 0
     model.n_places[0] = 0
     model.free[0] = -1
-    clear(model.expendable)
+    _forget_all(model.expendable)
+
+
+@inlined
+def _forget_all(queue):
+    if queue is None:
+        return
+    clear(queue)

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 
 from replay.learners import (
     episodic_control,
+    full_backups,
     monte_carlo,
     n_step_td,
     prioritized_sweeping,
@@ -59,8 +60,9 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
         prioritized_sweeping.Params(reset_model=True),
     ),
     "episodic_control": (episodic_control, episodic_control.Params()),
+    "full_backups": (full_backups, full_backups.Params()),
 }
-"""Name -> (module, its parameters as the textbook has them), in the order of the paper."""
+"""Name -> (module, its parameters as the textbook has them): the paper's, in its order, first."""
 
 _MOST = 1_000_000
 _RANGES: dict[str, tuple[float, float]] = {

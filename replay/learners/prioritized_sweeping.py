@@ -44,12 +44,14 @@ from replay.world_model import (
     EPISODES,
     RETENTION,
     WorldModel,
+    assume,
     end_episode,
     forget,
     remember,
     retain,
     revalue,
     times_at,
+    unknown_way_back,
     world_model,
 )
 
@@ -163,7 +165,7 @@ def init(params, sizes):
             sizes.n_states,
             sizes.n_actions,
             sizes.n_transitions,
-            forgetting=params.forgetting if params.surprise_rate > 0.0 else None,
+            forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
             way_back=sizes.way_back,
             bounded=params.capacity < np.inf,
         ),
@@ -197,17 +199,15 @@ def _queue(params, memory, state, cause):
 
 def _try(params, memory, s, a, reward, s_next, terminated, log):
     Q, V, U, model = memory.action_values, memory.values, memory.known_values, memory.model
-    remember(model, params, s, a, s_next, terminated)
     before = Q[s, a]
-    N = model.visits[s, a]
+    kept = remember(model, params, s, a, s_next, terminated)
     target = reward
     if not terminated:
         target += params.discount * U[s_next]
-    Q[s, a] = target if N == 1 else (before * (N - 1) + target) / N
+    Q[s, a] = target if kept == 0 else (before * kept + target) / (kept + 1)
     V[s] = best_tried(Q, s)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], reward)
-    if params.capacity < np.inf:
-        retain(model, params, s, a, Q[s, a])
+    retain(model, params, s, a, Q[s, a])
 
 
 def learn(params, memory, transition, log):
@@ -218,12 +218,12 @@ def learn(params, memory, transition, log):
     memory.n_steps[0] += 1
     if not params.reset_model or params.queue_visited or ended:
         _queue(params, memory, s, -1)
-    if params.reversible and not transition.terminated:
-        back = memory.model.way_back[s, a]
-        if back >= 0 and memory.model.visits[s_next, back] == 0:
-            _try(params, memory, s_next, back, 0.0, s, False, log)
-            memory.model.is_assumed[s_next, back] = True
-            _queue(params, memory, s_next, -1)
+    model = memory.model
+    back = unknown_way_back(model.way_back, model, s, a, s_next)
+    if back >= 0 and not transition.terminated:
+        _try(params, memory, s_next, back, 0.0, s, False, log)
+        assume(model.is_assumed, s_next, back)
+        _queue(params, memory, s_next, -1)
 
 
 def _sweep(params, memory, n_pops, phase, rng, log):
@@ -268,5 +268,5 @@ def replay(params, memory, pause, rng, log):
             memory.n_steps[0] = 0
     elif is_due(params.replay_at, pause.phase):
         _sweep(params, memory, params.max_pops, pause.phase, rng, log)
-    if params.capacity < np.inf and pause.phase == EPISODE_END:
+    if pause.phase == EPISODE_END:
         end_episode(memory.model, params)
