@@ -24,7 +24,7 @@ LEARNER = pytest.mark.parametrize(
 )
 QUEUES = [name for name in LEARNERS if name.startswith("prioritized_sweeping")]
 AT_ENDS = ["monte_carlo", "episodic_control"]
-REPLAYING = [*QUEUES, *AT_ENDS, own_learner]
+REPLAYING = [*QUEUES, "full_backups", *AT_ENDS, own_learner]
 
 MAZE = from_ascii(
     """
@@ -92,8 +92,7 @@ def test_the_seed_determines_everything(learner):
 @pytest.mark.parametrize("mdp", [MAZE, TREE], ids=["maze", "tree"])
 @LEARNER
 def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
-    published = None if learner is own_learner else EXPERIMENTS["maze"].parameters[learner]
-    choices = [None, published]
+    choices = [None, EXPERIMENTS["maze"].parameters.get(learner)]
     compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
     kernels = simulation.kernels
     monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
@@ -308,6 +307,7 @@ def test_the_values_of_a_chain(learner):
         "q_learning_optimistic",
         "prioritized_sweeping",
         "prioritized_sweeping_optimistic",
+        "full_backups",
         "episodic_control",
         own_learner,
     ],

@@ -217,6 +217,8 @@ def _back_up(
     revalue(model, params, s, a, Q[s, a])
     row = record(log, phase, s, a, s_next, before, Q[s, a], reward, priority, pop, cause)
     if V[s] != value:
+        if phase == ONLINE:
+            row = -1
         edge = model.first_in[s]
         while edge >= 0:
             s_before, a_before = model.edges[edge]["state"], model.edges[edge]["action"]
