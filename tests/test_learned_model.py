@@ -355,9 +355,9 @@ def test_what_is_forgotten():
     assert [s for s, _ in kept] == [0, 2]
     kept = remembered(*TRIES, [(1, 0, 1.0, 3)], retention="valuable_transitions", capacity=2)
     assert [s for s, _ in kept] == [0, 1]
-    # State 0 was tried twice, so from its episode on its trace lasts for 2 (1 + log 2) = 3.4.
-    for n_more, expected in [(0, [0, 2]), (1, [0, 1]), (2, [1])]:
-        kept = remembered(*TRIES, *TRIES[1:2] * n_more, retention="fading", capacity=2)
+    # State 0 was tried twice, so from its last episode on its trace lasts for 3 (1 + log 2) = 5.1.
+    for n_more, expected in [(0, [0, 2]), (1, [0, 1, 2]), (2, [0, 1]), (3, [0, 1]), (4, [1])]:
+        kept = remembered(*TRIES, *TRIES[1:2] * n_more, retention="fading", capacity=3)
         assert [s for s, _ in kept] == expected
 
 
