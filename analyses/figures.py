@@ -75,6 +75,12 @@ def _discrepancies(results: Results) -> Figures:
             yield "discrepancy_curves", figure
 
 
+def _bounded_memory(results: Results) -> Figures:
+    if (results.folder / "bounded_memory.csv").exists():
+        table = results.read("bounded_memory.csv")
+        yield "bounded_memory", plots.bounded_memory_figure(table)
+
+
 def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
     """Read the log of the first of these learners that was kept."""
     for learner in learners:
@@ -92,6 +98,7 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "replay_over_time": _replay_over_time,
     "learned_graph": _learned_graph,
     "discrepancies": _discrepancies,
+    "bounded_memory": _bounded_memory,
 }
 
 

@@ -58,6 +58,7 @@ RETENTION = ("recent_episodes", "recent_transitions", "valuable_transitions", "f
 """How a bounded memory chooses what to forget; see `retain`."""
 EPISODES, TRANSITIONS, VALUABLE, FADING = range(4)
 
+_TIE = 1e-12  # of value, for each transition by which a pair was used later than another one
 _NOTHING = 1e-30  # of the weight of one outcome: it adds nothing to any average
 
 _EDGE = np.dtype(
@@ -369,7 +370,8 @@ def retain(model, params, state, action, value):
 
     * ``recent_episodes``: what was not tried in the last `capacity` episodes;
     * ``recent_transitions``: the least recently tried, so that at most `capacity` edges are left;
-    * ``valuable_transitions``: the one of the least value, likewise;
+    * ``valuable_transitions``: the one of the least value, of equals the least recently tried or
+      replayed, likewise;
     * ``fading``: a trace that decays to 1 / e in `capacity` episodes, from the pair's weight when
       it was last tried, is gone below 1 / e: after capacity (1 + log N) episodes.
 
@@ -402,8 +404,10 @@ def _retain(queue, model, params, state, action, value):
     while model.n_edges[0] > params.capacity and queue.size[0] > 0:
         _forget_pair(model, pop(queue))
     model.clock[0] += 1
-    goes_after = value if params.retention == VALUABLE else float(model.clock[0])
-    set_priority(queue, pair, -goes_after, -1)
+    used = float(model.clock[0])
+    if params.retention == VALUABLE:
+        used = value + _TIE * used
+    set_priority(queue, pair, -used, -1)
 
 
 @inlined
@@ -417,7 +421,8 @@ def _revalue(queue, model, params, state, action, value):
     if queue is None:
         return
     if params.retention == VALUABLE:
-        set_priority(queue, state * model.visits.shape[1] + action, -value, -1)
+        pair = state * model.visits.shape[1] + action
+        set_priority(queue, pair, -(value + _TIE * model.clock[0]), -1)
 
 
 @inlined

@@ -161,8 +161,8 @@ def find_learner(learner: str | ModuleType, params: Any = None) -> Learner:
             raise TypeError(
                 f"Params of the learner {name!r} must be a NamedTuple with {' and '.join(needed)}."
             )
-    choices = getattr(module, "CHOICES", {})
-    return Learner(name, module, _checked(name, defaults, params, choices))
+    by_name = getattr(module, "CHOICES", {})
+    return Learner(name, module, _checked(name, defaults, params, by_name))
 
 
 def _checked(name: str, defaults: Any, params: Any, choices: Mapping[str, tuple[str, ...]]) -> Any:
