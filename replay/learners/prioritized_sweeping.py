@@ -10,8 +10,8 @@ Other accounts are a parameter away: which state is next, when the queue is work
 model follows a world that changes, and how much of it is kept. Small backups stay exact whatever
 the model is: Q(s, a) is the average of r + discount * U(s') over what is remembered of (s, a), and
 with an empty queue, where U = V, the action values solve the learned model. A pair that was
-forgotten keeps its action value, as in a world that paid it at once and ended; when it is tried
-again its value begins anew.
+forgotten keeps its action value: the model is solved as if the pair paid that much and ended the
+episode. When it is tried again its value begins anew.
 
 References
 ----------
