@@ -185,12 +185,13 @@ def discrepancies(
 @app.command()
 def learners() -> None:
     """List the learners, what each of them does, and its parameters in the textbook's form."""
-    from replay.learners import LEARNERS
+    from replay.learners import LEARNERS, find_learner
 
     rows = []
-    for name, (module, params) in LEARNERS.items():
+    for name, (module, _) in LEARNERS.items():
         what = (module.__doc__ or "").partition("\n")[0]
-        values = ", ".join(f"{key} {_plain(value)}" for key, value in params._asdict().items())
+        parameters = find_learner(name).parameters
+        values = ", ".join(f"{key} {_plain(value)}" for key, value in parameters.items())
         rows.append((name, what, values))
     _print_table(("learner", "what it does", "parameters"), rows)
 
@@ -319,7 +320,7 @@ def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> No
 
 
 def _plain(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
 
 def _show(folder: Path, log: str) -> None:

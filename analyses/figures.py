@@ -80,6 +80,12 @@ def _gain_floor(results: Results) -> Figures:
         yield "gain_floor", plots.gain_floor_figure(results.read("gain_floor.csv"))
 
 
+def _bounded_memory(results: Results) -> Figures:
+    if (results.folder / "bounded_memory.csv").exists():
+        table = results.read("bounded_memory.csv")
+        yield "bounded_memory", plots.bounded_memory_figure(table)
+
+
 def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
     """Read the log of the first of these learners that was kept."""
     for learner in learners:
@@ -98,6 +104,7 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "learned_graph": _learned_graph,
     "discrepancies": _discrepancies,
     "gain_floor": _gain_floor,
+    "bounded_memory": _bounded_memory,
 }
 
 

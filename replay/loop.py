@@ -48,6 +48,9 @@ class Sizes(NamedTuple):
         The longest episode that can occur.
     n_links : int
         The most distinct pairs (terminal state, start of the next episode) that can occur.
+    way_back : ndarray of int32, shape (n_states, n_actions), optional
+        The action that undoes each pair, -1 if there is none; only for learners whose
+        ``Params.reversible`` is true.
     """
 
     n_states: int
@@ -55,6 +58,7 @@ class Sizes(NamedTuple):
     n_transitions: int
     n_steps: int
     n_links: int = 0
+    way_back: np.ndarray | None = None
 
 
 class Transition(NamedTuple):

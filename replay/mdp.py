@@ -165,6 +165,26 @@ class MDP:
         """Least number of steps to a terminal state, (n_states,); infinite if there is no way."""
         return steps_to_end(self)
 
+    @cached_property
+    def way_back(self) -> NDArray[np.int32]:
+        """First action that undoes each pair (s, a), (n_states, n_actions); -1 if there is none.
+
+        Of pairs without chance only: a leads from s to another state for sure, and the action found
+        from there to s.
+        """
+        n_outcomes = np.diff(self.successor_offset)
+        rows = np.flatnonzero(n_outcomes == 1)
+        state, next_state = rows // self.n_actions, self.successor[self.successor_offset[rows]]
+        moves = state != next_state
+        rows, state, next_state = rows[moves], state[moves], next_state[moves]
+        ways, first = np.unique(state * self.n_states + next_state, return_index=True)
+        back = next_state * np.int64(self.n_states) + state
+        place = np.minimum(np.searchsorted(ways, back), max(len(ways) - 1, 0))
+        table = np.full(self.n_states * self.n_actions, -1, dtype=np.int32)
+        if len(ways):
+            table[rows] = np.where(ways[place] == back, rows[first[place]] % self.n_actions, -1)
+        return table.reshape(self.n_states, self.n_actions)
+
     # -- exact solutions --------------------------------------------------------------------
 
     def solve(self, discount: float) -> Solution:

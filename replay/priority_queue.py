@@ -13,7 +13,7 @@ import numpy as np
 
 from replay.jit import inlined
 
-__all__ = ["PriorityQueue", "clear", "pop", "priority_queue", "remove", "set_priority"]
+__all__ = ["PriorityQueue", "clear", "pop", "priority_queue", "remove", "set_priority", "tick"]
 
 
 class PriorityQueue(NamedTuple):
@@ -31,6 +31,8 @@ class PriorityQueue(NamedTuple):
         Where each state is in the heap; -1 if it is not.
     cause : ndarray of int64, shape (n_states,)
         The row of the backup that put each state in the queue.
+    clock : ndarray of int64, shape (1,)
+        How often :func:`tick` was called, for priorities that go by time.
     """
 
     size: np.ndarray
@@ -38,6 +40,7 @@ class PriorityQueue(NamedTuple):
     priority: np.ndarray
     position: np.ndarray
     cause: np.ndarray
+    clock: np.ndarray
 
 
 def priority_queue(n_states: int) -> PriorityQueue:
@@ -67,6 +70,7 @@ def priority_queue(n_states: int) -> PriorityQueue:
         np.empty(n_states),
         np.full(n_states, -1, dtype=np.int32),
         np.full(n_states, -1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
     )
 
 
@@ -144,6 +148,13 @@ def pop(queue):
     state = queue.state[0]
     remove(queue, state)
     return state
+
+
+@inlined
+def tick(queue):
+    """Return how often this was called for this queue, this time included."""
+    queue.clock[0] += 1
+    return queue.clock[0]
 
 
 @inlined

@@ -160,6 +160,7 @@ def simulate(
         max(len(mdp.successor), 1),
         min(longest, n_steps),
         _n_links(mdp),
+        _way_back(found, mdp, mdp.n_actions),
     )
     memory = found.module.init(found.params, sizes)
     if hasattr(found.module, "explore"):
@@ -227,7 +228,7 @@ def feed(
     log : {"all", "replay"}, default "all"
         Whether all backups are kept, or replay only.
     mdp : MDP, optional
-        Supplies the positions of states.
+        Supplies the positions of states, and the ways back to learners with ``reversible``.
 
     Returns
     -------
@@ -259,7 +260,8 @@ def feed(
     if mdp is not None:
         n_transitions += len(mdp.successor)
         n_links += _n_links(mdp)
-    sizes = Sizes(n_states, n_actions, n_transitions, len(steps), n_links)
+    way_back = _way_back(found, mdp, n_actions)
+    sizes = Sizes(n_states, n_actions, n_transitions, len(steps), n_links, way_back)
     memory = found.module.init(found.params, sizes)
     if hasattr(found.module, "explore"):
         found.module.explore(found.params, memory, mdp)
@@ -365,6 +367,19 @@ def _check_world(found: Learner, mdp: MDP) -> None:
         )
 
 
+def _way_back(found: Learner, mdp: MDP | None, n_actions: int) -> np.ndarray | None:
+    """Look up which action undoes which, for a learner that knows both directions at once."""
+    if not getattr(found.params, "reversible", False):
+        return None
+    if mdp is None or mdp.n_actions != n_actions:
+        given = "no mdp" if mdp is None else f"an mdp of {mdp.n_actions} actions"
+        raise ValueError(
+            f"{found.name!r} with reversible=True must know which action leads back, so it needs "
+            f"the world: got {given}; give mdp= with {n_actions} actions, or reversible=False."
+        )
+    return mdp.way_back
+
+
 def _count(name: str, value: Any, at_least: int = 1) -> int:
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or not at_least <= value < 2**63:
@@ -385,6 +400,6 @@ def _event_log(
         "learner": found.name,
         "mdp": "" if mdp is None else mdp.name,
         "seed": -1 if seed is None else seed,
-        "parameters": found.params._asdict(),
+        "parameters": found.parameters,
     }
     return EventLog.from_run(run, steps, made, keep=kept.keep, mdp=mdp, time=time)

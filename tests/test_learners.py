@@ -348,6 +348,7 @@ def test_the_values_of_a_chain(learner):
         "q_learning_optimistic",
         "prioritized_sweeping",
         "prioritized_sweeping_optimistic",
+        "full_backups",
         "episodic_control",
         "dyna_q",
         "trajectory_sampling",

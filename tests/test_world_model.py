@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.world_model import forget, observe, world_model
+from replay.world_model import fade, forget, observe, times_at, world_model
 
 N_STATES, N_ACTIONS = 4, 2
 TERMINAL = N_STATES - 1
@@ -74,6 +74,33 @@ def test_a_forgotten_model_is_like_a_new_one(before, after):
         np.testing.assert_array_equal(getattr(model, array), getattr(new, array))
     observe_all(model, after)
     check(model, after)
+
+
+@given(st.lists(st.tuples(TRANSITIONS, st.sampled_from([0.5, 1.0]))))
+def test_what_is_forgotten_leaves_all_lists(rounds):
+    """After some transitions the pair of the last one fades, or goes; its places are used again."""
+    model, weights = empty(), {}
+    for transitions, kappa in rounds:
+        observe_all(model, transitions)
+        for transition in transitions:
+            weights[transition] = weights.get(transition, 0.0) + 1.0
+        for state, action, _ in transitions[-1:]:
+            fade(model, state, action, kappa)
+            for transition in [t for t in weights if t[:2] == (state, action)]:
+                weights[transition] *= 1 - kappa
+                if kappa == 1:
+                    del weights[transition]
+    assert model.n_edges[0] == len(weights)
+    assert model.n_places[0] <= len(model.edges)
+    for state in range(N_STATES):
+        into = [t for t in weights if t[2] == state and state != TERMINAL]
+        assert walk(model, model.first_in[state], "next_in") == into
+        assert model.n_in[state] == len(into)
+        out = [t for t in weights if t[0] == state]
+        assert times_at(model, state) == sum(weights[t] for t in out)
+        for action in range(N_ACTIONS):
+            listed = walk(model, model.first_out[state, action], "next_out")
+            assert listed == [t for t in out if t[1] == action][::-1]
 
 
 def test_by_hand():

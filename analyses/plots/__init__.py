@@ -5,6 +5,7 @@ Every ``*_figure`` function lays out one figure with all its panels and returns 
 it. Nothing here simulates, keeps pyplot state or shows a window.
 """
 
+from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_memory
 from analyses.plots.discrepancies import (
     differing,
     discrepancies_figure,
@@ -30,9 +31,11 @@ from analyses.plots.replay_kinds import (
 from analyses.plots.style import save, style
 
 __all__ = [
+    "bounded_memory_figure",
     "differing",
     "discrepancies_figure",
     "discrepancy_curves_figure",
+    "draw_bounded_memory",
     "draw_differences",
     "draw_discrepancy_curves",
     "draw_gain_floor",

@@ -78,6 +78,7 @@ _LEARNER_STYLES: dict[str, dict[str, object]] = {
     "prioritized_sweeping_optimistic": {"color": "#56b4e9", "linestyle": (0, (4, 1))},
     "prioritized_sweeping_reset": {"color": "#009e73", "linestyle": (0, (4, 1, 1, 1))},
     "episodic_control": {"color": "#d55e00", "linestyle": (0, (1, 0.8))},
+    "full_backups": {"color": "#0072b2", "linestyle": (0, (1, 0.8))},
 }
 _OWN_COLOURS = ("#882255", "#44aa99", "#332288", "#999933", "#661100")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
@@ -105,6 +106,7 @@ _LABELS = {
     "prioritized_sweeping_optimistic": "Prio. sweeping, optimistic",
     "prioritized_sweeping_reset": "Prio. sweeping, model reset",
     "episodic_control": "Episodic control",
+    "full_backups": "Prio. sweeping, full backups",
     "reverse_episode": "Episode, reverse",
     "forward_episode": "Episode, forward",
     "novel_path": "Novel path",

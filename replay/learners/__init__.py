@@ -20,6 +20,9 @@ A learner is a module with plain Python functions that also compile:
     not given any.
 ``most_backups(params, memory)``
     Bounds the backups that the next step, with its pauses, can log.
+``CHOICES``
+    Optional: for each parameter that is a choice, the tuple of the names to choose from. The
+    parameter itself is a whole number, the place of the name.
 
 ``ON_POLICY = True`` asks for the next action before the update, ``NEEDS_EPISODES = True`` says that
 the learner learns nothing in a world without an end, ``EVALUATES = True`` that it logs the gain and
@@ -37,6 +40,7 @@ from replay.learners import (
     dyna_q,
     episodic_control,
     episodic_sequences,
+    full_backups,
     monte_carlo,
     n_step_td,
     prioritized_memory_access,
@@ -73,6 +77,7 @@ LEARNERS: dict[str, tuple[ModuleType, Any]] = {
     "episodic_sequences": (episodic_sequences, episodic_sequences.Params()),
     "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
     "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),
+    "full_backups": (full_backups, full_backups.Params()),
 }
 """Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
 
@@ -99,6 +104,9 @@ _RANGES: dict[str, tuple[float, float]] = {
     "inverse_temperature": (1e-6, 700.0),
     "gain_floor": (0.0, math.inf),
     "initial_value": (-1e300, math.inf),
+    "forgetting": (0.0, 1.0),
+    "surprise_rate": (0.0, 1.0),
+    "capacity": (1.0, math.inf),
 }
 _NOUNS = {float: "a number", int: "a whole number", bool: "True or False"}
 _NEEDED = ("Params", "Memory", "init", "learn", "most_backups")
@@ -120,6 +128,15 @@ class Learner(NamedTuple):
     name: str
     module: Any
     params: Any
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters, choices by their names."""
+        choices = getattr(self.module, "CHOICES", {})
+        return {
+            key: choices[key][value] if key in choices else value
+            for key, value in self.params._asdict().items()
+        }
 
 
 def find_learner(learner: str | ModuleType, params: Any = None) -> Learner:
@@ -174,10 +191,11 @@ def find_learner(learner: str | ModuleType, params: Any = None) -> Learner:
             raise TypeError(
                 f"Params of the learner {name!r} must be a NamedTuple with {' and '.join(needed)}."
             )
-    return Learner(name, module, _checked(name, defaults, params))
+    by_name = getattr(module, "CHOICES", {})
+    return Learner(name, module, _checked(name, defaults, params, by_name))
 
 
-def _checked(name: str, defaults: Any, params: Any) -> Any:
+def _checked(name: str, defaults: Any, params: Any, choices: Mapping[str, tuple[str, ...]]) -> Any:
     known = defaults._asdict()
     if params is None:
         given: Mapping[str, Any] = {}
@@ -194,12 +212,26 @@ def _checked(name: str, defaults: Any, params: Any) -> Any:
         raise ValueError(
             f"{name!r} has no parameter {unknown[0]!r}. Its parameters: {', '.join(known)}."
         )
-    values = {key: _scalar(name, key, given.get(key, known[key]), known[key]) for key in known}
+    values = {
+        key: _chosen(name, key, given.get(key, known[key]), choices[key])
+        if key in choices
+        else _scalar(name, key, given.get(key, known[key]), known[key])
+        for key in known
+    }
     for key, (low, high) in _RANGES.items():
         if key in values and not low <= values[key] <= high:
             limits = f"between {low:g} and {high:.7g}" if high < math.inf else f"at least {low:g}"
             raise ValueError(f"{key} of {name!r} must be {limits}, got {values[key]}.")
     return type(defaults)(**values)
+
+
+def _chosen(name: str, key: str, value: Any, choices: tuple[str, ...]) -> int:
+    """Give the place of a choice, which may be named or be a place itself."""
+    if isinstance(value, str) and value in choices:
+        return choices.index(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(choices):
+        return value
+    raise ValueError(f"{key} of {name!r} must be one of {', '.join(choices)}; got {value!r}.")
 
 
 def _scalar(name: str, key: str, value: Any, default: Any) -> Any:

@@ -6,6 +6,13 @@ popping s tells the change to all its predecessors in the learned model. With ``
 sweep waits for the end of the episode, makes as many pops as the episode had steps, and the model
 is forgotten.
 
+Other accounts are a parameter away: which state is next, when the queue is worked off, how the
+model follows a world that changes, and how much of it is kept. Small backups stay exact whatever
+the model is: Q(s, a) is the average of r + discount * U(s') over what is remembered of (s, a), and
+with an empty queue, where U = V, the action values solve the learned model. A pair that was
+forgotten keeps its action value: the model is solved as if the pair paid that much and ended the
+episode. When it is tried again its value begins anew.
+
 References
 ----------
 .. [1] Moore & Atkeson (1993), Prioritized sweeping. https://doi.org/10.1007/BF00993104
@@ -19,12 +26,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.backups import EPISODE_END, ONLINE, START, record
+from replay.backups import EPISODE_END, ONLINE, record
 from replay.policies import best_tried
-from replay.priority_queue import PriorityQueue, clear, pop, priority_queue, remove, set_priority
-from replay.world_model import WorldModel, forget, observe, world_model
+from replay.priorities import (
+    CHANGE,
+    EACH_STEP,
+    FIRST_IN,
+    MOMENTS,
+    PRIORITIES,
+    START_AND_END,
+    is_due,
+    ranked,
+    take,
+)
+from replay.priority_queue import PriorityQueue, clear, priority_queue, remove, set_priority
+from replay.world_model import (
+    EPISODES,
+    RETENTION,
+    WorldModel,
+    assume,
+    end_episode,
+    forget,
+    remember,
+    retain,
+    revalue,
+    times_at,
+    unknown_way_back,
+    world_model,
+)
 
-__all__ = ["Memory", "Params", "init", "learn", "most_backups", "replay"]
+__all__ = ["CHOICES", "Memory", "Params", "init", "learn", "most_backups", "replay"]
+
+CHOICES = {"priority": PRIORITIES[:-1], "replay_at": MOMENTS, "retention": RETENTION}
+"""The parameters that are chosen by name. A gain is that of one pair, not of all predecessors."""
 
 
 class Params(NamedTuple):
@@ -37,7 +71,7 @@ class Params(NamedTuple):
     epsilon : float
         Probability of a uniformly random action.
     max_pops : int
-        States popped at most in each step. With ``reset_model`` it is the number of steps of the
+        States popped at most in each pause. With ``reset_model`` it is the number of steps of the
         episode instead, at the episode's end.
     min_priority : float
         Smaller changes of a value are not queued.
@@ -55,6 +89,24 @@ class Params(NamedTuple):
         published code, or its last state only, as in the paper's argument.
     act_before_update : bool
         Whether the next action is drawn before this step's update, as in the published code.
+    priority : {"change", "need", "recency", "first_in", "random"}
+        Which of the queued states is popped next; see :data:`replay.priorities.PRIORITIES`.
+    replay_at : {"step", "episode_end", "start_and_end", "rest"}
+        The pauses in which states are popped; see :data:`replay.priorities.MOMENTS`. With
+        ``reset_model`` it is the episode's end.
+    forgetting : float
+        Weight that earlier outcomes of a pair lose when it is tried again: 0 counts them all alike,
+        1 keeps the last only; see :mod:`replay.world_model`.
+    surprise_rate : float
+        Above 0 each pair has a `forgetting` of its own, which begins with that and follows the
+        pair's surprise with this rate.
+    reversible : bool
+        Whether a transition that was seen is known in both directions at once. The way back is
+        assumed to pay nothing, until it is tried.
+    retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
+        What is forgotten if the memory is bounded; see :func:`replay.world_model.retain`.
+    capacity : float
+        Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """
 
     discount: float = 0.99
@@ -66,6 +118,13 @@ class Params(NamedTuple):
     reset_model: bool = False
     queue_visited: bool = True
     act_before_update: bool = False
+    priority: int = CHANGE
+    replay_at: int = EACH_STEP
+    forgetting: float = 0.0
+    surprise_rate: float = 0.0
+    reversible: bool = False
+    retention: int = EPISODES
+    capacity: float = np.inf
 
 
 class Memory(NamedTuple):
@@ -80,7 +139,7 @@ class Memory(NamedTuple):
     known_values : ndarray of float64, shape (n_states,)
         U, the value that the predecessors of each state have been told.
     model : WorldModel
-        The transitions seen, since the last reset.
+        The transitions remembered, since the last reset.
     queue : PriorityQueue
         The states whose predecessors should be told.
     n_steps : ndarray of int64, shape (1,)
@@ -102,7 +161,14 @@ def init(params, sizes):
         np.full((sizes.n_states, sizes.n_actions), params.initial_value),
         np.full(sizes.n_states, start),
         np.full(sizes.n_states, start),
-        world_model(sizes.n_states, sizes.n_actions, sizes.n_transitions),
+        world_model(
+            sizes.n_states,
+            sizes.n_actions,
+            sizes.n_transitions,
+            forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
+            way_back=sizes.way_back,
+            bounded=params.capacity < np.inf,
+        ),
         priority_queue(sizes.n_states),
         np.zeros(1, dtype=np.int64),
     )
@@ -111,45 +177,61 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
-    return 1 + n_pops * (memory.model.most_in[0] + 1)
+    n_pauses = 2 if params.replay_at == START_AND_END else 1
+    return 2 + n_pauses * n_pops * (memory.model.most_in[0] + 1)
 
 
 def _queue(params, memory, state, cause):
-    priority = abs(memory.values[state] - memory.known_values[state])
-    if priority > params.min_priority:
-        place = memory.queue.position[state]
-        if not params.priority_only_lowers or place < 0 or priority < memory.queue.priority[place]:
-            set_priority(memory.queue, state, priority, cause)
+    queue = memory.queue
+    change = abs(memory.values[state] - memory.known_values[state])
+    if change > params.min_priority:
+        place = queue.position[state]
+        if place >= 0 and params.priority == FIRST_IN:
+            return
+        priority = change
+        if params.priority != CHANGE:
+            priority = ranked(params.priority, queue, change, times_at(memory.model, state))
+        if not params.priority_only_lowers or place < 0 or priority < queue.priority[place]:
+            set_priority(queue, state, priority, cause)
     elif not params.priority_only_lowers:
-        remove(memory.queue, state)
+        remove(queue, state)
+
+
+def _try(params, memory, s, a, reward, s_next, terminated, log):
+    Q, V, U, model = memory.action_values, memory.values, memory.known_values, memory.model
+    before = Q[s, a]
+    kept = remember(model, params, s, a, s_next, terminated)
+    target = reward
+    if not terminated:
+        target += params.discount * U[s_next]
+    Q[s, a] = target if kept == 0 else (before * kept + target) / (kept + 1)
+    V[s] = best_tried(Q, s)
+    record(log, ONLINE, s, a, s_next, before, Q[s, a], reward)
+    retain(model, params, s, a, Q[s, a])
 
 
 def learn(params, memory, transition, log):
     """Count the transition and make the small backup of its pair."""
-    Q, V, U, model = memory.action_values, memory.values, memory.known_values, memory.model
-    s, a = transition.state, transition.action
-    observe(model, s, a, transition.next_state, transition.terminated)
-    memory.n_steps[0] += 1
-    before = Q[s, a]
-    N = model.visits[s, a]
-    target = transition.reward
-    if not transition.terminated:
-        target += params.discount * U[transition.next_state]
-    Q[s, a] = target if N == 1 else (before * (N - 1) + target) / N
-    V[s] = best_tried(Q, s)
-    record(log, ONLINE, s, a, transition.next_state, before, Q[s, a], transition.reward)
+    s, a, s_next = transition.state, transition.action, transition.next_state
     ended = transition.terminated or transition.truncated
+    _try(params, memory, s, a, transition.reward, s_next, transition.terminated, log)
+    memory.n_steps[0] += 1
     if not params.reset_model or params.queue_visited or ended:
         _queue(params, memory, s, -1)
+    model = memory.model
+    back = unknown_way_back(model.way_back, model, s, a, s_next)
+    if back >= 0 and not transition.terminated:
+        _try(params, memory, s_next, back, 0.0, s, False, log)
+        assume(model.is_assumed, s_next, back)
+        _queue(params, memory, s_next, -1)
 
 
-def _sweep(params, memory, n_pops, phase, log):
+def _sweep(params, memory, n_pops, phase, rng, log):
     Q, V, U, model, queue = memory[:5]
     for n_popped in range(n_pops):
         if queue.size[0] == 0:
             break
-        priority = queue.priority[0]
-        s_next = pop(queue)
+        s_next, priority = take(params.priority, queue, rng)
         cause = queue.cause[s_next]
         change = params.discount * (V[s_next] - U[s_next])
         U[s_next] = V[s_next]
@@ -159,6 +241,7 @@ def _sweep(params, memory, n_pops, phase, log):
             before = Q[s, a]
             Q[s, a] = before + change * model.edges[edge]["count"] / model.visits[s, a]
             V[s] = best_tried(Q, s)
+            revalue(model, params, s, a, Q[s, a])
             row = record(
                 log,
                 phase,
@@ -176,12 +259,14 @@ def _sweep(params, memory, n_pops, phase, log):
 
 
 def replay(params, memory, pause, rng, log):
-    """Tell predecessors of changes, the largest first; with a reset, at an episode's end only."""
-    if not params.reset_model:
-        if pause.phase != START:
-            _sweep(params, memory, params.max_pops, pause.phase, log)
-    elif pause.phase == EPISODE_END:
-        _sweep(params, memory, memory.n_steps[0], EPISODE_END, log)
-        forget(memory.model)
-        clear(memory.queue)
-        memory.n_steps[0] = 0
+    """Tell predecessors of changes, the first in the queue first; then end the episode."""
+    if params.reset_model:
+        if pause.phase == EPISODE_END:
+            _sweep(params, memory, memory.n_steps[0], EPISODE_END, rng, log)
+            forget(memory.model)
+            clear(memory.queue)
+            memory.n_steps[0] = 0
+    elif is_due(params.replay_at, pause.phase):
+        _sweep(params, memory, params.max_pops, pause.phase, rng, log)
+    if pause.phase == EPISODE_END:
+        end_episode(memory.model, params)

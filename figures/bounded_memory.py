@@ -1,0 +1,7 @@
+"""Draw reward rate against memory: `python figures/bounded_memory.py [results]`."""
+
+import sys
+
+from analyses.figures import draw
+
+draw("bounded_memory", *sys.argv[1:2])

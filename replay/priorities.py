@@ -1,0 +1,139 @@
+"""Which backup a learner with a queue makes next, and at which pauses it makes any.
+
+``PRIORITIES`` orders the queue, ``MOMENTS`` are the pauses at which it is worked off. Learners keep
+the place of a name in these tuples, the whole numbers below.
+
+References
+----------
+.. [1] Moore & Atkeson (1993), Prioritized sweeping. https://doi.org/10.1007/BF00993104
+.. [2] Peng & Williams (1993), Efficient learning and planning within the Dyna framework.
+   https://doi.org/10.1177/105971239300100403
+.. [3] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
+   https://doi.org/10.1038/s41593-018-0232-z
+"""
+
+import numpy as np
+
+from replay.backups import EPISODE_END, REST, START, STEP
+from replay.jit import inlined
+from replay.priority_queue import remove, tick
+
+__all__ = ["CHANGE", "FIRST_IN", "GAIN", "MOMENTS", "NEED", "PRIORITIES", "RANDOM", "RECENCY"]
+__all__ += ["EACH_STEP", "END", "IN_REST", "START_AND_END"]
+__all__ += ["is_due", "ranked", "take"]
+
+PRIORITIES = ("change", "need", "recency", "first_in", "random", "gain")
+"""``change``: the size of the change that is waiting to be told [1]_ [2]_. ``need``: that, times
+how often the agent has been there, as offline need is the long-run frequency of a state [3]_.
+``recency``: the latest change first. ``first_in``: in the order of queueing. ``random``: any that
+is waiting. ``gain``: how much the backup improves the policy, the expected value of the backup
+without its need [3]_."""
+CHANGE, NEED, RECENCY, FIRST_IN, RANDOM, GAIN = range(6)
+
+MOMENTS = ("step", "episode_end", "start_and_end", "rest")
+"""``step``: after every step, the last of an episode included. ``episode_end``: after that only.
+``start_and_end``: there and at the next start. ``rest``: in periods of rest only."""
+EACH_STEP, END, START_AND_END, IN_REST = range(4)
+
+
+@inlined
+def is_due(moment, phase):
+    """Tell whether a learner that replays at this moment does so in a pause of this phase.
+
+    Parameters
+    ----------
+    moment : int
+        The place of a name in ``MOMENTS``.
+    phase : int
+        Of a :class:`replay.loop.Pause`.
+
+    Returns
+    -------
+    bool
+        Whether.
+
+    Examples
+    --------
+    >>> is_due(START_AND_END, EPISODE_END), is_due(START_AND_END, STEP)
+    (True, False)
+    """
+    if moment == IN_REST:
+        return phase == REST
+    if phase == EPISODE_END:
+        return True
+    return (moment == EACH_STEP and phase == STEP) or (moment == START_AND_END and phase == START)
+
+
+@inlined
+def ranked(rule, queue, change, need):
+    """Return the priority of what is to be queued now.
+
+    Parameters
+    ----------
+    rule : int
+        The place of a name in ``PRIORITIES``, but for ``gain``, which only the learner knows.
+    queue : PriorityQueue
+        Its clock is the time for ``recency`` and ``first_in``.
+    change : float
+        The size of the change that is waiting to be told.
+    need : float
+        How often the agent has been there.
+
+    Returns
+    -------
+    float
+        The largest comes first; nan for ``random``.
+
+    Examples
+    --------
+    >>> from replay.priority_queue import priority_queue
+    >>> ranked(NEED, priority_queue(1), change=0.5, need=3.0)
+    1.5
+    """
+    if rule == NEED:
+        return change * need
+    if rule == RECENCY:
+        return float(tick(queue))
+    if rule == FIRST_IN:
+        return -float(tick(queue))
+    if rule == RANDOM:
+        return np.nan
+    return change
+
+
+@inlined
+def take(rule, queue, rng):
+    """Choose what is next in a queue that is not empty, and take it out.
+
+    Parameters
+    ----------
+    rule : int
+        The place of a name in ``PRIORITIES``.
+    queue : PriorityQueue
+        What is waiting.
+    rng : numpy.random.Generator
+        Source of randomness, for ``random`` only.
+
+    Returns
+    -------
+    state : int
+        What was taken.
+    priority : float
+        Its priority.
+
+    Examples
+    --------
+    >>> from replay.priority_queue import priority_queue, set_priority
+    >>> queue = priority_queue(2)
+    >>> set_priority(queue, 0, 1.0, -1), set_priority(queue, 1, 2.0, -1)
+    (None, None)
+    >>> state, priority = take(CHANGE, queue, np.random.default_rng(0))
+    >>> int(state), float(priority)
+    (1, 2.0)
+    """
+    place = 0
+    if rule == RANDOM:
+        place = min(int(rng.random() * queue.size[0]), queue.size[0] - 1)
+    state, priority = queue.state[place], queue.priority[place]
+    remove(queue, state)
+    return state, priority

@@ -1,0 +1,108 @@
+"""Reward rate against memory: the table and its figure."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.bounded_memory import measure, summarise
+from analyses.figures import draw
+from analyses.plots import bounded_memory_figure, draw_bounded_memory
+from replay.experiments import EXPERIMENTS
+from replay.simulation import simulate
+
+FEW = {"recent_episodes": [1, 3], "recent_transitions": [6]}
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return measure(
+        ["deterministic_tree", "stochastic_tree"],
+        capacities=FEW,
+        n_mdps=3,
+        n_seeds=2,
+        n_steps=2000,
+    )
+
+
+def test_all_memories_meet_the_same_worlds(measured):
+    assert len(measured) == 2 * 3 * (3 + 2)
+    unbounded = measured[np.isinf(measured["capacity"])]
+    ways = [
+        rows[["experiment", "mdp", "n_transitions", "reward_rate"]].to_numpy().tolist()
+        for _, rows in unbounded.groupby("retention")
+    ]
+    assert ways[0] == ways[1]
+    experiment = EXPERIMENTS["stochastic_tree"]
+    mdp = experiment.mdp(2)
+    rewards = [
+        simulate(
+            mdp,
+            "prioritized_sweeping",
+            experiment.parameters["prioritized_sweeping"],
+            n_steps=2000,
+            seed=experiment.run_seed(2, run),
+        )
+        .log.steps["reward"]
+        .mean()
+        for run in (0, 1)
+    ]
+    random = mdp.reward_rate(np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions))
+    optimal = mdp.reward_rate(mdp.solve(1.0).policy, epsilon=0.1)
+    row = unbounded[(unbounded["experiment"] == "stochastic_tree") & (unbounded["mdp"] == 2)]
+    expected = (np.mean(rewards) - random) / (optimal - random)
+    assert row["reward_rate"].tolist() == pytest.approx([expected] * 2)
+
+
+def test_memory_is_bounded(measured):
+    held = measured.set_index(["experiment", "retention", "capacity"])["n_transitions"]
+    for tree, depth in [("deterministic_tree", 5), ("stochastic_tree", 4)]:
+        assert (held[tree, "recent_episodes", 1] == depth).all()
+        assert (held[tree, "recent_transitions", 6] == 6 + 1).all()
+        three, everything = (held[tree, "recent_episodes", k].to_numpy() for k in (3, np.inf))
+        assert (three < everything).all()
+
+
+def test_recent_episodes_are_enough_in_a_deterministic_tree_only(measured):
+    """A reward has come to the root after two pauses of three pops; then the way is forgotten."""
+    table = summarise(measured).set_index(["experiment", "retention", "capacity"])["mean"]
+    few, everything = (table["deterministic_tree", "recent_episodes", k] for k in (3, np.inf))
+    assert few == pytest.approx(everything)
+    few, everything = (table["stochastic_tree", "recent_episodes", k] for k in (3, np.inf))
+    assert few < everything - 0.02
+
+
+def test_means_over_worlds(measured):
+    table = summarise(measured)
+    assert list(table["n_mdps"].unique()) == [3]
+    row = table[(table["experiment"] == "stochastic_tree") & (table["capacity"] == 6)].iloc[0]
+    values = measured.query("experiment == 'stochastic_tree' and capacity == 6")["reward_rate"]
+    assert row["mean"] == pytest.approx(values.mean())
+    assert row["sem"] == pytest.approx(values.std() / np.sqrt(3))
+
+
+def test_figure(measured, tmp_path):
+    table = summarise(measured)
+    figure = bounded_memory_figure(table)
+    first = figure.axes[0]
+    assert len(figure.axes) == 2
+    assert first.lines[1].get_xdata()[0] == 5
+    assert first.lines[0].get_ydata()[0] == first.lines[1].get_ydata()[-1]  # everything
+    with pytest.raises(ValueError, match="one experiment on one Axes"):
+        draw_bounded_memory(table, first)
+    with pytest.raises(ValueError, match="bounded_memory is empty"):
+        bounded_memory_figure(table[:0])
+    with pytest.raises(ValueError, match="lacks the columns"):
+        draw_bounded_memory(pd.DataFrame(), first)
+    (tmp_path / "manifest.json").write_text("{}")
+    table.to_csv(tmp_path / "bounded_memory.csv", index=False)
+    assert [path.name for path in draw("bounded_memory", tmp_path)] == [
+        "bounded_memory.pdf",
+        "bounded_memory.png",
+    ]
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match="mase"):
+        measure(["mase"])
+    with pytest.raises(ValueError, match="retention of 'prioritized_sweeping' must be one of"):
+        measure(["maze"], capacities={"newest": [1]}, n_steps=100)

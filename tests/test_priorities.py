@@ -1,0 +1,212 @@
+"""Which backup is next, and when, worked out by hand."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_learners import MAZE, queued
+from test_textbook import experienced, taught
+
+from replay import LEARNERS, feed, simulate
+from replay.backups import EPISODE_END, REST, START, STEP
+from replay.learners import find_learner
+from replay.loop import Pause
+from replay.mazes import from_ascii
+from replay.priorities import MOMENTS, is_due
+
+SWEEPING = pytest.mark.parametrize("learner", ["prioritized_sweeping", "full_backups"])
+PAID = [(0, 0, 1.0, 1), (1, 0, 3.0, 2), (2, 0, 2.0, 3)]
+"""A chain that pays on the way; when it ends the values are 1, 3, 2, and nobody knows."""
+TOLD_LATER = experienced(
+    [(1, 0, 0.0, 2)], [(0, 0, 1.0, 1)], [(1, 0, 6.0, 2), (2, 0, 2.0, 3)], ends="truncated"
+)
+"""News of 1 and of 2 have where to go before there are any."""
+TOLD_LATER.loc[3, "terminated"] = True
+END = {"replay_at": "episode_end", "discount": 0.5}
+
+
+def swept(learner, *episodes, **params):
+    """Give what is replayed: which pop, whose news, to whom, with which priority."""
+    _, backups = taught(learner, experienced(*episodes), **params)
+    rows = backups[backups["event"] >= 0]
+    return rows[["pop", "next_state", "state", "priority"]].to_numpy().tolist()
+
+
+@pytest.mark.parametrize(
+    ("priority", "expected"),
+    [
+        # 1 tells 0, whose change is then 2.5: that of 2 was 2, so 0 goes before 2.
+        ("change", [[0, 1, 0, 3.0], [2, 2, 1, 2.0]]),
+        # All were visited once.
+        ("need", [[0, 1, 0, 3.0], [2, 2, 1, 2.0]]),
+        # The last change was that of 2, then 2 changes 1, and 1 changes 0.
+        ("recency", [[0, 2, 1, 3.0], [1, 1, 0, 4.0]]),
+        # 0 was the first, and is told again later.
+        ("first_in", [[1, 1, 0, -2.0], [2, 2, 1, -3.0]]),
+    ],
+)
+def test_small_backups(priority, expected):
+    params = END | {"priority": priority, "max_pops": 3}
+    assert swept("prioritized_sweeping", PAID, **params) == expected
+
+
+def test_need_is_how_often_a_state_was_visited():
+    waiting = [[(2, 1, 0.0, 3)]] * 3  # it pays nothing, and changes nothing
+    params = END | {"max_pops": 1}
+    assert swept("prioritized_sweeping", *waiting, PAID, priority="change", **params) == [
+        [0, 1, 0, 3.0]
+    ]
+    assert swept("prioritized_sweeping", *waiting, PAID, priority="need", **params) == [
+        [0, 2, 1, 8.0]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("priority", "expected"),
+    [
+        # 2 would tell 1 a change of 1, 1 would tell 0 one of 1.5; then 1 changes 0 again.
+        ("change", [[0, 1, 0, 1.5], [1, 2, 1, 1.0], [2, 1, 0, 0.5]]),
+        # 1 was visited twice.
+        ("need", [[0, 2, 1, 2.0], [1, 1, 0, 2.0]]),
+        ("first_in", [[0, 1, 0, -1.0], [1, 2, 1, -2.0], [2, 1, 0, -3.0]]),
+        ("recency", [[0, 2, 1, 2.0], [1, 1, 0, 3.0]]),
+    ],
+)
+def test_full_backups(priority, expected):
+    _, backups = taught("full_backups", TOLD_LATER, priority=priority, max_pops=9, **END)
+    rows = backups[backups["event"] >= 0]
+    assert rows[["pop", "next_state", "state", "priority"]].to_numpy().tolist() == expected
+
+
+def test_full_backups_by_hand():
+    """As small backups in a chain; the cause of each is the one before."""
+    chain = [(0, 0, 0.0, 1), (1, 0, 0.0, 2), (2, 0, 1.0, 3)]
+    memory, backups = taught("full_backups", experienced(chain), discount=0.5)
+    assert memory.action_values[:, 0].tolist() == [0.25, 0.5, 1.0, 0.0]
+    assert memory.queue.size[0] == 0
+    after = backups.iloc[3:]
+    assert after[["state", "next_state", "pop", "priority", "cause"]].to_numpy().tolist() == [
+        [1, 2, 0, 0.5, -1],
+        [0, 1, 1, 0.25, 3],
+    ]
+    assert after["reward"].isna().all()
+
+
+def test_full_backups_average_over_successors():
+    table = experienced([(0, 0, 0.0, 1), (1, 0, 1.0, 3)], [(0, 0, 0.0, 2), (2, 0, 3.0, 3)])
+    memory, _ = taught("full_backups", table, discount=0.5)
+    assert memory.action_values[0, 0] == pytest.approx(0.5 * (1 + 3) / 2)
+    assert memory.rewards[:3, 0].tolist() == [0.0, 1.0, 3.0]
+
+
+def test_full_backups_know_what_an_end_is_worth():
+    """However much the start promises."""
+    memory, _ = taught("full_backups", experienced([(0, 0, 1.0, 3)]), initial_value=5.0)
+    assert memory.action_values[0].tolist() == [1.0, 5.0]
+
+
+def test_gain_is_what_the_policy_earns_more():
+    """State 0 has a good action that gets better, state 4 a bad one that becomes the best."""
+    table = experienced(
+        [(0, 0, 5.0, 1)],
+        [(4, 0, 1.0, 3)],
+        [(4, 1, 0.0, 1)],
+        [(1, 0, 4.0, 3)],
+        ends="truncated",
+    )
+    table["terminated"] = table["next_state"] == 3
+    table["truncated"] = ~table["terminated"]
+    params = END | {"epsilon": 0.2, "max_pops": 9, "n_states": 5}
+    by_change, by_gain = (
+        taught("full_backups", table, priority=priority, **params)[1].query("event >= 0")
+        for priority in ("change", "gain")
+    )
+    assert by_change[["state", "action", "priority"]].to_numpy().tolist() == [
+        [0, 0, 2.0],
+        [4, 1, 2.0],
+    ]
+    # In 4 the best was 1 and is 2 thereafter; exploration takes a fifth of that.
+    assert by_gain[["state", "action", "priority"]].to_numpy().tolist() == [
+        [4, 1, 0.8],
+        [0, 0, 0.0],
+    ]
+    with pytest.raises(ValueError, match="one of change, need, recency, first_in, random; got 'ga"):
+        simulate(MAZE, "prioritized_sweeping", {"priority": "gain"}, n_steps=10)
+
+
+@SWEEPING
+def test_random_order(learner):
+    """Each of the queued comes first now and then; the seed says when."""
+    firsts = set()
+    for seed in range(20):
+        logs = [
+            feed(
+                learner,
+                TOLD_LATER,
+                n_states=4,
+                n_actions=1,
+                params=END | {"priority": "random", "max_pops": 1},
+                seed=seed,
+                log="replay",
+            )
+            for _ in range(2)
+        ]
+        backups = logs[0].backups
+        pd.testing.assert_frame_equal(backups, logs[1].backups)
+        assert backups["priority"].isna().all()
+        firsts |= set(backups["next_state"])
+    assert firsts == {1, 2}
+
+
+@SWEEPING
+def test_every_order_comes_to_the_same_values(learner):
+    maze = from_ascii("S..\n.#.\n..G")
+    exact = maze.solve(0.8).action_values[~maze.terminal]
+    for priority in LEARNERS[learner][0].CHOICES["priority"]:
+        params = {"discount": 0.8, "epsilon": 1.0, "priority": priority}
+        run = simulate(maze, learner, params, n_steps=20_000)
+        learned = run.memory.action_values[~maze.terminal]
+        np.testing.assert_allclose(learned, exact, rtol=0, atol=1e-6)
+
+
+# -- when ---------------------------------------------------------------------------------
+
+
+def test_which_pauses_are_for_replay():
+    due = {
+        name: {phase for phase in (STEP, EPISODE_END, START, REST) if is_due(moment, phase)}
+        for moment, name in enumerate(MOMENTS)
+    }
+    assert due == {
+        "step": {STEP, EPISODE_END},
+        "episode_end": {EPISODE_END},
+        "start_and_end": {EPISODE_END, START},
+        "rest": {REST},
+    }
+
+
+@SWEEPING
+def test_when_it_is_replayed(learner):
+    expected = {
+        "step": {"step", "episode_end"},
+        "episode_end": {"episode_end"},
+        "start_and_end": {"episode_end", "start"},
+        "rest": set(),
+    }
+    for moment, phases in expected.items():
+        log = simulate(MAZE, learner, {"replay_at": moment}, n_steps=3000).log
+        assert set(log.backups["phase"]) == phases
+        assert json.loads(log.runs["parameters"][0])["replay_at"] == moment
+
+
+@SWEEPING
+def test_rest(learner):
+    """What waits until then is told in the first period of rest."""
+    table = experienced([(0, 0, 0.0, 1), (1, 0, 1.0, 3)])
+    memory, _ = taught(learner, table, replay_at="rest", discount=0.5)
+    found = find_learner(learner, {"replay_at": "rest", "discount": 0.5})
+    assert memory.action_values[0, 0] == 0.0
+    assert len(queued(memory)) == 1
+    found.module.replay(found.params, memory, Pause(REST, 0, False), np.random.default_rng(0), None)
+    assert memory.action_values[0, 0] == 0.5
