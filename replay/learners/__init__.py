@@ -93,7 +93,6 @@ _RANGES: dict[str, tuple[float, float]] = {
     "n_retrieved": (1, _MOST),
     "n_remembered": (1, _MOST),
     "expected_return": (-math.inf, math.inf),
-    "replay_mode": (sfma.DEFAULT, sfma.DYNAMIC),
     "similarity_discount": (0.0, 0.999999),
     "inhibition_decay": (0.0, 1.0),
     "strength_decay": (0.0, 1.0),

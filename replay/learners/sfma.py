@@ -37,9 +37,11 @@ import numpy as np
 from replay.backups import EPISODE_END, ONLINE, START, record
 from replay.learners import q_learning
 
-__all__ = ["DEFAULT", "DYNAMIC", "REVERSE", "Memory", "Params"]
+__all__ = ["CHOICES", "DEFAULT", "DYNAMIC", "REVERSE", "Memory", "Params"]
 __all__ += ["init", "learn", "most_backups", "replay"]
 
+CHOICES = {"replay_mode": ("default", "reverse", "dynamic")}
+"""The parameter that is chosen by name."""
 DEFAULT, REVERSE, DYNAMIC = range(3)
 """Modes: similar experiences begin, or end, at the state reactivated last; or either."""
 
@@ -69,8 +71,7 @@ class Params(NamedTuple):
         Share of the way to the target that an action value moves.
     n_replays : int
         Experiences reactivated at each pause.
-    replay_mode : int
-        ``DEFAULT``, ``REVERSE`` or ``DYNAMIC``.
+    replay_mode : {"default", "reverse", "dynamic"}
     replay_at_start : bool
         Whether to replay at the start of episodes too, or at their ends only.
     similarity_discount : float
