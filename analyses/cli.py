@@ -183,6 +183,29 @@ def discrepancies(
 
 
 @app.command()
+def study(
+    name: Annotated[str | None, typer.Argument(help="Which; without it, all are listed.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder for table and figure; by default NAME.")
+    ] = None,
+    size: Annotated[float, typer.Option(help="Animals or worlds, times the usual number.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+) -> None:
+    """Make one of the studies beyond the paper: a table and its figure."""
+    from analyses.studies import STUDIES, make_study
+
+    if name is None:
+        _print_table(("study", "question"), [(key, it.question) for key, it in STUDIES.items()])
+        return
+    folder = out or Path(name)
+    with screen.status(f"{name}: a few minutes at full size"):
+        table, figures = make_study(name, folder, size=size, seed=seed)
+    rows = [tuple(_shown(value) for value in row) for row in table.itertuples(index=False)]
+    _print_table(tuple(table.columns), rows)
+    screen.print(f"{folder / name}.csv and {figures[-1]}", markup=False)
+
+
+@app.command()
 def learners() -> None:
     """List the learners, what each of them does, and its parameters in the textbook's form."""
     from replay.learners import LEARNERS, find_learner
@@ -317,6 +340,10 @@ def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> No
     for row in rows:
         table.add_row(*row)
     Console(highlight=False).print(table, markup=False)
+
+
+def _shown(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _plain(value: object) -> str:

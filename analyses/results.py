@@ -159,7 +159,7 @@ class Results:
         if not path.exists() or path.read_bytes() != text.encode():
             if listing.exists() and digest in listing.read_text(errors="replace"):
                 on_damage(path.name)
-            elif path.exists() and not any(self.folder.glob("pieces/*/*.sha256")):
+            elif path.exists() and not self._is_anything_done():
                 for name in ("pieces", "logs"):  # that run ended before anything of it was done
                     shutil.rmtree(self.folder / name, ignore_errors=True)
             elif path.exists():
@@ -171,6 +171,10 @@ class Results:
             with replacing(path) as beside:
                 beside.write_bytes(text.encode())
         write_checksums(listing, [path], self.folder)
+
+    def _is_anything_done(self) -> bool:
+        listings = ("pieces/*/*.sha256", *(f"{name}.sha256" for name in _PRODUCTS))
+        return any(found for pattern in listings for found in self.folder.glob(pattern))
 
     def _forget_products(self, on_damage: Callable[[str], None]) -> None:
         """Count tables and figures as not made, because they will be made of all pieces again."""
