@@ -20,6 +20,9 @@ A learner is a module with plain Python functions that also compile:
     not given any.
 ``most_backups(params, memory)``
     Bounds the backups that the next step, with its pauses, can log.
+``account(params)``
+    Optional: says what is stored, and what is replayed when and why, as a
+    :class:`replay.account.Account`; ``replay learners`` lists them.
 ``CHOICES``
     Optional: for each parameter that is a choice, the tuple of the names to choose from. The
     parameter itself is a whole number, the place of the name.
@@ -93,7 +96,6 @@ _RANGES: dict[str, tuple[float, float]] = {
     "n_retrieved": (1, _MOST),
     "n_remembered": (1, _MOST),
     "expected_return": (-math.inf, math.inf),
-    "replay_mode": (sfma.DEFAULT, sfma.DYNAMIC),
     "similarity_discount": (0.0, 0.999999),
     "inhibition_decay": (0.0, 1.0),
     "strength_decay": (0.0, 1.0),
