@@ -286,6 +286,25 @@ def figures(
 
 
 @app.command()
+def gallery(
+    out: Annotated[Path, typer.Option(help="The picture to write; beside it comes a PDF.")] = Path(
+        "gallery.png"
+    ),
+) -> None:
+    """Draw one maze, one moment, and what each account of replay would replay next.
+
+    The first time, learners are compiled (about a minute).
+    """
+    from analyses.gallery import laps, next_replay
+    from analyses.plots import gallery_figure, save
+
+    mdp, transitions = laps()
+    figure = gallery_figure(next_replay(mdp, transitions), transitions, mdp)
+    for path in save(figure, out.with_suffix("")):
+        print(path)
+
+
+@app.command()
 def status(
     folder: Annotated[Path, typer.Argument(help="What replay reproduce made, or is making.")],
 ) -> None:
