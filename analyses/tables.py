@@ -1,4 +1,4 @@
-"""What the tables of the analyses share: the paper's order of names, and a check of their columns.
+"""What the tables of the analyses share: order of names, a check of columns, what is published.
 
 Experiments, learners and kinds of replay keep the order in which the paper and its figures name
 them. Names that are the user's own come after these, in the order in which they appear.
@@ -7,18 +7,60 @@ them. Names that are the user's own come after these, in the order in which they
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import pandas as pd
 
 from replay import experiments, learners
 
-__all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "in_order", "in_paper_order", "require_columns"]
+__all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "in_order", "in_paper_order", "reference_table"]
+__all__ += ["require_columns"]
 
 EXPERIMENTS = tuple(experiments.EXPERIMENTS)
 LEARNERS = tuple(learners.LEARNERS)
 KINDS = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
 
 _ORDER = {"experiment": EXPERIMENTS, "learner": LEARNERS, "kind": KINDS}
+
+
+_HERE = Path(__file__).parent
+_DATA = next(path for path in (_HERE / "data", _HERE.parent / "data") if path.is_dir())
+
+
+def reference_table(name: str) -> pd.DataFrame:
+    """Read a table that ships with the toolkit.
+
+    Parameters
+    ----------
+    name : str
+        Folder and file without ending, such as ``"brea_2018/reward_rate"``; ``data/README.md``
+        tells what they are.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name; the message lists the choices.
+
+    Examples
+    --------
+    >>> curves = reference_table("brea_2018/reward_rate")
+    >>> curves.query("learner == 'episodic_control'").groupby("experiment")["mean"].last().round(2)
+    experiment
+    deterministic_tree                 0.97
+    deterministic_tree_intermittent    0.96
+    maze                               0.87
+    stochastic_tree                    0.79
+    Name: mean, dtype: float64
+    """
+    names = [path.relative_to(_DATA).with_suffix("").as_posix() for path in _DATA.rglob("*.csv")]
+    if name not in names:
+        raise ValueError(f"Unknown table {name!r}. Choose from: {', '.join(sorted(names))}.")
+    return pd.read_csv(_DATA / f"{name}.csv")
 
 
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:

@@ -25,6 +25,7 @@ __all__ = ["LogError", "read", "save"]
 
 _VERSION = 1
 _KEY = b"hippocampal-replay"
+_COUNTERS = ("step", "event", "index", "pop", "cause")  # small when told as differences
 
 
 class LogError(ValueError):
@@ -125,7 +126,15 @@ def _write(path: Path, schema: pa.Schema, columns: Columns, metadata: str) -> No
         for field in schema
     ]
     table = pa.Table.from_arrays(arrays, schema=schema.with_metadata({_KEY: metadata}))
-    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+    counters = [name for name in schema.names if name in _COUNTERS]
+    pq.write_table(
+        table,
+        path,
+        compression="zstd",
+        use_dictionary=[name for name in schema.names if name not in counters],
+        column_encoding=dict.fromkeys(counters, "DELTA_BINARY_PACKED"),
+        write_page_checksum=True,
+    )
 
 
 def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:

@@ -1,12 +1,13 @@
 """Dyna-Q and trajectory sampling: what they draw, by hand, and what they converge to."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_textbook import CHAIN, experienced, taught
 
-from replay import simulate
+from replay import feed, simulate
 from replay.mdp import MDP
 
 
@@ -93,3 +94,26 @@ def test_they_solve_worlds_without_chance(learner, seed):
     )
     exact = world.solve(0.8).action_values
     np.testing.assert_allclose(run.memory.action_values, exact, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
+def test_a_model_that_overwrites_replays_the_last_outcome_only(learner):
+    """One pair that led to state 1 first, and leads to state 2 now."""
+    steps = pd.DataFrame(
+        {
+            "state": [0, 0, 0],
+            "action": 0,
+            "reward": [0.0, 1.0, 1.0],
+            "next_state": [1, 2, 2],
+            "terminated": True,
+        }
+    )
+    params = {"n_replays": 50, "learning_rate": 0.5}
+    ends = {}
+    for forgetting in (0.0, 1.0):
+        log = feed(
+            learner, steps, n_states=3, n_actions=1, params=params | {"forgetting": forgetting}
+        )
+        replayed = log.backups[(log.backups["event"] >= 0) & (log.backups["step"] > 0)]
+        ends[forgetting] = set(replayed["next_state"])
+    assert ends == {0.0: {1, 2}, 1.0: {2}}

@@ -155,7 +155,8 @@ def played(params, memory, n_times, phase=EPISODE_END, state=1, seed=0):
     rng = np.random.default_rng(seed)
     for _ in range(n_times):
         sfma.replay(params, memory, pause, rng, log)
-    return renew(log, 0)[0]
+    (rows,), _ = renew(log, 0)
+    return rows
 
 
 def crossing():

@@ -21,7 +21,7 @@ from replay.account import Account
 from replay.backups import EPISODE_END, REST, START, STEP, record
 from replay.learners import q_learning
 from replay.policies import epsilon_greedy
-from replay.world_model import WorldModel, observe, world_model
+from replay.world_model import WorldModel, remember, world_model
 
 __all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "replay"]
 
@@ -48,6 +48,8 @@ class Params(NamedTuple):
     sample_trajectories : bool
         Whether replay follows the policy from where the agent is, after each step and at each
         start; else pairs are drawn at random, after each step.
+    forgetting, surprise_rate : float
+        How the model follows a world that changes; see :mod:`replay.world_model`.
     """
 
     discount: float = 0.99
@@ -56,6 +58,8 @@ class Params(NamedTuple):
     learning_rate: float = 0.1
     initial_value: float = 0.0
     sample_trajectories: bool = False
+    forgetting: float = 0.0
+    surprise_rate: float = 0.0
 
 
 class Memory(NamedTuple):
@@ -95,7 +99,12 @@ def init(params, sizes):
     """Make the memory of a learner that has experienced nothing."""
     return Memory(
         np.full((sizes.n_states, sizes.n_actions), params.initial_value),
-        world_model(sizes.n_states, sizes.n_actions, sizes.n_transitions),
+        world_model(
+            sizes.n_states,
+            sizes.n_actions,
+            sizes.n_transitions,
+            forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
+        ),
         np.zeros(sizes.n_transitions, dtype=_OUTCOME),
         np.zeros(sizes.n_states * sizes.n_actions, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
@@ -115,7 +124,7 @@ def learn(params, memory, transition, log):
     if model.visits[s, a] == 0:
         memory.tried[memory.n_tried[0]] = s * memory.action_values.shape[1] + a
         memory.n_tried[0] += 1
-    observe(model, s, a, transition.next_state, transition.terminated)
+    remember(model, params, s, a, transition.next_state, transition.terminated)
     edge = model.first_out[s, a]
     while model.edges[edge]["next_state"] != transition.next_state:
         edge = model.edges[edge]["next_out"]
@@ -126,7 +135,7 @@ def learn(params, memory, transition, log):
 def _drawn_outcome(model, s, a, rng):
     edge = model.first_out[s, a]
     left = rng.random() * model.visits[s, a] - model.edges[edge]["count"]
-    while left >= 0.0:
+    while left >= 0.0 and model.edges[edge]["next_out"] >= 0:
         edge = model.edges[edge]["next_out"]
         left -= model.edges[edge]["count"]
     return edge

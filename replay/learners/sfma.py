@@ -41,11 +41,10 @@ from replay.learners import q_learning
 __all__ = ["CHOICES", "DEFAULT", "DYNAMIC", "REVERSE", "Memory", "Params"]
 __all__ += ["account", "init", "learn", "most_backups", "replay"]
 
-DEFAULT, REVERSE, DYNAMIC = range(3)
-"""Modes: similar experiences begin, or end, at the state reactivated last; or either."""
-
 CHOICES = {"replay_mode": ("default", "reverse", "dynamic")}
 """The parameter that is chosen by name."""
+DEFAULT, REVERSE, DYNAMIC = range(3)
+"""Modes: similar experiences begin, or end, at the state reactivated last; or either."""
 
 _EXPERIENCE = np.dtype(
     [
