@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import matplotlib as mpl
@@ -39,7 +40,7 @@ _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "cha
 
 
 def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
-    """Draw the paths of all episodes, side by side where they share their way.
+    """Draw the paths of all episodes, side by side, and how often each was run.
 
     Parameters
     ----------
@@ -63,12 +64,13 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
     require_columns(steps, ["episode", "state", "next_state"], "steps")
     draw_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
-    episodes = steps["episode"].unique()
-    for k, episode in enumerate(episodes):
-        place = position[_path(steps, episode)]
-        aside = 2.4 / 72 * (k - (len(episodes) - 1) / 2)
+    paths = [tuple(_path(steps, episode)) for episode in steps["episode"].unique()]
+    counts = Counter(paths[::-1])
+    for k, (path, count) in enumerate(counts.items()):
+        aside = 2.4 / 72 * (len(counts) / 2 - k - 0.5)
         beside = ax.transData + ScaledTranslation(aside, aside, ax.figure.dpi_scale_trans)
-        colour = _LAST_LAP if episode == episodes[-1] else _EARLIER_LAPS[k % 2]
+        colour = _LAST_LAP if k == 0 else _EARLIER_LAPS[k % len(_EARLIER_LAPS)]
+        place = position[list(path)]
         ax.plot(
             *place.T,
             color=colour,
@@ -79,14 +81,13 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
             zorder=1,
         )
         ax.annotate(
-            str(k + 1),
+            f"{count}\N{MULTIPLICATION SIGN}",
             place[0],
-            xycoords=beside,
+            xytext=(0, 6 if aside > 0 else -6),
+            textcoords="offset points",
             ha="center",
             va="center_baseline",
-            fontsize=5,
-            bbox={"boxstyle": "circle,pad=0.12", "facecolor": colour, "edgecolor": "none"},
-            zorder=3,
+            fontsize=5.5,
         )
     draw_ends(position[mdp.terminal], ax, size=34)
     return ax
@@ -126,8 +127,9 @@ def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Ax
     ax.plot(*place.T, color=_LAST_LAP, linewidth=4, solid_capstyle="round", zorder=1)
     draw_ends(position[mdp.terminal], ax, size=34, zorder=2)
     moves = replay[replay["order"] >= 0].sort_values("order")
-    last, largest = moves["order"].max(), moves["change"].max()
+    largest = moves["change"].max()
     moves = moves.drop_duplicates(["state", "next_state"])
+    last = moves["order"].max()
     drawn = set(zip(moves["state"], moves["next_state"], strict=True))
     for move in moves[::-1].itertuples():
         begin, end = position[move.state], position[move.next_state]
