@@ -116,8 +116,16 @@ def next_replay(
     for learner in learners:
         known = find_learner(learner).parameters
         params = {key: value for key, value in _SETTINGS.items() if key in known}
-        size = {"n_states": mdp.n_states, "n_actions": mdp.n_actions}
-        log = feed(learner, transitions, **size, params=params, seed=seed, log="replay", mdp=mdp)
+        log = feed(
+            learner,
+            transitions,
+            n_states=mdp.n_states,
+            n_actions=mdp.n_actions,
+            params=params,
+            seed=seed,
+            log="replay",
+            mdp=mdp,
+        )
         tables.append(_first_event(learner, log))
     replays = pd.concat(tables, ignore_index=True)
     # The log knows where an episode starts from its first step, which is still to come.

@@ -114,7 +114,7 @@ def test_arrows_are_dark_first_and_thick_where_much_changed(experience):
         }
     )
     figure = gallery_figure(replay, steps, mdp)
-    late, middle, early = arrows(figure.axes[1])
+    early, middle, late = arrows(figure.axes[1])
     assert early.get_linewidth() < middle.get_linewidth() < late.get_linewidth()
     assert early.get_edgecolor() == mpl.colormaps["plasma"](0)
     assert late.get_edgecolor()[0] > middle.get_edgecolor()[0] > early.get_edgecolor()[0]

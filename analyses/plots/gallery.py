@@ -26,6 +26,7 @@ _N_COLUMNS = 4
 _ORDER_COLOURS = mpl.colormaps["plasma"]
 _LIGHTEST = 0.88
 _THIN, _THICK = 0.8, 1.8
+_ASIDE = 1.7 / 72
 _LAST_LAP = "#bfe0f2"
 _EARLIER_LAPS = ("#f2c9a1", "#b5dcae")
 _STAR: dict[str, Any] = {
@@ -130,28 +131,28 @@ def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Ax
     largest = moves["change"].max()
     moves = moves.drop_duplicates(["state", "next_state"])
     last = moves["order"].max()
+    columns = (moves[name].tolist() for name in ("state", "next_state", "order", "change"))
     drawn = set(zip(moves["state"], moves["next_state"], strict=True))
-    for move in moves[::-1].itertuples():
-        begin, end = position[move.state], position[move.next_state]
-        aside = np.zeros(2)
-        if (move.next_state, move.state) in drawn:
+    for state, next_state, order, change in zip(*columns, strict=True):
+        begin, end = position[state], position[next_state]
+        x, y = 0.0, 0.0
+        if (next_state, state) in drawn:
             # To and fro keep to the right.
-            aside = 1.7 / 72 * np.array([end[1] - begin[1], begin[0] - end[0]])
-            aside /= np.hypot(*(end - begin))
-        strength = move.change / largest if largest > 0 else 0.0
-        width = _THIN + (_THICK - _THIN) * strength
+            along = (end - begin) / np.hypot(*(end - begin))
+            x, y = _ASIDE * along[1], -_ASIDE * along[0]
+        width = _THIN + (_THICK - _THIN) * (change / largest if largest > 0 else 0.0)
         ax.add_patch(
             FancyArrowPatch(
                 begin,
                 end,
                 arrowstyle=f"-|>,head_length={2 + width},head_width={0.8 + 0.5 * width}",
-                color=_ORDER_COLOURS(_LIGHTEST * move.order / max(last, 1)),
+                color=_ORDER_COLOURS(_LIGHTEST * order / max(last, 1)),
                 linewidth=width,
                 shrinkA=0.5,
                 shrinkB=0,
                 mutation_scale=1,
-                transform=ax.transData + ScaledTranslation(*aside, ax.figure.dpi_scale_trans),
-                zorder=4,
+                transform=ax.transData + ScaledTranslation(x, y, ax.figure.dpi_scale_trans),
+                zorder=5 - order / (last + 1),
             )
         )
     agent = position[replay["location"].iloc[0]]
@@ -189,7 +190,7 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
     learners = sorted(in_order(replays["learner"], LEARNERS), key=lambda name: silent[name])
     n_rows = -(-(len(learners) + 2) // _N_COLUMNS)
     figure = new_figure(FULL_WIDTH, 1.4 * n_rows)
-    figure.get_layout_engine().set(h_pad=0.13, w_pad=0.05)
+    figure.set_layout_engine("constrained", h_pad=0.13, w_pad=0.05)
     axes = figure.subplots(n_rows, _N_COLUMNS, squeeze=False).ravel()
     for ax in axes[len(learners) + 1 : -1]:
         ax.set_axis_off()
