@@ -1,6 +1,7 @@
 """The command ``replay``: reproduce the paper, list what there is, classify a log, draw figures."""
 
 import errno
+import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -206,17 +207,58 @@ def study(
 
 
 @app.command()
-def learners() -> None:
-    """List the learners, what each of them does, and its parameters in the textbook's form."""
+def learners(
+    name: Annotated[
+        str | None, typer.Argument(help="One of them: shows its parameters instead.")
+    ] = None,
+) -> None:
+    """List the learners: what each stores, when it replays, and by which priority."""
     from replay.learners import LEARNERS, find_learner
 
+    if name is not None:
+        _print_parameters(name)
+        return
     rows = []
-    for name, (module, _) in LEARNERS.items():
-        what = (module.__doc__ or "").partition("\n")[0]
-        parameters = find_learner(name).parameters
-        values = ", ".join(f"{key} {_plain(value)}" for key, value in parameters.items())
-        rows.append((name, what, values))
-    _print_table(("learner", "what it does", "parameters"), rows)
+    for learner in LEARNERS:
+        found = find_learner(learner)
+        account = found.module.account(found.params)
+        source = account.source.replace(", ", "\n")
+        rows.append((learner, account.stores, account.pauses, account.priority, source))
+    _print_table(("learner", "stores", "replays at", "what is next", "source"), rows)
+    screen.print(
+        "\nsteps: after each; ends and starts: of episodes. Parameters: replay learners NAME"
+    )
+
+
+def _print_parameters(learner: str) -> None:
+    """Print what a learner is, and its parameters in the textbook's form."""
+    from replay.learners import find_learner
+
+    found = find_learner(learner)
+    choices = getattr(found.module, "CHOICES", {})
+    meanings = _described(found.module.Params.__doc__ or "")
+    rows = []
+    for key, value in found.parameters.items():
+        meaning = meanings.get(key, "")
+        if key in choices:
+            meaning = f"One of {', '.join(choices[key])}. {meaning}"
+        rows.append((key, _plain(value), meaning))
+    account = found.module.account(found.params)
+    print((found.module.__doc__ or "").partition("\n")[0])
+    print(f"Source: {account.source}\n")
+    _print_table(("parameter", "default", "what it is"), rows)
+
+
+def _described(docstring: str) -> dict[str, str]:
+    """Take the descriptions of attributes from a docstring in numpy's form."""
+    meanings: dict[str, str] = {}
+    names: list[str] = []
+    for line in inspect.cleandoc(docstring).partition("Attributes\n")[2].splitlines():
+        if match := re.fullmatch(r"([\w, ]+) : .*", line):
+            names = match[1].split(", ")
+        for name in names if line.startswith("    ") else ():
+            meanings[name] = f"{meanings.get(name, '')} {line.strip()}".lstrip()
+    return {name: re.sub(r"`+|:\w+:|\[\d\]_", "", text) for name, text in meanings.items()}
 
 
 @app.command()
@@ -263,6 +305,25 @@ def figures(
     from analyses.figures import draw_all
 
     for path in draw_all(folder):
+        print(path)
+
+
+@app.command()
+def gallery(
+    out: Annotated[Path, typer.Option(help="The picture to write; beside it comes a PDF.")] = Path(
+        "gallery.png"
+    ),
+) -> None:
+    """Draw one maze, one moment, and what each account of replay would replay next.
+
+    The first time, learners are compiled (about a minute).
+    """
+    from analyses.gallery import laps, next_replay
+    from analyses.plots import gallery_figure, save
+
+    mdp, transitions = laps()
+    figure = gallery_figure(next_replay(mdp, transitions), transitions, mdp)
+    for path in save(figure, out.with_suffix("")):
         print(path)
 
 

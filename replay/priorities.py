@@ -19,8 +19,8 @@ from replay.jit import inlined
 from replay.priority_queue import remove, tick
 
 __all__ = ["CHANGE", "FIRST_IN", "GAIN", "MOMENTS", "NEED", "PRIORITIES", "RANDOM", "RECENCY"]
-__all__ += ["EACH_STEP", "END", "IN_REST", "START_AND_END"]
-__all__ += ["is_due", "ranked", "take"]
+__all__ += ["EACH_STEP", "END", "IN_REST", "IN_WORDS", "START_AND_END"]
+__all__ += ["is_due", "phases_of", "ranked", "take"]
 
 PRIORITIES = ("change", "need", "recency", "first_in", "random", "gain")
 """``change``: the size of the change that is waiting to be told [1]_ [2]_. ``need``: that, times
@@ -29,6 +29,16 @@ how often the agent has been there, as offline need is the long-run frequency of
 is waiting. ``gain``: how much the backup improves the policy, the expected value of the backup
 without its need [3]_."""
 CHANGE, NEED, RECENCY, FIRST_IN, RANDOM, GAIN = range(6)
+
+IN_WORDS = {
+    "change": "largest change of {}",
+    "need": "largest change of {} x visits",
+    "recency": "latest change of {}",
+    "first_in": "first change of {}",
+    "random": "any change of {}",
+    "gain": "largest gain",
+}
+"""What comes first, in words; the braces stand for what it is that changes."""
 
 MOMENTS = ("step", "episode_end", "start_and_end", "rest")
 """``step``: after every step, the last of an episode included. ``episode_end``: after that only.
@@ -62,6 +72,27 @@ def is_due(moment, phase):
     if phase == EPISODE_END:
         return True
     return (moment == EACH_STEP and phase == STEP) or (moment == START_AND_END and phase == START)
+
+
+def phases_of(moment: int) -> tuple[int, ...]:
+    """List the phases of the pauses in which a learner replays.
+
+    Parameters
+    ----------
+    moment : int
+        The place of a name in ``MOMENTS``.
+
+    Returns
+    -------
+    tuple of int
+        Phases of :class:`replay.loop.Pause`.
+
+    Examples
+    --------
+    >>> phases_of(END) == (EPISODE_END,)
+    True
+    """
+    return tuple(phase for phase in (STEP, EPISODE_END, START, REST) if is_due(moment, phase))
 
 
 @inlined

@@ -51,7 +51,7 @@ from replay.priority_queue import (
 )
 
 __all__ = ["EPISODES", "FADING", "RETENTION", "TRANSITIONS", "VALUABLE", "WorldModel"]
-__all__ += ["end_episode", "fade", "forget", "observe", "remember", "retain", "revalue"]
+__all__ += ["end_episode", "fade", "forget", "in_words", "observe", "remember", "retain", "revalue"]
 __all__ += ["surprise", "times_at", "world_model"]
 
 RETENTION = ("recent_episodes", "recent_transitions", "valuable_transitions", "fading")
@@ -359,6 +359,24 @@ def _leave_list_in(model, edge):
     if following < 0:
         model.last_in[next_state] = before
     model.n_in[next_state] -= 1
+
+
+def in_words(params):
+    """Say of what a learner keeps a model.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        ``retention`` and ``capacity`` of a learner.
+
+    Returns
+    -------
+    str
+        Such as "a model of recent episodes".
+    """
+    unbounded = params.capacity == np.inf
+    kept = "all transitions" if unbounded else RETENTION[params.retention].replace("_", " ")
+    return f"a model of {kept}".replace("fading", "fading transitions")
 
 
 @inlined

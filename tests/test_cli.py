@@ -1,11 +1,13 @@
 """The command, as a newcomer would type it."""
 
+import os
 import subprocess
 import sys
 
 import pandas as pd
 import pytest
 
+from replay.learners import LEARNERS
 from replay.mazes import from_ascii
 from replay.simulation import simulate
 
@@ -38,7 +40,14 @@ def test_help_needs_no_numba():
 
 
 def test_lists():
-    assert "prioritized_sweeping_reset" in replay("learners").stdout
+    family = replay("learners", env={**os.environ, "COLUMNS": "100"}).stdout
+    assert all(name in family for name in LEARNERS)
+    assert max(map(len, family.splitlines())) <= 100
+    one = replay("learners", "sfma").stdout
+    assert "Diekmann & Cheng 2023" in one
+    assert "One of default, reverse, dynamic." in one
+    assert "similarity_discount" in one
+    assert "Did you mean 'sfma'?" in replay("learners", "smfa").stderr
     assert "1,000,000" in replay("experiments").stdout
 
 

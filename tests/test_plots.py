@@ -37,6 +37,7 @@ from analyses.plots.replay_events import stretches
 from analyses.plots.style import label, learner_styles
 from analyses.tables import EXPERIMENTS, KINDS
 from replay.experiments import PAPER_LEARNERS as LEARNERS
+from replay.learners import LEARNERS as ALL_LEARNERS
 from replay.mazes import from_ascii, random_maze
 from replay.mdp import MDP
 from replay.trees import deterministic_tree, stochastic_tree
@@ -158,6 +159,11 @@ def test_learners_look_different_and_always_the_same():
     looks = {(look["color"], str(look["linestyle"])) for look in styles.values()}
     assert len(looks) == len(styles) == len(LEARNERS) + 7
     assert learner_styles(["episodic_control"])["episodic_control"] == styles["episodic_control"]
+    family = learner_styles([*ALL_LEARNERS, "mine"])
+    assert family.keys() - styles.keys() == {*ALL_LEARNERS, "mine"} - {*LEARNERS}
+    assert len({str(look) for look in family.values()}) == len(family)
+    assert all(learner_styles([name])[name] == family[name] for name in ALL_LEARNERS)
+    assert all(label(name) != name.replace("_", " ") for name in ALL_LEARNERS)
 
 
 # -- MDPs -----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from analyses.plots.discrepancies import (
     draw_discrepancy_curves,
 )
 from analyses.plots.gain_floor import draw_gain_floor, gain_floor_figure
+from analyses.plots.gallery import draw_experience, draw_next_replay, gallery_figure
 from analyses.plots.learned_graph import (
     draw_learned_graph,
     growth_moments,
@@ -38,14 +39,17 @@ __all__ = [
     "draw_bounded_memory",
     "draw_differences",
     "draw_discrepancy_curves",
+    "draw_experience",
     "draw_gain_floor",
     "draw_learned_graph",
     "draw_learning_curves",
     "draw_mdp",
+    "draw_next_replay",
     "draw_replay",
     "draw_replay_kinds",
     "draw_replay_over_time",
     "gain_floor_figure",
+    "gallery_figure",
     "growth_moments",
     "learned_graph_figure",
     "learning_curves_figure",

@@ -1,12 +1,14 @@
 """One look for all figures: sizes, fonts, colours and names; and how a figure is written.
 
-Colours are those of Okabe and Ito, which remain distinct for colour-blind readers [1]_; the
-variants of a learner share its hue and differ in line style.
+Colours are those of Okabe and Ito [1]_, and beyond the paper's learners those of Tol [2]_, which
+remain distinct for colour-blind readers; learners of one family share a hue and differ in line
+style.
 
 References
 ----------
 .. [1] Wong, B. (2011). Points of view: color blindness. Nature Methods, 8, 441.
    https://doi.org/10.1038/nmeth.1618
+.. [2] Tol, P. (2021). Colour schemes. https://personal.sron.nl/~pault/
 """
 
 from __future__ import annotations
@@ -78,9 +80,17 @@ _LEARNER_STYLES: dict[str, dict[str, object]] = {
     "prioritized_sweeping_optimistic": {"color": "#56b4e9", "linestyle": (0, (4, 1))},
     "prioritized_sweeping_reset": {"color": "#009e73", "linestyle": (0, (4, 1, 1, 1))},
     "episodic_control": {"color": "#d55e00", "linestyle": (0, (1, 0.8))},
+    "dyna_q": {"color": "#999933", "linestyle": "-"},
+    "trajectory_sampling": {"color": "#999933", "linestyle": (0, (4, 1))},
+    "sfma": {"color": "#882255", "linestyle": "-"},
+    "sfma_reverse": {"color": "#882255", "linestyle": (0, (4, 1))},
+    "sfma_dynamic": {"color": "#882255", "linestyle": (0, (1, 0.8))},
+    "episodic_sequences": {"color": "#d55e00", "linestyle": "-"},
+    "retrieved_episodes": {"color": "#d55e00", "linestyle": (0, (4, 1, 1, 1))},
+    "prioritized_memory_access": {"color": "#332288", "linestyle": "-"},
     "full_backups": {"color": "#0072b2", "linestyle": (0, (1, 0.8))},
 }
-_OWN_COLOURS = ("#882255", "#44aa99", "#332288", "#999933", "#661100")
+_OWN_COLOURS = ("#44aa99", "#661100", "#117733", "#6699cc", "#aa4499")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
 
 END_COLOUR = "#f0c000"
@@ -106,6 +116,14 @@ _LABELS = {
     "prioritized_sweeping_optimistic": "Prio. sweeping, optimistic",
     "prioritized_sweeping_reset": "Prio. sweeping, model reset",
     "episodic_control": "Episodic control",
+    "dyna_q": "Dyna-Q",
+    "trajectory_sampling": "Trajectory sampling",
+    "sfma": "SFMA",
+    "sfma_reverse": "SFMA, reverse mode",
+    "sfma_dynamic": "SFMA, dynamic mode",
+    "episodic_sequences": "Episodic control, sequences",
+    "retrieved_episodes": "Retrieved episodes",
+    "prioritized_memory_access": "Prio. memory access",
     "full_backups": "Prio. sweeping, full backups",
     "reverse_episode": "Episode, reverse",
     "forward_episode": "Episode, forward",
@@ -207,8 +225,8 @@ def learner_styles(names: Iterable[str]) -> dict[str, dict[str, object]]:
     Parameters
     ----------
     names : iterable of str
-        Learners, repeated or not. The paper's always look the same; others get what is left, in the
-        order in which they appear.
+        Learners, repeated or not. Those of this toolkit always look the same; others get what is
+        left, in the order in which they appear.
 
     Returns
     -------

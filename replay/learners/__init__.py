@@ -20,6 +20,9 @@ A learner is a module with plain Python functions that also compile:
     not given any.
 ``most_backups(params, memory)``
     Bounds the backups that the next step, with its pauses, can log.
+``account(params)``
+    Optional: says what is stored, and what is replayed when and why, as a
+    :class:`replay.account.Account`; ``replay learners`` lists them.
 ``CHOICES``
     Optional: for each parameter that is a choice, the tuple of the names to choose from. The
     parameter itself is a whole number, the place of the name.

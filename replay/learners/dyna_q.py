@@ -17,12 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.backups import EPISODE_END, START, record
+from replay.account import Account
+from replay.backups import EPISODE_END, REST, START, STEP, record
 from replay.learners import q_learning
 from replay.policies import epsilon_greedy
 from replay.world_model import WorldModel, remember, world_model
 
-__all__ = ["Memory", "Params", "init", "learn", "most_backups", "replay"]
+__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "replay"]
 
 _OUTCOME = np.dtype([("reward", np.float64), ("terminated", np.int8)], align=True)
 
@@ -83,6 +84,15 @@ class Memory(NamedTuple):
     outcomes: np.ndarray
     tried: np.ndarray
     n_tried: np.ndarray
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    stores = "a model of all transitions"
+    if params.sample_trajectories:
+        priority = "along the policy, from the agent"
+        return Account(stores, (STEP, START, REST), priority, "Sutton & Barto 2018")
+    return Account(stores, (STEP, EPISODE_END, REST), "at random", "Sutton 1990")
 
 
 def init(params, sizes):

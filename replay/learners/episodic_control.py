@@ -17,10 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import EPISODE_END, record
 from replay.episode import Episode, begin, episode, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params", "init", "learn", "most_backups", "replay"]
+__all__ = ["NEEDS_EPISODES", "Memory", "Params"]
+__all__ += ["account", "init", "learn", "most_backups", "replay"]
 
 NEEDS_EPISODES = True
 """Nothing is learned before an episode ends in a terminal state."""
@@ -65,6 +67,11 @@ class Memory(NamedTuple):
     action_values: np.ndarray
     best_returns: np.ndarray
     episode: Episode
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    return Account("the episode; best returns", (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
 
 
 def init(params, sizes):

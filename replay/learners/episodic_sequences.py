@@ -21,10 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import EPISODE_END, record
 from replay.episode import Episode, begin, episode, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params", "act", "init", "learn", "most_backups", "replay"]
+__all__ = ["NEEDS_EPISODES", "Memory", "Params"]
+__all__ += ["account", "act", "init", "learn", "most_backups", "replay"]
 
 NEEDS_EPISODES = True
 """Nothing is learned before an episode ends in a terminal state."""
@@ -81,6 +83,12 @@ class Memory(NamedTuple):
     following: np.ndarray
     episode: Episode
     last_visits: np.ndarray
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    stores = "the episode; the best sequence from each state"
+    return Account(stores, (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
 
 
 def init(params, sizes):

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import EPISODE_END, ONLINE, record
 from replay.policies import best_tried
 from replay.priorities import (
@@ -30,10 +31,12 @@ from replay.priorities import (
     EACH_STEP,
     FIRST_IN,
     GAIN,
+    IN_WORDS,
     MOMENTS,
     PRIORITIES,
     START_AND_END,
     is_due,
+    phases_of,
     ranked,
     take,
 )
@@ -44,6 +47,7 @@ from replay.world_model import (
     WorldModel,
     assume,
     end_episode,
+    in_words,
     remember,
     retain,
     revalue,
@@ -52,7 +56,7 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "init", "learn", "most_backups", "replay"]
+__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups", "replay"]
 
 CHOICES = {"priority": PRIORITIES, "replay_at": MOMENTS, "retention": RETENTION}
 """The parameters that are chosen by name."""
@@ -128,6 +132,13 @@ class Memory(NamedTuple):
     model: WorldModel
     queue: PriorityQueue
     changed: np.ndarray
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    priority = IN_WORDS[PRIORITIES[params.priority]].format("Q")
+    source = "Moore & Atkeson 1993, Peng & Williams 1993"
+    return Account(in_words(params), phases_of(params.replay_at), priority, source)
 
 
 def init(params, sizes):

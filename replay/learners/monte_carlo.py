@@ -14,10 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import EPISODE_END, record
 from replay.episode import Episode, begin, episode, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params", "init", "learn", "most_backups", "replay"]
+__all__ = ["NEEDS_EPISODES", "Memory", "Params"]
+__all__ += ["account", "init", "learn", "most_backups", "replay"]
 
 NEEDS_EPISODES = True
 """Nothing is learned before an episode ends in a terminal state."""
@@ -61,6 +63,11 @@ class Memory(NamedTuple):
     action_values: np.ndarray
     n_returns: np.ndarray
     episode: Episode
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    return Account("the episode; mean returns", (EPISODE_END,), "backwards", "Sutton & Barto 2018")
 
 
 def init(params, sizes):

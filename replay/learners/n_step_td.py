@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import ONLINE, TRACE
 from replay.eligibility import Traces, add_trace, back_up_traced, clear_traces, traces
 from replay.policies import best_tried
 
-__all__ = ["ON_POLICY", "Memory", "Params", "init", "learn", "most_backups"]
+__all__ = ["ON_POLICY", "Memory", "Params", "account", "init", "learn", "most_backups"]
 
 ON_POLICY = True
 """The next action is part of the target, so it is drawn before the update."""
@@ -85,6 +86,14 @@ class Memory(NamedTuple):
     traces: Traces
     window: np.ndarray
     n_seen: np.ndarray
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    stores = "action values; the last n steps"
+    if params.trace_decay > 0.0:
+        stores += "; traces"
+    return Account(stores, (), "", "Sutton & Barto 2018")
 
 
 def init(params, sizes):

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import EPISODE_END, ONLINE, REST, START, STEP, record
 from replay.markov_chain import (
     MarkovChain,
@@ -34,8 +35,8 @@ from replay.markov_chain import (
 from replay.policies import epsilon_greedy, softmax
 from replay.world_model import WorldModel, observe, world_model
 
-__all__ = ["EVALUATES", "Memory", "Params", "act", "explore", "init", "learn", "most_backups"]
-__all__ += ["replay"]
+__all__ = ["EVALUATES", "Memory", "Params"]
+__all__ += ["account", "act", "explore", "init", "learn", "most_backups", "replay"]
 
 EVALUATES = True
 
@@ -166,6 +167,14 @@ class Memory(NamedTuple):
 
 
 _BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    phases = (STEP, EPISODE_END, REST) if params.one_step_late else (EPISODE_END, START, REST)
+    priority = "gain x need" if params.use_need else "gain"
+    stores = "the last try of each pair; moves between states"
+    return Account(stores, phases, priority, "Mattar & Daw 2018")
 
 
 def init(params, sizes):

@@ -26,16 +26,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import EPISODE_END, ONLINE, record
 from replay.policies import best_tried
 from replay.priorities import (
     CHANGE,
     EACH_STEP,
     FIRST_IN,
+    IN_WORDS,
     MOMENTS,
     PRIORITIES,
     START_AND_END,
     is_due,
+    phases_of,
     ranked,
     take,
 )
@@ -47,6 +50,7 @@ from replay.world_model import (
     assume,
     end_episode,
     forget,
+    in_words,
     remember,
     retain,
     revalue,
@@ -55,7 +59,7 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "init", "learn", "most_backups", "replay"]
+__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups", "replay"]
 
 CHOICES = {"priority": PRIORITIES[:-1], "replay_at": MOMENTS, "retention": RETENTION}
 """The parameters that are chosen by name. A gain is that of one pair, not of all predecessors."""
@@ -152,6 +156,18 @@ class Memory(NamedTuple):
     model: WorldModel
     queue: PriorityQueue
     n_steps: np.ndarray
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    priority = IN_WORDS[PRIORITIES[params.priority]].format("V")
+    if params.reset_model:
+        return Account("a model of the episode", (EPISODE_END,), priority, "Brea 2018")
+    stores = in_words(params)
+    if params.initial_value > 0.0:
+        stores += "; optimistic action values"
+    source = "Moore & Atkeson 1993, van Seijen & Sutton 2013"
+    return Account(stores, phases_of(params.replay_at), priority, source)
 
 
 def init(params, sizes):

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import ONLINE
 from replay.eligibility import Traces, add_trace, back_up_traced, clear_traces, traces
 from replay.policies import best_tried
 
-__all__ = ["Memory", "Params", "init", "learn", "most_backups"]
+__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups"]
 
 
 class Params(NamedTuple):
@@ -62,6 +63,11 @@ class Memory(NamedTuple):
 
     action_values: np.ndarray
     traces: Traces
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    return Account("action values; traces", (), "", "Sutton & Barto 1998")
 
 
 def init(params, sizes):

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import ONLINE, record
 from replay.policies import best_tried
 
-__all__ = ["Memory", "Params", "back_up", "init", "learn", "most_backups", "target"]
+__all__ = ["Memory", "Params", "account", "back_up", "init", "learn", "most_backups", "target"]
 
 
 class Params(NamedTuple):
@@ -56,6 +57,12 @@ class Memory(NamedTuple):
     """
 
     action_values: np.ndarray
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    stores = "optimistic action values" if params.initial_value > 0.0 else "action values"
+    return Account(stores, (), "", "Watkins & Dayan 1992")
 
 
 def init(params, sizes):

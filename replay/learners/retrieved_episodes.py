@@ -22,10 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.backups import EPISODE_END, record
+from replay.account import Account
+from replay.backups import EPISODE_END, REST, START, STEP, record
 from replay.policies import best_tried
 
-__all__ = ["Memory", "Params", "init", "learn", "most_backups", "replay"]
+__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "replay"]
 
 _STEP = np.dtype(
     [
@@ -87,6 +88,12 @@ class Memory(NamedTuple):
     steps: np.ndarray
     latest: np.ndarray
     n_steps: np.ndarray
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    priority = "the latest tries of each action"
+    return Account("the last steps", (STEP, START, REST), priority, "Gershman & Daw 2017")
 
 
 def init(params, sizes):

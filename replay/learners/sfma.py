@@ -34,11 +34,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.account import Account
 from replay.backups import EPISODE_END, ONLINE, START, record
 from replay.learners import q_learning
 
 __all__ = ["CHOICES", "DEFAULT", "DYNAMIC", "REVERSE", "Memory", "Params"]
-__all__ += ["init", "learn", "most_backups", "replay"]
+__all__ += ["account", "init", "learn", "most_backups", "replay"]
 
 CHOICES = {"replay_mode": ("default", "reverse", "dynamic")}
 """The parameter that is chosen by name."""
@@ -72,6 +73,7 @@ class Params(NamedTuple):
     n_replays : int
         Experiences reactivated at each pause.
     replay_mode : {"default", "reverse", "dynamic"}
+        Whether similar experiences begin, or end, at the state reactivated last; or either.
     replay_at_start : bool
         Whether to replay at the start of episodes too, or at their ends only.
     similarity_discount : float
@@ -143,6 +145,18 @@ class Memory(NamedTuple):
     weights: np.ndarray
     difference: np.ndarray
     surprise: np.ndarray
+
+
+def account(params):
+    """Say what is stored, and what is replayed when and why."""
+    phases = (EPISODE_END, START) if params.replay_at_start else (EPISODE_END,)
+    priority = (
+        "strength x similarity of states",
+        "strength x similarity of next states",
+        "either, by surprise",
+    )[params.replay_mode]
+    stores = "the last try of each pair; similarity of states"
+    return Account(stores, phases, priority, "Diekmann & Cheng 2023")
 
 
 def init(params, sizes):

@@ -1,0 +1,255 @@
+"""One maze, one moment: what each account of replay would replay next, a small panel each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.transforms import ScaledTranslation
+
+from analyses.plots.mdps import draw_ends, draw_mdp, state_positions
+from analyses.plots.style import END_COLOUR, FULL_WIDTH, KIND_COLOURS, label, new_figure, styled
+from analyses.tables import LEARNERS, in_order, require_columns
+from replay.mdp import MDP
+
+__all__ = ["draw_experience", "draw_next_replay", "gallery_figure"]
+
+_N_COLUMNS = 4
+_ORDER_COLOURS = mpl.colormaps["plasma"]
+_LIGHTEST = 0.88
+_THIN, _THICK = 0.8, 1.8
+_ASIDE = 1.7 / 72
+_LAST_LAP = "#bfe0f2"
+_EARLIER_LAPS = ("#f2c9a1", "#b5dcae")
+_STAR: dict[str, Any] = {
+    "marker": "*",
+    "linestyle": "none",
+    "color": END_COLOUR,
+    "markeredgecolor": "black",
+    "markeredgewidth": 0.4,
+    "markersize": 7,
+}
+_COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "change", "kind"]
+
+
+def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
+    """Draw the paths of all episodes, side by side, and how often each was run.
+
+    Parameters
+    ----------
+    steps : pandas.DataFrame
+        Columns `episode, state, next_state`, in order.
+    mdp : MDP
+        Where they were run.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    require_columns(steps, ["episode", "state", "next_state"], "steps")
+    draw_mdp(mdp, ax, rewards=False)
+    position = state_positions(mdp)
+    paths = [tuple(_path(steps, episode)) for episode in steps["episode"].unique()]
+    counts = Counter(paths[::-1])
+    for k, (path, count) in enumerate(counts.items()):
+        aside = 2.4 / 72 * (len(counts) / 2 - k - 0.5)
+        beside = ax.transData + ScaledTranslation(aside, aside, ax.figure.dpi_scale_trans)
+        colour = _LAST_LAP if k == 0 else _EARLIER_LAPS[k % len(_EARLIER_LAPS)]
+        place = position[list(path)]
+        ax.plot(
+            *place.T,
+            color=colour,
+            linewidth=1.8,
+            transform=beside,
+            solid_capstyle="round",
+            solid_joinstyle="round",
+            zorder=1,
+        )
+        ax.annotate(
+            f"{count}\N{MULTIPLICATION SIGN}",
+            place[0],
+            xytext=(0, 6 if aside > 0 else -6),
+            textcoords="offset points",
+            ha="center",
+            va="center_baseline",
+            fontsize=5.5,
+        )
+    draw_ends(position[mdp.terminal], ax, size=34)
+    return ax
+
+
+def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
+    """Draw one replay event on its MDP, over the path of the last episode.
+
+    Parameters
+    ----------
+    replay : pandas.DataFrame
+        Rows of one learner, as :func:`analyses.gallery.next_replay` gives them. An arrow is a move
+        as replayed, dark for early and light for late, thick where an action value changed much.
+        A move that is replayed again is drawn once, as its first time.
+    steps : pandas.DataFrame
+        Columns `episode, state, next_state`, in order.
+    mdp : MDP
+        Where it happened.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    require_columns(replay, _COLUMNS[1:], "replay")
+    require_columns(steps, ["episode", "state", "next_state"], "steps")
+    draw_mdp(mdp, ax, rewards=False)
+    position = state_positions(mdp)
+    place = position[_path(steps, steps["episode"].iloc[-1])]
+    ax.plot(*place.T, color=_LAST_LAP, linewidth=4, solid_capstyle="round", zorder=1)
+    draw_ends(position[mdp.terminal], ax, size=34, zorder=2)
+    moves = replay[replay["order"] >= 0].sort_values("order")
+    largest = moves["change"].max()
+    moves = moves.drop_duplicates(["state", "next_state"])
+    last = moves["order"].max()
+    columns = (moves[name].tolist() for name in ("state", "next_state", "order", "change"))
+    drawn = set(zip(moves["state"], moves["next_state"], strict=True))
+    for state, next_state, order, change in zip(*columns, strict=True):
+        begin, end = position[state], position[next_state]
+        x, y = 0.0, 0.0
+        if (next_state, state) in drawn:
+            # To and fro keep to the right.
+            along = (end - begin) / np.hypot(*(end - begin))
+            x, y = _ASIDE * along[1], -_ASIDE * along[0]
+        width = _THIN + (_THICK - _THIN) * (change / largest if largest > 0 else 0.0)
+        ax.add_patch(
+            FancyArrowPatch(
+                begin,
+                end,
+                arrowstyle=f"-|>,head_length={2 + width},head_width={0.8 + 0.5 * width}",
+                color=_ORDER_COLOURS(_LIGHTEST * order / max(last, 1)),
+                linewidth=width,
+                shrinkA=0.5,
+                shrinkB=0,
+                mutation_scale=1,
+                transform=ax.transData + ScaledTranslation(x, y, ax.figure.dpi_scale_trans),
+                zorder=5 - order / (last + 1),
+            )
+        )
+    agent = position[replay["location"].iloc[0]]
+    ax.plot(*agent, marker="s", markersize=6, color="none", markeredgecolor="black", zorder=6)
+    return ax
+
+
+@styled
+def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figure:
+    """Make the figure of what each account would replay next: a panel for each learner.
+
+    Parameters
+    ----------
+    replays : pandas.DataFrame
+        As :func:`analyses.gallery.next_replay` gives it.
+    steps : pandas.DataFrame
+        What was experienced: columns `episode, state, next_state`, in order.
+    mdp : MDP
+        Where it happened.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure. Learners that replay nothing come last.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or there is no learner.
+    """
+    require_columns(replays, _COLUMNS, "replays")
+    if replays.empty:
+        raise ValueError("replays is empty: there is nothing to draw.")
+    silent = replays.groupby("learner", sort=False)["order"].max() < 0
+    learners = sorted(in_order(replays["learner"], LEARNERS), key=lambda name: silent[name])
+    n_rows = -(-(len(learners) + 2) // _N_COLUMNS)
+    figure = new_figure(FULL_WIDTH, 1.4 * n_rows)
+    figure.set_layout_engine("constrained", h_pad=0.13, w_pad=0.05)
+    axes = figure.subplots(n_rows, _N_COLUMNS, squeeze=False).ravel()
+    for ax in axes[len(learners) + 1 : -1]:
+        ax.set_axis_off()
+    draw_experience(steps, mdp, axes[0])
+    _title(axes[0], "What was experienced", f"{steps['episode'].nunique()} episodes", "0.35")
+    for ax, learner in zip(axes[1:], learners, strict=False):
+        own = replays[replays["learner"] == learner]
+        draw_next_replay(own, steps, mdp, ax)
+        _title(ax, label(learner), *_summary(own))
+    _draw_key(axes[-1])
+    return figure
+
+
+def _path(steps: pd.DataFrame, episode: int) -> list[int]:
+    own = steps[steps["episode"] == episode]
+    return [int(own["state"].iloc[0]), *own["next_state"].astype(int)]
+
+
+def _summary(replay: pd.DataFrame) -> tuple[str, str]:
+    """Say what kind of replay it is, and in which colour."""
+    if (replay["order"] < 0).all():
+        return "replays nothing", "0.55"
+    kinds = replay["kind"].dropna().value_counts().index.tolist()
+    text = " + ".join(kind.replace("_", " ") for kind in kinds) or "single moves"
+    if replay["phase"].iloc[0] == "start":
+        text += ", at the next start"
+    return text, KIND_COLOURS[kinds[0]] if len(kinds) == 1 else "0.2"
+
+
+def _title(ax: Axes, name: str, text: str, colour: str) -> None:
+    """Write a name, and below it what it does; neither makes its column wider."""
+    ax.set_title(name, fontsize=7, fontweight="bold", pad=10).set_in_layout(False)
+    ax.annotate(
+        text,
+        (0, 1),
+        xycoords="axes fraction",
+        xytext=(0, 2),
+        textcoords="offset points",
+        fontsize=6.3,
+        color=colour,
+        va="bottom",
+        annotation_clip=False,
+    ).set_in_layout(False)
+
+
+def _draw_key(ax: Axes) -> None:
+    ax.set_axis_off()
+    colours = ListedColormap(_ORDER_COLOURS(np.linspace(0, _LIGHTEST, 256)))
+    bar = ax.inset_axes((0.03, 0.86, 0.6, 0.07))
+    bar.imshow(np.arange(256)[None], cmap=colours, aspect="auto")
+    bar.set_axis_off()
+    bar.text(0, 1.3, "first replayed", transform=bar.transAxes, va="bottom", fontsize=6.3)
+    bar.text(1, 1.3, "last", transform=bar.transAxes, va="bottom", ha="right", fontsize=6.3)
+    nothing: dict[str, Any] = {"linestyle": "none", "color": "none", "markeredgecolor": "black"}
+    handles = [
+        Line2D([], [], color="0.3", linewidth=_THICK, label="Large change of value"),
+        Line2D([], [], color="0.3", linewidth=_THIN, label="Small change of value"),
+        Line2D([], [], color=_LAST_LAP, linewidth=4, label="Last episode"),
+        Line2D([], [], marker="s", label="Agent", **nothing),
+        Line2D([], [], **_STAR, label="End, with reward"),
+    ]
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.03, -0.1), fontsize=6.3)
