@@ -22,9 +22,19 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.backups import EPISODE_END, record
-from replay.episode import Episode, begin, episode, remember
+from replay.episode import Episode, begin, episode, episode_words, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params", "act", "init", "learn", "most_backups", "replay"]
+__all__ = [
+    "NEEDS_EPISODES",
+    "Memory",
+    "Params",
+    "act",
+    "init",
+    "learn",
+    "most_backups",
+    "n_words",
+    "replay",
+]
 
 NEEDS_EPISODES = True
 """Nothing is learned before an episode ends in a terminal state."""
@@ -102,6 +112,12 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return memory.episode.length[0] + 1
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: Q of each pair, the sequences and their lengths, and the episode."""
+    sequences = np.count_nonzero(memory.lengths) + len(_MOVE.names) * np.sum(memory.lengths)
+    return known.pairs + sequences + episode_words(memory.episode)
 
 
 def act(params, memory, state, rng):
