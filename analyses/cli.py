@@ -197,6 +197,57 @@ def learners() -> None:
 
 
 @app.command()
+def demands(
+    learner: Annotated[
+        list[str], typer.Option(help="Which learner; several times, or with commas.")
+    ] = [],  # noqa: B006
+    visits: Annotated[
+        int, typer.Option(help="Steps of a run, for each pair of state and action.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder for table and figure.")] = Path("demands"),
+) -> None:
+    """Count the words of memory and the operations a step that learners need, as worlds grow.
+
+    Without options: all learners, in a few minutes.
+    """
+    from analyses.demands import WORLDS, measure
+    from analyses.plots import demands_figure, save
+    from analyses.results import write_table
+    from replay.files import replacing
+    from replay.learners import LEARNERS, find_learner
+
+    names = _split(learner) or list(LEARNERS)
+    for name in names:
+        find_learner(name)
+    with _progress() as progress:
+        n_runs = len(names) * sum(len(sizes) for _, sizes in WORLDS.values())
+        bar = progress.add_task("demands", total=n_runs)
+        table = measure(names, visits=visits, seed=seed, on_run=lambda: progress.advance(bar))
+    out.mkdir(parents=True, exist_ok=True)
+    with replacing(out / "demands.csv") as beside:
+        write_table(table, beside, csv=True)
+    save(demands_figure(table), out / "demands")
+    largest = table.loc[table.groupby(["learner", "world"], observed=True)["size"].idxmax()]
+    rows = [
+        (
+            *map(str, row[["learner", "world", "n_states", "n_actions"]]),
+            f"{row['words']:,.0f}",
+            *(f"{row[name]:,.2f}" for name in ("backups", "queue_operations", "comparisons")),
+        )
+        for _, row in largest.iterrows()
+    ]
+    _print_table(
+        ("learner", "world", "states", "actions", "words", "backups", "queue", "comparisons"), rows
+    )
+    screen.print(
+        "Words held at most, operations a step, in the largest worlds. All sizes and the figure "
+        f"are in {out}",
+        markup=False,
+    )
+
+
+@app.command()
 def experiments() -> None:
     """List the paper's experiments and their sizes."""
     from replay.experiments import EXPERIMENTS

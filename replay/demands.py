@@ -34,8 +34,9 @@ from replay.simulation import Run, simulate
 __all__ = ["Demands", "Known", "count_demands"]
 
 _COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__")
-_OPERATIONS = ("__add__", "__sub__", "__mul__", "__truediv__", "__neg__", "__abs__")
-_OPERATIONS += ("__radd__", "__rsub__", "__rmul__", "__rtruediv__")
+_ALONE = ("__neg__", "__abs__")
+_WITH_ANOTHER = ("__add__", "__sub__", "__mul__", "__truediv__")
+_FROM_ANOTHER = ("__radd__", "__rsub__", "__rmul__", "__rtruediv__")
 
 
 class Known(NamedTuple):
@@ -183,7 +184,7 @@ def _number_type(tally: _Tally) -> type[float]:
         return method
 
     methods: dict[str, Any] = {name: compared(name) for name in _COMPARISONS}
-    methods |= {name: computed(name) for name in _OPERATIONS}
+    methods |= {name: computed(name) for name in (*_ALONE, *_WITH_ANOTHER, *_FROM_ANOTHER)}
     # numpy's own scalars leave the operation to the other one if that has no ufuncs.
     methods |= {"__hash__": float.__hash__, "__array_ufunc__": None}
     number: type[float] = type("Number", (float,), methods)

@@ -89,7 +89,7 @@ def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
 
 
 def trace_words(traces: Traces) -> int:
-    """Count the numbers held: a pair and its place for each trace; the rest are copies, or logged."""
+    """Count the numbers held: a pair and its place for each trace; the rest is copied or logged."""
     return 2 * int(traces.n_traced[0])
 
 

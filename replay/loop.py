@@ -188,12 +188,16 @@ def kernels(module: Any, compiled: bool = True) -> tuple[Callable, Callable]:
 
 
 @cache
-def _compiled_loops(*functions: Callable) -> tuple[Callable, Callable]:
+def _compiled_loops(
+    learn: Callable, replay: Callable, act: Callable, most_backups: Callable
+) -> tuple[Callable, Callable]:
     # Kept by function, not by module: a user's module that was reloaded is compiled again.
+    functions = (learn, replay, act, most_backups)
     ours = all(function.__module__.startswith("replay.") for function in functions)
     for function in functions:
         _make_jitable(inspect.unwrap(function).__globals__)
-    return _loops(*functions, loop_kernel if ours else uncached_kernel)
+    compile_ = loop_kernel if ours else uncached_kernel
+    return _loops(learn, replay, act, most_backups, compile_)
 
 
 def _loops(

@@ -112,7 +112,7 @@ def most_backups(params, memory):
 
 
 def n_words(params, memory, known):
-    """Count the numbers held: an action value of each pair, the traces, and six a remembered step."""
+    """Count the numbers held: an action value of each pair, the traces, six a remembered step."""
     n_steps = min(memory.n_seen[0], params.n)
     return known.pairs + trace_words(memory.traces) + len(_STEP.names) * n_steps
 
