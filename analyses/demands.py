@@ -9,6 +9,7 @@ several times. What a word and an operation is, :mod:`replay.demands` says. The 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -53,6 +54,7 @@ def measure(
     learners: Iterable[str] = tuple(LEARNERS),
     *,
     worlds: Mapping[str, tuple[Callable[[int, int], MDP], Sequence[int]]] = WORLDS,
+    n_mdps: int = 3,
     visits: int = 5,
     seed: int = 0,
     on_run: Callable[[], None] | None = None,
@@ -67,6 +69,8 @@ def measure(
         Names in ``LEARNERS``.
     worlds : mapping of str to (callable, sequence of int)
         Kind of world -> function of a size and a seed, and the sizes.
+    n_mdps : int, default 3
+        Worlds of each size.
     visits : int, default 5
         Steps of a run, for each pair of state and action.
     seed : int, default 0
@@ -77,8 +81,8 @@ def measure(
     Returns
     -------
     pandas.DataFrame
-        One row a learner and world: `learner, world, size, n_states` (those to act in),
-        `n_actions, n_steps`; `words`, the most that were held; and, a step, `backups,
+        One row a learner and world: `learner, world, size, mdp, n_states` (those to act
+        in), `n_actions, n_steps`; `words`, the most that were held; and, a step, `backups,
         queue_operations, comparisons`, means over the run.
 
     Raises
@@ -89,7 +93,7 @@ def measure(
     Examples
     --------
     >>> trees = {"deterministic_tree_depth": (_deeper_tree, [2])}
-    >>> table = measure(["q_learning"], worlds=trees)
+    >>> table = measure(["q_learning"], worlds=trees, n_mdps=1)
     >>> table[["n_states", "n_actions", "words"]].to_numpy().tolist()
     [[3.0, 2.0, 6.0]]
     """
@@ -99,17 +103,18 @@ def measure(
         if params.get("initial_value") == 0.0:
             params["initial_value"] = np.inf
         for world, (build, sizes) in worlds.items():
-            for size in sizes:
-                mdp = build(size, seed)
+            for size, index in product(sizes, range(n_mdps)):
+                mdp = build(size, seed + index)
                 n_states = int(np.count_nonzero(~mdp.terminal))
                 n_steps = visits * n_states * mdp.n_actions
-                demands = count_demands(mdp, learner, params, n_steps=n_steps, seed=seed)
+                demands = count_demands(mdp, learner, params, n_steps=n_steps, seed=seed + index)
                 steps = demands.steps
                 rows.append(
                     {
                         "learner": learner,
                         "world": world,
                         "size": size,
+                        "mdp": index,
                         "n_states": n_states,
                         "n_actions": mdp.n_actions,
                         "n_steps": n_steps,

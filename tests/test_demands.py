@@ -6,7 +6,10 @@ import numpy as np
 import own_learner
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from analyses import demands as demands_of_worlds
+from analyses.cli import app
 from analyses.demands import measure
 from analyses.figures import draw
 from analyses.plots import demands_figure, draw_demands
@@ -214,7 +217,7 @@ def table():
         "deterministic_tree_depth": (lambda n, seed: deterministic_tree(n, 2, seed=seed), [2, 4]),
         "stochastic_tree_actions": (lambda n, seed: stochastic_tree(2, n, seed=seed), [2, 4]),
     }
-    return measure(["episodic_control", "q_learning", "dyna_q"], worlds=worlds)
+    return measure(["episodic_control", "q_learning", "dyna_q"], worlds=worlds, n_mdps=1)
 
 
 def test_demands_grow_with_the_world(table):
@@ -243,3 +246,22 @@ def test_the_figure_has_words_above_operations(table, tmp_path):
     (tmp_path / "manifest.json").write_text("{}")
     table.to_csv(tmp_path / "demands.csv", index=False)
     assert [path.name for path in draw("demands", tmp_path)] == ["demands.pdf", "demands.png"]
+
+
+def test_the_command_writes_table_and_figure(tmp_path, monkeypatch):
+    build, _ = demands_of_worlds.WORLDS["maze_size"]
+    monkeypatch.setattr(demands_of_worlds, "WORLDS", {"maze_size": (build, (4, 5))})
+    monkeypatch.setattr(measure, "__kwdefaults__", {
+        **measure.__kwdefaults__, "worlds": demands_of_worlds.WORLDS})  # fmt: skip
+    arguments = ["demands", "--learner", "q_learning,episodic_control", "--mdps", "2"]
+    done = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "episodic_control" in done.stdout
+    table = pd.read_csv(tmp_path / "out" / "demands.csv")
+    assert len(table) == 2 * 2 * 2
+    assert (tmp_path / "out" / "demands.png").exists()
+
+
+def test_unknown_learners():
+    with pytest.raises(ValueError, match="Did you mean 'q_learning'"):
+        measure(["q_lerning"])

@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
 
 from analyses.plots.style import (
     FULL_WIDTH,
@@ -21,9 +22,9 @@ __all__ = ["demands_figure", "draw_demands"]
 
 _WORLDS = {
     "deterministic_tree_depth": "Tree, deeper",
-    "deterministic_tree_actions": "Tree, more actions",
+    "deterministic_tree_actions": "Tree, wider",
     "stochastic_tree_depth": "Stochastic, deeper",
-    "stochastic_tree_actions": "Stochastic, more actions",
+    "stochastic_tree_actions": "Stochastic, wider",
     "maze_size": "Maze, larger",
 }
 _OPERATIONS = ["backups", "queue_operations", "comparisons"]
@@ -36,7 +37,8 @@ def draw_demands(table: pd.DataFrame, ax: Axes, what: str = "words") -> Axes:
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns `learner, n_states, n_actions`, and `words` or the three operations.
+        Columns `learner, size, n_states, n_actions`, and `words` or the three operations. Worlds of
+        one size are averaged.
     ax : matplotlib.axes.Axes
         Where to draw.
     what : {"words", "operations"}
@@ -54,22 +56,24 @@ def draw_demands(table: pd.DataFrame, ax: Axes, what: str = "words") -> Axes:
 
     Examples
     --------
-    >>> table = pd.DataFrame({"learner": "q_learning", "n_states": [3, 7], "n_actions": 2,
-    ...                       "words": [6, 14]})
+    >>> table = pd.DataFrame({"learner": "q_learning", "size": [2, 3], "n_states": [3, 7],
+    ...                       "n_actions": 2, "words": [6, 14]})
     >>> draw_demands(table, new_figure(3, 2).subplots()).lines[0].get_xdata().tolist()
-    [6, 14]
+    [6.0, 14.0]
     """
     if what not in _ROWS:
         raise ValueError(f"what must be one of {', '.join(_ROWS)}; got {what!r}.")
     needed = ["words"] if what == "words" else _OPERATIONS
-    require_columns(table, ["learner", "n_states", "n_actions", *needed], "demands")
+    require_columns(table, ["learner", "size", "n_states", "n_actions", *needed], "demands")
     table = table.assign(
         pairs=table["n_states"] * table["n_actions"], drawn=table[needed].sum(axis=1)
     )
     for learner, look in learner_styles(table["learner"]).items():
-        curve = table[table["learner"] == learner].sort_values("pairs")
+        rows = table[table["learner"] == learner]
+        curve = rows.groupby("size")[["pairs", "drawn"]].mean()
         ax.plot(curve["pairs"], curve["drawn"], linewidth=0.9, **look)  # type: ignore[arg-type]
     ax.set(xscale="log", yscale="log")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     return ax
 
 
