@@ -262,6 +262,58 @@ def _described(docstring: str) -> dict[str, str]:
 
 
 @app.command()
+def demands(
+    learner: Annotated[
+        list[str], typer.Option(help="Which learner; several times, or with commas.")
+    ] = [],  # noqa: B006
+    mdps: Annotated[int, typer.Option(help="Worlds of each size.")] = 3,
+    visits: Annotated[
+        int, typer.Option(help="Steps of a run, for each pair of state and action.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder for table and figure.")] = Path("demands"),
+) -> None:
+    """Count the words of memory and the operations a step that learners need, as worlds grow.
+
+    Without options: all learners, in about five minutes; most of them take seconds.
+    """
+    from analyses.demands import WORLDS, measure
+    from analyses.plots import demands_figure, save
+    from analyses.results import write_table
+    from replay.files import replacing
+    from replay.learners import LEARNERS, find_learner
+
+    names = _split(learner) or list(LEARNERS)
+    for name in names:
+        find_learner(name)
+    with _progress() as progress:
+        n_runs = len(names) * mdps * sum(len(sizes) for _, sizes in WORLDS.values())
+        bar = progress.add_task("demands", total=n_runs)
+        on_run = partial(progress.advance, bar)
+        table = measure(names, n_mdps=mdps, visits=visits, seed=seed, on_run=on_run)
+    out.mkdir(parents=True, exist_ok=True)
+    with replacing(out / "demands.csv") as beside:
+        write_table(table, beside, csv=True)
+    save(demands_figure(table), out / "demands")
+    means = table.groupby(["learner", "world", "size"], observed=True, as_index=False).mean()
+    numbers = ["words", "backups", "queue_operations", "comparisons"]
+    for world, rows in means.groupby("world", sort=False):
+        largest = rows[rows["size"] == rows["size"].max()]
+        n_states, n_actions = largest[["n_states", "n_actions"]].iloc[0]
+        screen.print(f"\n[bold]{world}[/]: {n_states:.0f} states, {n_actions:.0f} actions")
+        shown = [
+            (str(name), f"{words:,.0f}", *(f"{number:,.2f}" for number in operations))
+            for name, words, *operations in largest[["learner", *numbers]].itertuples(index=False)
+        ]
+        _print_table(("learner", "words", "backups", "queue operations", "comparisons"), shown)
+    screen.print(
+        "\nWords held at most, operations a step, means over the largest worlds. All sizes and "
+        f"the figure are in {out}",
+        markup=False,
+    )
+
+
+@app.command()
 def experiments() -> None:
     """List the paper's experiments and their sizes."""
     from replay.experiments import EXPERIMENTS

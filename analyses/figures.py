@@ -86,6 +86,11 @@ def _bounded_memory(results: Results) -> Figures:
         yield "bounded_memory", plots.bounded_memory_figure(table)
 
 
+def _demands(results: Results) -> Figures:
+    if (results.folder / "demands.csv").exists():
+        yield "demands", plots.demands_figure(results.read("demands.csv"))
+
+
 def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
     """Read the log of the first of these learners that was kept."""
     for learner in learners:
@@ -105,6 +110,7 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "discrepancies": _discrepancies,
     "gain_floor": _gain_floor,
     "bounded_memory": _bounded_memory,
+    "demands": _demands,
 }
 
 

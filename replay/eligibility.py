@@ -11,7 +11,7 @@ import numpy as np
 from replay.backups import TRACE, keeps, record
 from replay.jit import inlined
 
-__all__ = ["Traces", "add_trace", "back_up_traced", "clear_traces", "traces"]
+__all__ = ["Traces", "add_trace", "back_up_traced", "clear_traces", "trace_words", "traces"]
 
 _SMALLEST = 1e-12
 _ROOM = 256
@@ -86,6 +86,11 @@ def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
+
+
+def trace_words(traces: Traces) -> int:
+    """Count the numbers held: a pair and its place for each trace; the rest is copied or logged."""
+    return 2 * int(traces.n_traced[0])
 
 
 @inlined

@@ -6,7 +6,7 @@ import numpy as np
 
 from replay.jit import inlined
 
-__all__ = ["Episode", "begin", "episode", "remember"]
+__all__ = ["Episode", "begin", "episode", "episode_words", "remember"]
 
 _STEP = np.dtype(
     [("reward", np.float64), ("state", np.int32), ("action", np.int32)],
@@ -39,6 +39,11 @@ def episode(n_steps: int) -> Episode:
     (1, 1.0)
     """
     return Episode(np.empty(n_steps, dtype=_STEP), np.zeros(1, dtype=np.int64))
+
+
+def episode_words(episode: Episode) -> int:
+    """Count the numbers held: three for each step."""
+    return len(_STEP.names or ()) * int(episode.length[0])
 
 
 @inlined

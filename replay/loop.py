@@ -176,26 +176,33 @@ def _outcome(world, state, action, rng):
 
 def kernels(module: Any, compiled: bool = True) -> tuple[Callable, Callable]:
     """Make the loops of one learner: acting in a world, and fed with recorded experience."""
-    return _loops(
+    functions = (
         module.learn,
         getattr(module, "replay", _no_replay),
         getattr(module, "act", act_epsilon_greedily),
         module.most_backups,
-        compiled,
     )
+    if compiled and getattr(module, "COMPILED", True):
+        return _compiled_loops(*functions)
+    return _loops(*functions, _plain)
 
 
 @cache
-def _loops(
-    learn: Callable, replay: Callable, act: Callable, most_backups: Callable, compiled: bool
+def _compiled_loops(
+    learn: Callable, replay: Callable, act: Callable, most_backups: Callable
 ) -> tuple[Callable, Callable]:
     # Kept by function, not by module: a user's module that was reloaded is compiled again.
     functions = (learn, replay, act, most_backups)
     ours = all(function.__module__.startswith("replay.") for function in functions)
-    compile_ = (loop_kernel if ours else uncached_kernel) if compiled else _plain
     for function in functions:
         _make_jitable(inspect.unwrap(function).__globals__)
+    compile_ = loop_kernel if ours else uncached_kernel
+    return _loops(learn, replay, act, most_backups, compile_)
 
+
+def _loops(
+    learn: Callable, replay: Callable, act: Callable, most_backups: Callable, compile_: Callable
+) -> tuple[Callable, Callable]:
     @compile_
     def run(
         world, params, memory, clock, rng, replay_rng, n_steps, max_episode_steps, act_first,

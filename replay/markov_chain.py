@@ -16,7 +16,8 @@ import numpy as np
 
 from replay.jit import inlined
 
-__all__ = ["MarkovChain", "expected_visits", "long_run_shares", "markov_chain", "move", "set_edge"]
+__all__ = ["MarkovChain", "chain_words", "expected_visits", "long_run_shares", "markov_chain"]
+__all__ += ["move", "set_edge"]
 
 _EDGE = np.dtype([("probability", np.float64), ("next_state", np.int32), ("next_out", np.int32)])
 _TOLERANCE = 1e-15
@@ -75,6 +76,12 @@ def markov_chain(n_states: int, n_edges: int) -> MarkovChain:
         np.full(n_states, -1, dtype=np.int32),
         np.zeros(n_states),
     )
+
+
+def chain_words(chain: MarkovChain) -> int:
+    """Count the numbers held: three for each edge, and where the list of each state begins."""
+    n_left = int(np.count_nonzero(chain.first_out >= 0))
+    return len(_EDGE.names or ()) * int(chain.n_edges[0]) + n_left
 
 
 @inlined

@@ -13,7 +13,8 @@ import numpy as np
 
 from replay.jit import inlined
 
-__all__ = ["PriorityQueue", "clear", "pop", "priority_queue", "remove", "set_priority", "tick"]
+__all__ = ["PriorityQueue", "clear", "pop", "priority_queue", "queue_words", "remove"]
+__all__ += ["set_priority", "tick"]
 
 
 class PriorityQueue(NamedTuple):
@@ -72,6 +73,11 @@ def priority_queue(n_states: int) -> PriorityQueue:
         np.full(n_states, -1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
+
+
+def queue_words(queue: PriorityQueue) -> int:
+    """Count the numbers held: three for each queued state. Causes serve the log only."""
+    return 3 * int(queue.size[0])
 
 
 @inlined

@@ -46,13 +46,14 @@ from replay.priority_queue import (
     clear,
     pop,
     priority_queue,
+    queue_words,
     remove,
     set_priority,
 )
 
 __all__ = ["EPISODES", "FADING", "RETENTION", "TRANSITIONS", "VALUABLE", "WorldModel"]
-__all__ += ["end_episode", "fade", "forget", "in_words", "observe", "remember", "retain", "revalue"]
-__all__ += ["surprise", "times_at", "world_model"]
+__all__ += ["end_episode", "fade", "forget", "in_words", "model_words", "observe"]
+__all__ += ["remember", "retain", "revalue", "surprise", "times_at", "world_model"]
 
 RETENTION = ("recent_episodes", "recent_transitions", "valuable_transitions", "fading")
 """How a bounded memory chooses what to forget; see `retain`."""
@@ -182,6 +183,20 @@ def world_model(
         priority_queue(n_states * n_actions) if bounded else None,
         np.zeros(2, dtype=np.int64),
     )
+
+
+def model_words(model: WorldModel) -> int:
+    """Count the numbers held: six for each edge, and those of pairs and of states led to.
+
+    A pair has its weight and the first edge of its list, and a number more for each option that
+    keeps one; a state has both ends of its list. The lengths of lists only bound the log.
+    """
+    options = (model.forgetting, model.is_assumed)
+    per_pair = 2 + sum(option is not None for option in options)
+    words = len(_EDGE.names or ()) * int(model.n_edges[0])
+    words += per_pair * int(np.count_nonzero(model.first_out >= 0))
+    words += 2 * int(np.count_nonzero(model.first_in >= 0))
+    return words if model.expendable is None else words + queue_words(model.expendable)
 
 
 @inlined

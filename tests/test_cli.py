@@ -25,7 +25,7 @@ def replay(*arguments, **options):
 def test_help_names_all_commands():
     done = replay("--help")
     assert done.returncode == 0
-    for name in ("reproduce", "learners", "experiments", "classify", "figures"):
+    for name in ("reproduce", "learners", "demands", "experiments", "classify", "figures"):
         assert name in done.stdout
 
 

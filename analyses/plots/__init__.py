@@ -6,6 +6,7 @@ it. Nothing here simulates, keeps pyplot state or shows a window.
 """
 
 from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_memory
+from analyses.plots.demands import demands_figure, draw_demands
 from analyses.plots.discrepancies import (
     differing,
     discrepancies_figure,
@@ -33,10 +34,12 @@ from analyses.plots.style import save, style
 
 __all__ = [
     "bounded_memory_figure",
+    "demands_figure",
     "differing",
     "discrepancies_figure",
     "discrepancy_curves_figure",
     "draw_bounded_memory",
+    "draw_demands",
     "draw_differences",
     "draw_discrepancy_curves",
     "draw_experience",

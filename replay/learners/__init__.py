@@ -23,6 +23,11 @@ A learner is a module with plain Python functions that also compile:
 ``account(params)``
     Optional: says what is stored, and what is replayed when and why, as a
     :class:`replay.account.Account`; ``replay learners`` lists them.
+``n_words(params, memory, known)``
+    Optional: counts the numbers held, for :func:`replay.demands.count_demands`, which says what
+    counts; ``known`` has the numbers of ``pairs`` tried and of ``states`` acted in.
+``COMPILED = False``
+    Optional: runs the functions as the plain Python that they are, slowly.
 ``CHOICES``
     Optional: for each parameter that is a choice, the tuple of the names to choose from. The
     parameter itself is a whole number, the place of the name.

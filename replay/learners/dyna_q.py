@@ -21,9 +21,10 @@ from replay.account import Account
 from replay.backups import EPISODE_END, REST, START, STEP, record
 from replay.learners import q_learning
 from replay.policies import epsilon_greedy
-from replay.world_model import WorldModel, remember, world_model
+from replay.world_model import WorldModel, model_words, remember, world_model
 
-__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "replay"]
+__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
+__all__ += ["replay"]
 
 _OUTCOME = np.dtype([("reward", np.float64), ("terminated", np.int8)], align=True)
 
@@ -114,6 +115,12 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return 1 + params.n_replays
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: Q and a place in the list of each pair, the model, two an outcome."""
+    n_outcomes = memory.model.n_edges[0]
+    return 2 * known.pairs + model_words(memory.model) + len(_OUTCOME.names) * n_outcomes
 
 
 def learn(params, memory, transition, log):

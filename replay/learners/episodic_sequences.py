@@ -23,10 +23,10 @@ import numpy as np
 
 from replay.account import Account
 from replay.backups import EPISODE_END, record
-from replay.episode import Episode, begin, episode, remember
+from replay.episode import Episode, begin, episode, episode_words, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params"]
-__all__ += ["account", "act", "init", "learn", "most_backups", "replay"]
+__all__ = ["NEEDS_EPISODES", "Memory", "Params", "account", "act", "init", "learn"]
+__all__ += ["most_backups", "n_words", "replay"]
 
 NEEDS_EPISODES = True
 """Nothing is learned before an episode ends in a terminal state."""
@@ -110,6 +110,12 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return memory.episode.length[0] + 1
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: Q of each pair, the sequences and their lengths, and the episode."""
+    sequences = np.count_nonzero(memory.lengths) + len(_MOVE.names) * np.sum(memory.lengths)
+    return known.pairs + sequences + episode_words(memory.episode)
 
 
 def act(params, memory, state, rng):

@@ -40,7 +40,7 @@ from replay.priorities import (
     ranked,
     take,
 )
-from replay.priority_queue import PriorityQueue, priority_queue, remove, set_priority
+from replay.priority_queue import PriorityQueue, priority_queue, queue_words, remove, set_priority
 from replay.world_model import (
     EPISODES,
     RETENTION,
@@ -48,6 +48,7 @@ from replay.world_model import (
     assume,
     end_episode,
     in_words,
+    model_words,
     remember,
     retain,
     revalue,
@@ -56,7 +57,8 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups", "replay"]
+__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups"]
+__all__ += ["n_words", "replay"]
 
 CHOICES = {"priority": PRIORITIES, "replay_at": MOMENTS, "retention": RETENTION}
 """The parameters that are chosen by name."""
@@ -165,6 +167,11 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return 2 + params.max_pops * (2 if params.replay_at == START_AND_END else 1)
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: Q and R of each pair, V of each state, the model and the queue."""
+    return 2 * known.pairs + known.states + model_words(memory.model) + queue_words(memory.queue)
 
 
 def _expected(params, memory, s, a):

@@ -16,10 +16,10 @@ import numpy as np
 
 from replay.account import Account
 from replay.backups import EPISODE_END, record
-from replay.episode import Episode, begin, episode, remember
+from replay.episode import Episode, begin, episode, episode_words, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params"]
-__all__ += ["account", "init", "learn", "most_backups", "replay"]
+__all__ = ["NEEDS_EPISODES", "Memory", "Params", "account", "init", "learn"]
+__all__ += ["most_backups", "n_words", "replay"]
 
 NEEDS_EPISODES = True
 """Nothing is learned before an episode ends in a terminal state."""
@@ -83,6 +83,11 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return memory.episode.length[0] + 1
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: Q and N of each pair, and the episode."""
+    return 2 * known.pairs + episode_words(memory.episode)
 
 
 def learn(params, memory, transition, log):

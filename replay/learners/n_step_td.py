@@ -18,10 +18,18 @@ import numpy as np
 
 from replay.account import Account
 from replay.backups import ONLINE, TRACE
-from replay.eligibility import Traces, add_trace, back_up_traced, clear_traces, traces
+from replay.eligibility import (
+    Traces,
+    add_trace,
+    back_up_traced,
+    clear_traces,
+    trace_words,
+    traces,
+)
 from replay.policies import best_tried
 
 __all__ = ["ON_POLICY", "Memory", "Params", "account", "init", "learn", "most_backups"]
+__all__ += ["n_words"]
 
 ON_POLICY = True
 """The next action is part of the target, so it is drawn before the update."""
@@ -111,6 +119,12 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return len(memory.traces.strength)
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: an action value of each pair, the traces, six a remembered step."""
+    n_steps = min(memory.n_seen[0], params.n)
+    return known.pairs + trace_words(memory.traces) + len(_STEP.names) * n_steps
 
 
 def _n_step_return(params, memory, oldest, next_state, next_action):

@@ -26,6 +26,7 @@ from replay.account import Account
 from replay.backups import EPISODE_END, ONLINE, REST, START, STEP, record
 from replay.markov_chain import (
     MarkovChain,
+    chain_words,
     expected_visits,
     long_run_shares,
     markov_chain,
@@ -33,10 +34,10 @@ from replay.markov_chain import (
     set_edge,
 )
 from replay.policies import epsilon_greedy, softmax
-from replay.world_model import WorldModel, observe, world_model
+from replay.world_model import WorldModel, model_words, observe, world_model
 
-__all__ = ["EVALUATES", "Memory", "Params"]
-__all__ += ["account", "act", "explore", "init", "learn", "most_backups", "replay"]
+__all__ = ["EVALUATES", "Memory", "Params", "account", "act", "explore", "init", "learn"]
+__all__ += ["most_backups", "n_words", "replay"]
 
 EVALUATES = True
 
@@ -238,6 +239,16 @@ def most_backups(params, memory):
     growing = min(params.max_backups, len(memory.need))
     a_pause = growing * (growing + 1) // 2 + (params.max_backups - growing) * growing
     return 1 + 2 * a_pause
+
+
+def n_words(params, memory, known):
+    """Count the numbers held from one pause to the next.
+
+    They are Q, next state, reward, gain and priority of each pair, V of each state, the states
+    whose gain is stale, twice, the model and the chain. Need and paths are made anew.
+    """
+    tables = 5 * known.pairs + known.states + 2 * memory.n_stale[0]
+    return tables + model_words(memory.model) + chain_words(memory.chain)
 
 
 def act(params, memory, state, rng):

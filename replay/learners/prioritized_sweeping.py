@@ -42,7 +42,14 @@ from replay.priorities import (
     ranked,
     take,
 )
-from replay.priority_queue import PriorityQueue, clear, priority_queue, remove, set_priority
+from replay.priority_queue import (
+    PriorityQueue,
+    clear,
+    priority_queue,
+    queue_words,
+    remove,
+    set_priority,
+)
 from replay.world_model import (
     EPISODES,
     RETENTION,
@@ -51,6 +58,7 @@ from replay.world_model import (
     end_episode,
     forget,
     in_words,
+    model_words,
     remember,
     retain,
     revalue,
@@ -59,7 +67,8 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups", "replay"]
+__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups"]
+__all__ += ["n_words", "replay"]
 
 CHOICES = {"priority": PRIORITIES[:-1], "replay_at": MOMENTS, "retention": RETENTION}
 """The parameters that are chosen by name. A gain is that of one pair, not of all predecessors."""
@@ -195,6 +204,11 @@ def most_backups(params, memory):
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
     n_pauses = 2 if params.replay_at == START_AND_END else 1
     return 2 + n_pauses * n_pops * (memory.model.most_in[0] + 1)
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: Q of each pair, V and U of each state, the model and the queue."""
+    return known.pairs + 2 * known.states + model_words(memory.model) + queue_words(memory.queue)
 
 
 def _queue(params, memory, state, cause):

@@ -16,10 +16,17 @@ import numpy as np
 
 from replay.account import Account
 from replay.backups import ONLINE
-from replay.eligibility import Traces, add_trace, back_up_traced, clear_traces, traces
+from replay.eligibility import (
+    Traces,
+    add_trace,
+    back_up_traced,
+    clear_traces,
+    trace_words,
+    traces,
+)
 from replay.policies import best_tried
 
-__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups"]
+__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
 
 
 class Params(NamedTuple):
@@ -83,6 +90,11 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return len(memory.traces.strength)
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: an action value of each pair, and the traces."""
+    return known.pairs + trace_words(memory.traces)
 
 
 def learn(params, memory, transition, log):

@@ -18,7 +18,8 @@ from replay.account import Account
 from replay.backups import ONLINE, record
 from replay.policies import best_tried
 
-__all__ = ["Memory", "Params", "account", "back_up", "init", "learn", "most_backups", "target"]
+__all__ = ["Memory", "Params", "account", "back_up", "init", "learn", "most_backups"]
+__all__ += ["n_words", "target"]
 
 
 class Params(NamedTuple):
@@ -73,6 +74,11 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return 1
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: an action value of each pair."""
+    return known.pairs
 
 
 def target(params, action_values, reward, next_state, terminated):

@@ -26,7 +26,8 @@ from replay.account import Account
 from replay.backups import EPISODE_END, REST, START, STEP, record
 from replay.policies import best_tried
 
-__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "replay"]
+__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
+__all__ += ["replay"]
 
 _STEP = np.dtype(
     [
@@ -110,6 +111,12 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return memory.action_values.shape[1] * params.n_retrieved * params.n
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: Q and the latest time of each pair, and seven a remembered step."""
+    n_steps = min(memory.n_steps[0], params.n_remembered)
+    return 2 * known.pairs + len(_STEP.names) * n_steps
 
 
 def learn(params, memory, transition, log):

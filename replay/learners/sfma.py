@@ -38,8 +38,8 @@ from replay.account import Account
 from replay.backups import EPISODE_END, ONLINE, START, record
 from replay.learners import q_learning
 
-__all__ = ["CHOICES", "DEFAULT", "DYNAMIC", "REVERSE", "Memory", "Params"]
-__all__ += ["account", "init", "learn", "most_backups", "replay"]
+__all__ = ["CHOICES", "DEFAULT", "DYNAMIC", "REVERSE", "Memory", "Params", "account"]
+__all__ += ["init", "learn", "most_backups", "n_words", "replay"]
 
 CHOICES = {"replay_mode": ("default", "reverse", "dynamic")}
 """The parameter that is chosen by name."""
@@ -180,6 +180,15 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return 1 + 2 * params.n_replays
+
+
+def n_words(params, memory, known):
+    """Count the numbers held: Q of each pair, its experience and place, and the similarity.
+
+    The similarity, and the links from which it follows, are squares of the states linked so far.
+    """
+    n_linked = np.count_nonzero(memory.n_links.any(axis=1))
+    return (1 + len(_EXPERIENCE.names) + 1) * known.pairs + 2 * n_linked**2
 
 
 def _link(params, memory, state, other, change):
