@@ -3,10 +3,10 @@
 `measure` lets learners act in one drawn world that changes (:mod:`replay.changing_worlds`);
 `summarise_rates`, `summarise_recovery` and `summarise_replay` average over worlds. Reward rates are
 normalised in each phase on its own: 0 is a uniformly random policy, 1 the optimal one with the same
-exploration (epsilon = 0.1), both exact. A learner has *recovered* at the end of the first window
-in which the normalised reward rate is back at 90 % of what it was before the change, in the last
-fifth of the phase before. What it earns late in the phase stands beside that: who had not learned
-the first world has little to recover.
+exploration (epsilon = 0.1), both exact. A learner has *recovered* at the end of the first tenth of
+a phase, wherever that begins, in which the normalised reward rate is back at 90 % of what it was
+before the change, in the last fifth of the phase before. What it earns late in the phase stands
+beside that: who had not learned the first world has little to recover.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ N_WINDOWS = 50
 """Into how many windows each phase is cut."""
 
 _CRITERION = 0.9
+_STRETCH = N_WINDOWS // 10  # windows; a single one holds few episodes
 _LATE = 0.2  # of a phase, at its end
 _AROUND = 0.1  # of a phase, before and after a change, in which replay is counted
 _MIN_LENGTH = 3
@@ -155,7 +156,7 @@ def measure(
         for number in range(n_seeds):
             run_seed = int(np.random.SeedSequence([seed, index, number]).generate_state(1)[0])
             run = simulate(protocol, learner, params, seed=run_seed)
-            labels = {"world": world, "learner": name, "mdp": index, "seed": number}
+            labels: dict[str, Any] = {"world": world, "learner": name, "mdp": index, "seed": number}
             for table, rows in (
                 ("rates", _rates(run, protocol, baselines)),
                 ("replay", _replay(run, protocol)),
@@ -276,10 +277,10 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
     Examples
     --------
     >>> rates = pd.DataFrame({"world": "shortcut", "learner": "dyna_q", "mdp": 0, "seed": 0,
-    ...                       "phase": [0, 0, 1, 1, 1], "time_step": [100, 200, 100, 200, 300],
-    ...                       "reward_rate": [0.2, 0.5, 0.1, 0.45, 0.6]})
+    ...                       "phase": [0] * 10 + [1] * 10, "time_step": [*range(10, 101, 10)] * 2,
+    ...                       "reward_rate": [0.5] * 10 + [0.0] * 3 + [0.5] * 7})
     >>> summarise_recovery(rates)[["before", "late", "median"]].to_numpy().tolist()
-    [[0.5, 0.6, 200.0]]
+    [[0.5, 0.5, 80.0]]
     """
     rows = []
     worlds = _over_seeds(rates).groupby(["world", "learner", "mdp"], sort=False)
@@ -291,7 +292,8 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
                 for part in (before, after)
             )
             early = after["time_step"] <= _LATE * after["time_step"].max()
-            recovered = after["time_step"][after["reward_rate"] >= _CRITERION * last.mean()]
+            rate = after["reward_rate"].rolling(_STRETCH).mean()
+            recovered = after.loc[rate >= _CRITERION * last.mean(), "time_step"]
             # Who earned no more than a random policy has nothing to recover.
             steps = recovered.min() if last.mean() > 0 and len(recovered) else np.inf
             rows.append(

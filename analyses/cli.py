@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -214,7 +214,13 @@ def change(
     _check_workers(jobs, None)
     find_world(world)
     chosen = find_learners(_split(learner))
-    sizes = {"n_mdps": mdps, "n_seeds": seeds, "n_steps": steps, "n_rest": rest, "seed": seed}
+    sizes: dict[str, Any] = {
+        "n_mdps": mdps,
+        "n_seeds": seeds,
+        "n_steps": steps,
+        "n_rest": rest,
+        "seed": seed,
+    }
     with _progress() as progress:
         bar = progress.add_task(world, total=mdps)
         try:

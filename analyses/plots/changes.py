@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from analyses.plots.style import (
@@ -158,11 +157,8 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     draw_change_rates(rates, axes[0]).set_title(label(worlds[0]))
     draw_change_replay(replay, axes[1])
     letter_panels(axes)
-    styles = learner_styles(rates["learner"])
-    handles = [Line2D([], [], label=label(name), **look) for name, look in styles.items()]  # type: ignore[arg-type]
-    shown = set(replay.loc[replay["count"] > 0, "kind"])
-    handles += [
-        Patch(color=KIND_COLOURS[kind], label=label(kind)) for kind in KINDS if kind in shown
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    lines = axes[0].get_legend_handles_labels()[0]
+    shown = set(replay.loc[replay["per_step"] > 0, "kind"])
+    kinds = [Patch(color=KIND_COLOURS[kind], label=label(kind)) for kind in KINDS if kind in shown]
+    figure.legend(handles=[*lines, *kinds], loc="outside lower center", ncols=4)
     return figure
