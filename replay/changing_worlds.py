@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from replay.mazes import random_maze
 from replay.mdp import MDP
@@ -308,14 +309,23 @@ def _move_wall(maze: MDP, latest: MDP) -> MDP | None:
     start = int(np.argmax(maze.start_probability))
     shortest = latest.steps_to_end[start]
     least = _LEAST_DETOUR * shortest if latest is maze else 0
-    longest, best = 0, None
+    longest, best = 0.0, None
     for state in _shortest_way(latest, start)[1:-1]:
-        moved = _without(maze, state)
-        n_steps = moved.steps_to_end[start]
+        n_steps = _way_around(maze, start, state)
         is_best = least <= n_steps < np.inf and n_steps > longest
-        if is_best and _without(latest, state).steps_to_end[start] > shortest:
-            longest, best = n_steps, moved
-    return best
+        if is_best and _way_around(latest, start, state) > shortest:
+            longest, best = n_steps, state
+    return None if best is None else _without(maze, best)
+
+
+def _way_around(mdp: MDP, start: int, wall: int) -> float:
+    """Count the steps to the nearest end for whom one state is closed; infinite if none leads."""
+    came_from = mdp.transition_rows() // mdp.n_actions
+    is_open = (came_from != wall) & (mdp.successor != wall)
+    moves = (np.ones(np.count_nonzero(is_open)), (came_from[is_open], mdp.successor[is_open]))
+    graph = sparse.csr_array(moves, shape=(mdp.n_states, mdp.n_states))
+    n_steps = csgraph.dijkstra(graph, indices=start, unweighted=True)
+    return float(n_steps[mdp.terminal].min())
 
 
 def _shortest_way(mdp: MDP, state: int) -> list[int]:

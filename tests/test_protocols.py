@@ -51,9 +51,7 @@ def test_a_running_episode_is_cut_off():
 @LEARNER
 def test_one_phase_is_a_plain_run(learner):
     for max_episode_steps in (None, 7):
-        plain = simulate(
-            MAZE, learner, n_steps=500, max_episode_steps=max_episode_steps, log="all"
-        )
+        plain = simulate(MAZE, learner, n_steps=500, max_episode_steps=max_episode_steps, log="all")
         phase = simulate(
             Protocol([Phase(MAZE, 500)]), learner, max_episode_steps=max_episode_steps, log="all"
         )
@@ -121,7 +119,7 @@ def test_rest_is_where_the_phase_ended_and_knows_no_future(learner):
             made = set(zip(now["state"], now["action"], now["next_state"], strict=True))
             assert made <= known
         at_first = log.backups[log.backups["step"] == 202]["phase"].astype(str).drop_duplicates()
-        order = [phase for phase in ("online", "trace", "episode_end", "rest", "start")]
+        order = ("online", "trace", "episode_end", "rest", "start")
         assert at_first.tolist() == [phase for phase in order if phase in set(at_first)]
         n_replayed += len(rest)
     assert n_replayed > 0
@@ -185,12 +183,12 @@ def test_phases_must_fit_together():
 def test_memory_has_room_for_all_phases():
     """Each phase has transitions that no other has."""
     first, second = (
-        MDP.from_tables([[a, b], [c, 2], [2, 2]], np.zeros(3), start=0, terminal=[2])
+        MDP.from_tables([[a, b], [c, 2], [2, 2]], np.zeros(3), terminal=[2])
         for a, b, c in ((1, 1, 0), (0, 0, 1))
     )
     protocol = Protocol([Phase(first, 60), Phase(second, 60)])
     assert protocol.n_transitions == 4 + 3
-    log = simulate(protocol, "full_backups", {"epsilon": 1.0}).log.steps
+    log = simulate(protocol, "full_backups", {"epsilon": 1.0}, max_episode_steps=3).log.steps
     assert len(log[["state", "action", "next_state"]].drop_duplicates()) == 7
     starts = Protocol([Phase(corridor(3, 1), 1), Phase(corridor(3, 2), 1)])
     assert starts.n_links == 2 * 2
