@@ -254,7 +254,7 @@ def change(
             strict=True,
         )
     )
-    header = ("learner", "change", "before", "just after", "late", "recovered after", "of worlds")
+    header = ("learner", "change", "before", "after", "late", "steps", "worlds that did")
     _print_table(header, rows)
     screen.print(f"\nTables and the figure are in {out}", markup=False)
 

@@ -210,7 +210,10 @@ def _loops(
         n_done = 0
         while n_done < n_steps:
             if log is not None:
-                if backups.room(log) < most_backups(params, memory) * (1 + n_rest):
+                n_needed = most_backups(params, memory)
+                if n_rest is not None:
+                    n_needed *= 1 + n_rest
+                if backups.room(log) < n_needed:
                     break
                 backups.set_step(log, time)
             entry = _outcome(world, state, action, rng)
@@ -232,9 +235,11 @@ def _loops(
             if ended:
                 pause = Pause(backups.EPISODE_END, next_state, terminated)
                 replay(params, memory, pause, replay_rng, log)
-                pause = Pause(backups.REST, next_state, False)
-                for _ in range(n_rest):
-                    replay(params, memory, pause, replay_rng, log)
+                if n_rest is not None:
+                    # Without rest it is None and not compiled: every call of replay costs.
+                    pause = Pause(backups.REST, next_state, False)
+                    for _ in range(n_rest):
+                        replay(params, memory, pause, replay_rng, log)
                 pause = Pause(backups.START, here, False)
                 replay(params, memory, pause, replay_rng, log)
             else:

@@ -167,6 +167,8 @@ class Protocol:
     def n_transitions(self) -> int:
         """Different transitions (s, a, s') that occur in any phase."""
         mdps = [phase.mdp for phase in self.phases]
+        if len(mdps) == 1:  # plain runs come through here, and may be short
+            return mdps[0].n_transitions
         rows = [mdp.transition_rows() * np.int64(mdp.n_states) + mdp.successor for mdp in mdps]
         return len(np.unique(np.concatenate(rows)))
 

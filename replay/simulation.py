@@ -194,7 +194,7 @@ def simulate(
         found.params, memory, int(clock.state[0]), rng
     )
 
-    def go_on(world: World, until: int, longest: int, n_rest: int = 0) -> None:
+    def go_on(world: World, until: int, longest: int, n_rest: int | None = None) -> None:
         while clock.time[0] < until:
             run(
                 world, found.params, memory, clock, rng, replay_rng,
@@ -203,7 +203,7 @@ def simulate(
             )  # fmt: skip
             if clock.time[0] < until:
                 most = found.module.most_backups(found.params, memory)
-                kept.make_room(2 * most * (1 + n_rest))
+                kept.make_room(2 * most * (1 + (n_rest or 0)))
 
     followers = [*(world_of(phase.mdp) for phase in phases[1:]), None]
     for phase, end, following in zip(phases, protocol.ends.tolist(), followers, strict=True):
@@ -212,7 +212,9 @@ def simulate(
         if is_cut:
             following = following or world
             starts = {name: getattr(following, name) for name in _STARTS}
-            go_on(world._replace(**starts), end, int(clock.episode_steps[0]) + 1, phase.n_rest)
+            go_on(
+                world._replace(**starts), end, int(clock.episode_steps[0]) + 1, phase.n_rest or None
+            )
             world = following
 
     event_log = _event_log(found, kept, first, seed, name=protocol.name)
