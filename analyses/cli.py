@@ -2,12 +2,13 @@
 
 import errno
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -204,6 +205,82 @@ def study(
     rows = [tuple(_shown(value) for value in row) for row in table.itertuples(index=False)]
     _print_table(tuple(table.columns), rows)
     screen.print(f"{folder / name}.csv and {figures[-1]}", markup=False)
+
+
+@app.command()
+def change(
+    world: Annotated[str, typer.Option(help="Which world; an unknown name lists them.")],
+    learner: Annotated[
+        list[str],
+        typer.Option(
+            help="Which learner; several times, or with commas. Parameters follow the name: "
+            "'prioritized_sweeping forgetting=0.5'."
+        ),
+    ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
+    mdps: Annotated[int, typer.Option(help="How many worlds are drawn.")] = 10,
+    seeds: Annotated[int, typer.Option(help="Runs of each learner in a world.")] = 4,
+    steps: Annotated[int | None, typer.Option(help="Steps of each phase.")] = None,
+    rest: Annotated[int, typer.Option(help="Pauses of rest after each phase.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
+    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("changes"),
+) -> None:
+    """Let learners act in a world that changes: reward rate, time to recover, and replay."""
+    import joblib
+
+    from analyses.changes import compare, find_learners
+    from analyses.figures import draw_changes
+    from analyses.results import write_table
+    from analyses.workers import software
+    from replay.changing_worlds import find_world
+    from replay.files import replacing
+
+    _check_workers(jobs, None)
+    find_world(world)
+    chosen = find_learners(_split(learner))
+    sizes: dict[str, Any] = {
+        "n_mdps": mdps,
+        "n_seeds": seeds,
+        "n_steps": steps,
+        "n_rest": rest,
+        "seed": seed,
+    }
+    with _progress() as progress:
+        bar = progress.add_task(world, total=mdps)
+        try:
+            tables = compare(
+                world,
+                chosen,
+                **sizes,
+                jobs=jobs or joblib.cpu_count(),
+                on_piece=lambda: progress.advance(bar),
+            )
+        except KeyboardInterrupt:
+            progress.stop()
+            screen.print("Interrupted: nothing was written.")
+            raise typer.Exit(130) from None
+    for name, table in tables.items():
+        with replacing(out / f"{name}.csv") as beside:
+            write_table(table, beside, csv=True)
+    with replacing(out / "change.json") as beside:
+        about = {"world": world, "learners": chosen, **sizes, "software": software()}
+        beside.write_text(json.dumps(about, indent=1) + "\n")
+    draw_changes(out)
+    screen.print("[bold]Normalised reward rate[/] (0 random, 1 optimal) and steps to recover")
+    table = tables["change_recovery"]
+    rows = list(
+        zip(
+            table["learner"],
+            table["phase"].map(str),
+            *(table[name].map("{:.2f}".format) for name in ("before", "first", "late")),
+            table["median"].map("{:,.0f}".format).where(table["median"].notna(), "not"),
+            table["share_recovered"].map("{:.0%}".format),
+            strict=True,
+        )
+    )
+    header = ("learner", "change", "before", "after", "late", "steps", "worlds that did")
+    _print_table(header, rows)
+    screen.print(f"\nTables and the figure are in {out}", markup=False)
 
 
 @app.command()

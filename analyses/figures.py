@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 
 from analyses import classify, plots
@@ -13,7 +14,7 @@ from analyses.mdp_files import read_mdps
 from analyses.results import Results
 from replay.event_log import EventLog
 
-__all__ = ["FIGURES", "draw", "draw_all"]
+__all__ = ["FIGURES", "draw", "draw_all", "draw_changes"]
 
 _GRAPH_LEARNERS = ("prioritized_sweeping", "q_learning")
 _EVENT_LEARNERS = (
@@ -159,3 +160,26 @@ def draw_all(folder: str | Path = "results") -> list[Path]:
     drawn = [path for name in FIGURES for path in draw(name, folder)]
     Results(folder).finish("figures")
     return drawn
+
+
+def draw_changes(folder: str | Path = "changes") -> list[Path]:
+    """Draw what a change of the world did.
+
+    Parameters
+    ----------
+    folder : path, default "changes"
+        What ``replay change`` made.
+
+    Returns
+    -------
+    list of Path
+        The files, PDF and PNG.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a table is missing.
+    """
+    folder = Path(folder)
+    rates, replay = (pd.read_csv(folder / f"change_{name}.csv") for name in ("rates", "replay"))
+    return plots.save(plots.changes_figure(rates, replay), folder / "figures" / "changes")

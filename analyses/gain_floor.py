@@ -128,7 +128,7 @@ def simulate_laps(
         reward[ends.rewarded] = max(rng.normal(1.0, _REWARD_SD), 0.0)
         start_state[0] = rng.choice(ends.starts[clock.state[0]])
         run(
-            world, parameters, memory, clock, rng, replay_rng, 1, 2**62, False,
+            world, parameters, memory, clock, rng, replay_rng, 1, 2**62, None, False,
             np.zeros(2), np.array([-1]), steps, buffer,
         )  # fmt: skip
         if steps["terminated"][time]:

@@ -4,7 +4,8 @@ One step: the world moves, the learner learns from the transition, it replays, a
 is drawn (before learning, if the learner or its parameters ask for that). An episode that ends in
 a terminal state is `terminated`, one that is cut off is `truncated`; no step is spent in a terminal
 state. Between two episodes the learner may replay twice: at the end of one, at the start of the
-next. The loop is compiled once per learner, with and without log.
+next; and in between at rest, as often as it is told. The loop is compiled once per learner, with
+and without log.
 """
 
 import inspect
@@ -95,11 +96,11 @@ class Pause(NamedTuple):
     ----------
     phase : int
         ``STEP`` after a step, ``EPISODE_END`` after the last one of an episode, ``START`` in the
-        first state of the next one (of :mod:`replay.backups`).
+        first state of the next one, ``REST`` between them (of :mod:`replay.backups`).
     state : int
-        Where the agent is.
+        Where the agent is; at rest, where the last episode ended.
     terminated : bool
-        Whether that is a terminal state.
+        Whether the episode has just ended there, in a terminal state.
     """
 
     phase: int
@@ -205,8 +206,8 @@ def _loops(
 ) -> tuple[Callable, Callable]:
     @compile_
     def run(
-        world, params, memory, clock, rng, replay_rng, n_steps, max_episode_steps, act_first,
-        rewards, window_ends, steps, log,
+        world, params, memory, clock, rng, replay_rng, n_steps, max_episode_steps, n_rest,
+        act_first, rewards, window_ends, steps, log,
     ):  # fmt: skip
         state = clock.state[0]
         action = clock.action[0]
@@ -216,7 +217,10 @@ def _loops(
         n_done = 0
         while n_done < n_steps:
             if log is not None:
-                if backups.room(log) < most_backups(params, memory):
+                n_needed = most_backups(params, memory)
+                if n_rest is not None:
+                    n_needed *= 1 + n_rest
+                if backups.room(log) < n_needed:
                     break
                 backups.set_step(log, time)
             entry = _outcome(world, state, action, rng)
@@ -238,6 +242,11 @@ def _loops(
             if ended:
                 pause = Pause(backups.EPISODE_END, next_state, terminated)
                 replay(params, memory, pause, replay_rng, log)
+                if n_rest is not None:
+                    # Without rest it is None and not compiled: every call of replay costs.
+                    pause = Pause(backups.REST, next_state, False)
+                    for _ in range(n_rest):
+                        replay(params, memory, pause, replay_rng, log)
                 pause = Pause(backups.START, here, False)
                 replay(params, memory, pause, replay_rng, log)
             else:

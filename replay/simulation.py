@@ -12,12 +12,23 @@ from replay import backups
 from replay.arrays import uninitialised
 from replay.event_log import EventLog
 from replay.learners import Learner, find_learner
-from replay.loop import STEP, Clock, Sizes, act_epsilon_greedily, kernels, start, world_of
+from replay.loop import (
+    STEP,
+    Clock,
+    Sizes,
+    World,
+    act_epsilon_greedily,
+    kernels,
+    start,
+    world_of,
+)
 from replay.mdp import MDP
+from replay.protocols import Phase, Protocol
 
 __all__ = ["Run", "feed", "simulate"]
 
 _STEPS_PER_CALL = 1_000_000
+_STARTS = ("start_state", "start_cumulative")
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 
 
@@ -30,7 +41,7 @@ class Run:
     learner : Learner
         Name, module and parameters.
     mdp : MDP
-        The world.
+        The world; the first one if it changes.
     seed : int
         With learner, parameters and world it determines everything.
     log : EventLog
@@ -41,6 +52,8 @@ class Run:
         The step at which each window ends.
     window_rewards : ndarray of float64, shape (n_windows,)
         The sum of the rewards in each window.
+    protocol : Protocol, optional
+        The phases, if the world changes.
     """
 
     learner: Learner
@@ -50,6 +63,7 @@ class Run:
     memory: Any
     window_ends: np.ndarray
     window_rewards: np.ndarray
+    protocol: Protocol | None = None
 
     @cached_property
     def reward_rate(self) -> pd.DataFrame:
@@ -92,11 +106,11 @@ class _Log:
 
 
 def simulate(
-    mdp: MDP,
+    mdp: MDP | Protocol,
     learner: Any,
     params: Any = None,
     *,
-    n_steps: int,
+    n_steps: int | None = None,
     max_episode_steps: int | None = None,
     seed: int = 0,
     log: str = "replay",
@@ -106,14 +120,14 @@ def simulate(
 
     Parameters
     ----------
-    mdp : MDP
-        The world.
+    mdp : MDP or Protocol
+        The world, or the phases of one that changes.
     learner : str or module
         A name in ``LEARNERS``, or a module of one's own.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     n_steps : int
-        How many steps to make, over all episodes.
+        How many steps to make, over all episodes; a protocol has its own.
     max_episode_steps : int, optional
         Episodes are cut off after so many steps.
     seed : int, default 0
@@ -141,32 +155,30 @@ def simulate(
     1000
     """
     found = find_learner(learner, params)
-    if not isinstance(mdp, MDP):
-        raise TypeError(
-            f"mdp must be an MDP, got {type(mdp).__name__}; MDP.from_tables and the builders in "
-            "replay.trees, replay.mazes and replay.tracks make one."
-        )
+    protocol = _protocol(mdp, n_steps)
+    phases, n_steps = protocol.phases, protocol.n_steps
     seed = _count("seed", seed, at_least=0)
-    n_steps = _count("n_steps", n_steps)
     longest = n_steps + 1  # never reached
     if max_episode_steps is not None:
         longest = _count("max_episode_steps", max_episode_steps)
     n_windows = min(_count("n_windows", n_windows), n_steps)
-    _check_world(found, mdp)
+    for phase in phases:
+        _check_world(found, phase.mdp)
 
+    first = phases[0].mdp
     sizes = Sizes(
-        mdp.n_states,
-        mdp.n_actions,
-        max(len(mdp.successor), 1),
-        min(longest, n_steps),
-        _n_links(mdp),
-        _way_back(found, mdp, mdp.n_actions),
+        first.n_states,
+        first.n_actions,
+        max(protocol.n_transitions, 1),
+        min(longest, max(phase.n_steps for phase in phases)),
+        protocol.n_links,
+        _way_back(found, protocol, first.n_actions),
     )
     memory = found.module.init(found.params, sizes)
     if hasattr(found.module, "explore"):
-        found.module.explore(found.params, memory, mdp)
+        found.module.explore(found.params, memory, first)
     rng, replay_rng = np.random.default_rng(seed), _replay_rng(seed)
-    world = world_of(mdp)
+    world = world_of(first)
     act_first = bool(
         getattr(found.module, "ON_POLICY", False)
         or getattr(found.params, "act_before_update", False)
@@ -181,16 +193,50 @@ def simulate(
     clock.action[0] = getattr(found.module, "act", act_epsilon_greedily)(
         found.params, memory, int(clock.state[0]), rng
     )
-    while clock.time[0] < n_steps:
-        run(
-            world, found.params, memory, clock, rng, replay_rng,
-            min(n_steps - int(clock.time[0]), _STEPS_PER_CALL), longest, act_first,
-            rewards, np.append(ends, -1), kept.steps, kept.buffer,
-        )  # fmt: skip
-        if clock.time[0] < n_steps:
-            kept.make_room(2 * found.module.most_backups(found.params, memory))
 
-    return Run(found, mdp, seed, _event_log(found, kept, mdp, seed), memory, ends, rewards[:-1])
+    def go_on(world: World, until: int, longest: int, n_rest: int | None = None) -> None:
+        while clock.time[0] < until:
+            run(
+                world, found.params, memory, clock, rng, replay_rng,
+                min(until - int(clock.time[0]), _STEPS_PER_CALL), longest, n_rest, act_first,
+                rewards, np.append(ends, -1), kept.steps, kept.buffer,
+            )  # fmt: skip
+            if clock.time[0] < until:
+                most = found.module.most_backups(found.params, memory)
+                kept.make_room(2 * most * (1 + (n_rest or 0)))
+
+    followers = [*(world_of(phase.mdp) for phase in phases[1:]), None]
+    for phase, end, following in zip(phases, protocol.ends.tolist(), followers, strict=True):
+        is_cut = following is not None or phase.n_rest > 0
+        go_on(world, end - is_cut, longest)
+        if is_cut:
+            following = following or world
+            starts = {name: getattr(following, name) for name in _STARTS}
+            go_on(
+                world._replace(**starts), end, int(clock.episode_steps[0]) + 1, phase.n_rest or None
+            )
+            world = following
+
+    event_log = _event_log(found, kept, first, seed, name=protocol.name)
+    changing = protocol if isinstance(mdp, Protocol) else None
+    return Run(found, first, seed, event_log, memory, ends, rewards[:-1], changing)
+
+
+def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
+    """Take a world that stays as it is for a protocol of one phase."""
+    if isinstance(mdp, Protocol):
+        if n_steps is not None:
+            raise ValueError(
+                f"The phases of {mdp.name!r} have {mdp.n_steps} steps in all: leave out n_steps, "
+                f"got {n_steps!r}."
+            )
+        return mdp
+    if not isinstance(mdp, MDP):
+        raise TypeError(
+            f"mdp must be an MDP or a Protocol, got {type(mdp).__name__}; MDP.from_tables and the "
+            "builders in replay.trees, replay.mazes and replay.tracks make one."
+        )
+    return Protocol([Phase(mdp, _count("n_steps", n_steps))], name=mdp.name)
 
 
 def feed(
@@ -259,7 +305,7 @@ def feed(
     n_transitions, n_links = (len(np.unique(columns, axis=1).T) for columns in (pairs, links))
     if mdp is not None:
         n_transitions += len(mdp.successor)
-        n_links += _n_links(mdp)
+        n_links += Protocol([Phase(mdp, 1)]).n_links
     way_back = _way_back(found, mdp, n_actions)
     sizes = Sizes(n_states, n_actions, n_transitions, len(steps), n_links, way_back)
     memory = found.module.init(found.params, sizes)
@@ -281,7 +327,7 @@ def feed(
         elif on_step is not None:
             on_step(int(clock.time[0]) - 1, memory)
     time = transitions["time"].to_numpy(dtype=float) if "time" in transitions else None
-    return _event_log(found, kept, mdp, None, time)
+    return _event_log(found, kept, mdp, None, time, "" if mdp is None else mdp.name)
 
 
 def _experience(
@@ -340,10 +386,6 @@ def _experience(
     return steps, next_actions.to_numpy(dtype=np.int32), starts
 
 
-def _n_links(mdp: MDP) -> int:
-    return int(np.count_nonzero(mdp.terminal) * np.count_nonzero(mdp.start_probability))
-
-
 def _replay_rng(seed: int) -> np.random.Generator:
     """Make a stream for replay: whatever it draws, outcomes and exploration stay the same."""
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
@@ -367,7 +409,7 @@ def _check_world(found: Learner, mdp: MDP) -> None:
         )
 
 
-def _way_back(found: Learner, mdp: MDP | None, n_actions: int) -> np.ndarray | None:
+def _way_back(found: Learner, mdp: MDP | Protocol | None, n_actions: int) -> np.ndarray | None:
     """Look up which action undoes which, for a learner that knows both directions at once."""
     if not getattr(found.params, "reversible", False):
         return None
@@ -393,12 +435,13 @@ def _event_log(
     mdp: MDP | None,
     seed: int | None,
     time: np.ndarray | None = None,
+    name: str = "",
 ) -> EventLog:
     steps = np.empty(0, dtype=STEP) if kept.steps is None else kept.steps
     made = kept.finish(found.name) or [(np.empty(0, dtype=backups.BACKUP),)]
     run = {
         "learner": found.name,
-        "mdp": "" if mdp is None else mdp.name,
+        "mdp": name,
         "seed": -1 if seed is None else seed,
         "parameters": found.parameters,
     }

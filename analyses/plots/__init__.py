@@ -6,6 +6,7 @@ it. Nothing here simulates, keeps pyplot state or shows a window.
 """
 
 from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_memory
+from analyses.plots.changes import changes_figure, draw_change_rates, draw_change_replay
 from analyses.plots.demands import demands_figure, draw_demands
 from analyses.plots.discrepancies import (
     differing,
@@ -34,11 +35,14 @@ from analyses.plots.style import save, style
 
 __all__ = [
     "bounded_memory_figure",
+    "changes_figure",
     "demands_figure",
     "differing",
     "discrepancies_figure",
     "discrepancy_curves_figure",
     "draw_bounded_memory",
+    "draw_change_rates",
+    "draw_change_replay",
     "draw_demands",
     "draw_differences",
     "draw_discrepancy_curves",

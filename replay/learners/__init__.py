@@ -11,8 +11,9 @@ A learner is a module with plain Python functions that also compile:
 ``learn(params, memory, transition, log)``
     Learns from one :class:`replay.loop.Transition`.
 ``replay(params, memory, pause, rng, log)``
-    Optional: replays at a :class:`replay.loop.Pause`: after each step, and once more at the start
-    of the next episode. ``rng`` is a stream of its own: what it draws changes no outcome.
+    Optional: replays at a :class:`replay.loop.Pause`: after each step, once more at the start of
+    the next episode, and at rest in a :class:`replay.protocols.Protocol`. ``rng`` is a stream of
+    its own: what it draws changes no outcome.
 ``act(params, memory, state, rng)``
     Optional: draws an action; epsilon-greedy on the action values without it.
 ``explore(params, memory, mdp)``
