@@ -526,7 +526,7 @@ def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> No
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
     for number, name in enumerate(header):
-        table.add_column(name, no_wrap=number == 0)
+        table.add_column(name, no_wrap=number == 0, overflow="fold")
     for row in rows:
         table.add_row(*row)
     Console(highlight=False).print(table, markup=False)
