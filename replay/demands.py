@@ -12,7 +12,8 @@ is said here, once:
 * a *queue operation* puts an entry in, changes its priority, or takes it out;
 * a *comparison* is one of two numbers that are remembered, or computed from what is: in the heap,
   in maxima over actions, in the search for the best. A maximum of n numbers takes n - 1; the greedy
-  choice also looks for ties, and then for the chosen one. Comparing with a constant (a threshold, the mark of an untried action) is not counted.
+  choice also looks for ties, and then for the chosen one. Comparing with a constant (a threshold,
+  the mark of an untried action) is not counted.
 """
 
 from __future__ import annotations
