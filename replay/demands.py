@@ -11,8 +11,9 @@ is said here, once:
 * a *backup* is one row of the log with everything in it, online updates and traces too;
 * a *queue operation* puts an entry in, changes its priority, or takes it out;
 * a *comparison* is one of two numbers that are remembered, or computed from what is: in the heap,
-  in maxima over actions, in the search for the best. n numbers have n - 1 comparisons in their
-  maximum. Comparing with a constant (a threshold, the mark of an untried action) is not counted.
+  in maxima over actions, in the search for the best. A maximum of n numbers takes n - 1; the greedy
+  choice also looks for ties, and then for the chosen one. Comparing with a constant (a threshold,
+  the mark of an untried action) is not counted.
 """
 
 from __future__ import annotations
@@ -116,8 +117,8 @@ def count_demands(
     --------
     >>> from replay.mazes import from_ascii
     >>> demands = count_demands(from_ascii("S..G"), "q_learning", n_steps=100)
-    >>> demands.steps["comparisons"].max()  # best of four values; the greedy action, in two rounds
-    10
+    >>> int(demands.steps["comparisons"].max())  # best of four values, 3; greedy choice, 6 + 4
+    13
     """
     found = find_learner(learner, params)
     tally = _Tally()
