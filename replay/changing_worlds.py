@@ -324,7 +324,7 @@ def _way_around(mdp: MDP, start: int, wall: int) -> float:
     is_open = (came_from != wall) & (mdp.successor != wall)
     moves = (np.ones(np.count_nonzero(is_open)), (came_from[is_open], mdp.successor[is_open]))
     graph = sparse.csr_array(moves, shape=(mdp.n_states, mdp.n_states))
-    n_steps = csgraph.dijkstra(graph, indices=start, unweighted=True)
+    n_steps = csgraph.dijkstra(graph, indices=[start], unweighted=True)[0]
     return float(n_steps[mdp.terminal].min())
 
 
