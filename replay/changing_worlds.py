@@ -133,7 +133,8 @@ def moving_reward(
 ) -> Protocol:
     """Maze with several places that end an episode; one pays, and another one in the next phase.
 
-    Episodes start in each cell but these places alike. The places take turns.
+    Episodes start in each cell but these places alike. The places take turns. None of them is on
+    every way to another one.
 
     Parameters
     ----------
@@ -159,14 +160,7 @@ def moving_reward(
     """
     _check(n_phases=n_phases, n_places=n_places, noise=noise)
     rng = np.random.default_rng(seed)
-    maze = random_maze(size, rng)
-    first = np.flatnonzero(maze.terminal)
-    others = np.flatnonzero(~maze.terminal)
-    if len(others) < n_places:
-        raise ValueError(
-            f"A maze of size {size} has no room for {n_places} places; make it larger."
-        )
-    places = np.append(first, rng.choice(others, n_places - 1, replace=False))
+    maze, places = _maze_with_places(size, n_places, rng)
     terminal = np.isin(np.arange(maze.n_states), places)
     chance, reward = _matrices(maze)
     chance.data *= ~terminal[maze.transition_rows() // maze.n_actions]
@@ -324,8 +318,34 @@ def _way_around(mdp: MDP, start: int, wall: int) -> float:
     is_open = (came_from != wall) & (mdp.successor != wall)
     moves = (np.ones(np.count_nonzero(is_open)), (came_from[is_open], mdp.successor[is_open]))
     graph = sparse.csr_array(moves, shape=(mdp.n_states, mdp.n_states))
-    n_steps = csgraph.dijkstra(graph, indices=np.array([start]), unweighted=True, min_only=True)
+    n_steps = csgraph.dijkstra(graph, indices=[start], unweighted=True)[0]
     return float(n_steps[mdp.terminal].min())
+
+
+def _maze_with_places(size: int, n_places: int, rng: np.random.Generator) -> tuple[MDP, np.ndarray]:
+    for _ in range(_MOST_DRAWS):
+        maze = random_maze(size, rng)
+        places = np.flatnonzero(maze.terminal)
+        for state in rng.permutation(np.flatnonzero(~maze.terminal)):
+            if len(places) < n_places and _within_reach(maze, np.append(places, state)):
+                places = np.append(places, state)
+        if len(places) == n_places:
+            return maze, places
+    raise ValueError(
+        f"None of {_MOST_DRAWS} mazes of size {size} had room for {n_places} places; make them "
+        "larger."
+    )
+
+
+def _within_reach(maze: MDP, places: np.ndarray) -> bool:
+    """Tell whether each place can be reached from everywhere, if episodes end in all of them."""
+    came_from = maze.transition_rows() // maze.n_actions
+    goes_on = ~np.isin(came_from, places)
+    moves = (np.ones(np.count_nonzero(goes_on)), (maze.successor[goes_on], came_from[goes_on]))
+    backwards = sparse.csr_array(moves, shape=(maze.n_states, maze.n_states))
+    n_steps = csgraph.dijkstra(backwards, indices=list(places), unweighted=True)
+    elsewhere = ~np.isin(np.arange(maze.n_states), places)
+    return bool(np.isfinite(n_steps[:, elsewhere]).all())
 
 
 def _shortest_way(mdp: MDP, state: int) -> list[int]:

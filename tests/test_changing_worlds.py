@@ -123,7 +123,7 @@ def test_errors():
         moving_wall(n_phases=1)
     with pytest.raises(ValueError, match="n_places must be at least 2"):
         moving_reward(n_places=1)
-    with pytest.raises(ValueError, match="no room for 9 places"):
+    with pytest.raises(ValueError, match="had room for 9 places"):
         moving_reward(size=4, n_places=9)
     with pytest.raises(ValueError, match="make them larger, or take fewer phases"):
         moving_wall(size=4)

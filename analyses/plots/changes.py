@@ -69,6 +69,7 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes) -> Axes:
         )
         ax.plot(time, curve["mean"], linewidth=0.9, label=label(learner), **look)  # type: ignore[arg-type]
     time_axis(ax, lengths.sum())
+    ax.set_ylim(*np.clip([rates["mean"].min() - 0.1, rates["mean"].max() + 0.1], -1.0, 1.5))
     ax.set_ylabel("Normalised reward rate")
     return ax
 
@@ -117,7 +118,7 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_xticks(place, [period for _, period in bars], rotation=45, ha="right")
     for number, name in enumerate(names):
         ax.annotate(
-            label(name),
+            label(name).replace(" ", "\n"),
             (place[2 * number : 2 * number + 2].mean(), 1),
             xycoords=("data", "axes fraction"),
             ha="center",
