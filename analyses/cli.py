@@ -2,7 +2,6 @@
 
 import errno
 import inspect
-import json
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -229,11 +228,8 @@ def change(
     import joblib
 
     from analyses.changes import compare, find_learners
-    from analyses.figures import draw_changes
-    from analyses.results import write_table
-    from analyses.workers import software
+    from analyses.studies import keep_tables
     from replay.changing_worlds import find_world
-    from replay.files import replacing
 
     _check_workers(jobs, None)
     find_world(world)
@@ -259,13 +255,8 @@ def change(
             progress.stop()
             screen.print("Interrupted: nothing was written.")
             raise typer.Exit(130) from None
-    for name, table in tables.items():
-        with replacing(out / f"{name}.csv") as beside:
-            write_table(table, beside, csv=True)
-    with replacing(out / "change.json") as beside:
-        about = {"world": world, "learners": chosen, **sizes, "software": software()}
-        beside.write_text(json.dumps(about, indent=1) + "\n")
-    draw_changes(out)
+    about = {"world": world, "learners": chosen, **sizes}
+    keep_tables("changes", out, about, lambda: tables)
     screen.print("[bold]Normalised reward rate[/] (0 random, 1 optimal) and steps to recover")
     table = tables["change_recovery"]
     rows = list(
@@ -355,9 +346,7 @@ def demands(
     Without options: all learners, in about five minutes; most of them take seconds.
     """
     from analyses.demands import WORLDS, measure
-    from analyses.plots import demands_figure, save
-    from analyses.results import write_table
-    from replay.files import replacing
+    from analyses.studies import keep_tables
     from replay.learners import LEARNERS, find_learner
 
     names = _split(learner) or list(LEARNERS)
@@ -367,11 +356,13 @@ def demands(
         n_runs = len(names) * mdps * sum(len(sizes) for _, sizes in WORLDS.values())
         bar = progress.add_task("demands", total=n_runs)
         on_run = partial(progress.advance, bar)
-        table = measure(names, n_mdps=mdps, visits=visits, seed=seed, on_run=on_run)
-    out.mkdir(parents=True, exist_ok=True)
-    with replacing(out / "demands.csv") as beside:
-        write_table(table, beside, csv=True)
-    save(demands_figure(table), out / "demands")
+        sizes: dict[str, Any] = {"n_mdps": mdps, "visits": visits, "seed": seed}
+
+        def make() -> dict[str, "pd.DataFrame"]:
+            return {"demands": measure(names, **sizes, on_run=on_run)}
+
+        tables, _ = keep_tables("demands", out, {"learners": names, **sizes}, make)
+    table = tables["demands"]
     means = table.groupby(["learner", "world", "size"], observed=True, as_index=False).mean()
     numbers = ["words", "backups", "queue_operations", "comparisons"]
     for world, rows in means.groupby("world", sort=False):

@@ -6,7 +6,6 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pandas as pd
 from matplotlib.figure import Figure
 
 from analyses import classify, plots
@@ -14,7 +13,7 @@ from analyses.mdp_files import read_mdps
 from analyses.results import Results
 from replay.event_log import EventLog
 
-__all__ = ["FIGURES", "draw", "draw_all", "draw_changes"]
+__all__ = ["FIGURES", "draw", "draw_all"]
 
 _GRAPH_LEARNERS = ("prioritized_sweeping", "q_learning")
 _EVENT_LEARNERS = (
@@ -87,6 +86,12 @@ def _bounded_memory(results: Results) -> Figures:
         yield "bounded_memory", plots.bounded_memory_figure(table)
 
 
+def _changes(results: Results) -> Figures:
+    if (results.folder / "change_rates.csv").exists():
+        rates, replay = (results.read(f"change_{name}.csv") for name in ("rates", "replay"))
+        yield "changes", plots.changes_figure(rates, replay)
+
+
 def _demands(results: Results) -> Figures:
     if (results.folder / "demands.csv").exists():
         yield "demands", plots.demands_figure(results.read("demands.csv"))
@@ -111,6 +116,7 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "discrepancies": _discrepancies,
     "gain_floor": _gain_floor,
     "bounded_memory": _bounded_memory,
+    "changes": _changes,
     "demands": _demands,
 }
 
@@ -160,26 +166,3 @@ def draw_all(folder: str | Path = "results") -> list[Path]:
     drawn = [path for name in FIGURES for path in draw(name, folder)]
     Results(folder).finish("figures")
     return drawn
-
-
-def draw_changes(folder: str | Path = "changes") -> list[Path]:
-    """Draw what a change of the world did.
-
-    Parameters
-    ----------
-    folder : path, default "changes"
-        What ``replay change`` made.
-
-    Returns
-    -------
-    list of Path
-        The files, PDF and PNG.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a table is missing.
-    """
-    folder = Path(folder)
-    rates, replay = (pd.read_csv(folder / f"change_{name}.csv") for name in ("rates", "replay"))
-    return plots.save(plots.changes_figure(rates, replay), folder / "figures" / "changes")

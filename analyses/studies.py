@@ -4,9 +4,9 @@
 """
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -15,7 +15,7 @@ from analyses.figures import draw
 from analyses.results import Results
 from analyses.workers import software
 
-__all__ = ["STUDIES", "Study", "make_study"]
+__all__ = ["STUDIES", "Study", "keep_tables", "make_study"]
 
 
 class Study(NamedTuple):
@@ -85,12 +85,51 @@ def make_study(
         raise ValueError(f"Unknown study {name!r}.{hint} Choose from: {', '.join(STUDIES)}.")
     if not size > 0:
         raise ValueError(f"The size of a study must be positive, got {size}.")
+    about = {"size": size, "seed": seed}
+    tables, figures = keep_tables(
+        name, folder, about, lambda: {name: STUDIES[name].make(size, seed)}
+    )
+    return tables[name], figures
+
+
+def keep_tables(
+    name: str,
+    folder: str | Path,
+    about: Mapping[str, Any],
+    make: Callable[[], Mapping[str, pd.DataFrame]],
+) -> tuple[Mapping[str, pd.DataFrame], list[Path]]:
+    """Make tables and their figure in a folder of their own, with what it takes to make them again.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``analyses.figures.FIGURES``.
+    folder : path
+        Where to.
+    about : mapping
+        What the tables depend on; goes into the manifest, beside the versions of the software.
+    make : callable
+        Makes the tables: name -> table.
+
+    Returns
+    -------
+    tables : mapping of str to pandas.DataFrame
+        What was made.
+    figures : list of Path
+        The files drawn.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder holds something else.
+    """
     results = Results(folder)
-    about = {"study": name, "size": size, "seed": seed, "experiments": []}
-    with results.writing(software() | about):
-        table = STUDIES[name].make(size, seed)
-        results.write(f"{name}.csv", table)
+    manifest = software() | {"study": name, **about, "experiments": []}
+    with results.writing(manifest):
+        tables = make()
+        for key, table in tables.items():
+            results.write(f"{key}.csv", table)
         results.finish("tables")
         figures = draw(name, folder)
         results.finish("figures")
-    return table, figures
+    return tables, figures

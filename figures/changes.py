@@ -1,7 +1,7 @@
-"""Draw reward rate and replay around changes: `python figures/changes.py [changes]`."""
+"""Draw reward rate and replay around changes: `python figures/changes.py [results]`."""
 
 import sys
 
-from analyses.figures import draw_changes
+from analyses.figures import draw
 
-draw_changes(*sys.argv[1:2])
+draw("changes", *sys.argv[1:2])

@@ -14,7 +14,7 @@ from analyses.changes import (
     summarise_replay,
 )
 from analyses.classification import classify
-from analyses.figures import draw_changes
+from analyses.figures import draw
 from analyses.plots import changes_figure, draw_change_replay
 from analyses.plots.style import new_figure
 from replay import simulate
@@ -142,19 +142,25 @@ def test_the_command(tmp_path):
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert "dyna_q n_replays=2" in done.stdout
-    files = sorted(path.relative_to(folders[0]) for path in folders[0].rglob("*.*"))
+    files = sorted(path.relative_to(folders[0]) for path in folders[0].rglob("[!.]*.*"))
     assert [str(file) for file in files] == [
-        "change.json",
         "change_rates.csv",
         "change_recovery.csv",
         "change_replay.csv",
         "figures/changes.pdf",
         "figures/changes.png",
+        "figures.sha256",
+        "manifest.json",
+        "manifest.sha256",
+        "tables.sha256",
     ]
     for file in files:
         assert (folders[0] / file).read_bytes() == (folders[1] / file).read_bytes(), file
     (tmp_path / "one" / "figures" / "changes.png").unlink()
-    assert [path.name for path in draw_changes(tmp_path / "one")] == ["changes.pdf", "changes.png"]
+    assert [path.name for path in draw("changes", tmp_path / "one")] == [
+        "changes.pdf",
+        "changes.png",
+    ]
     assert (tmp_path / "one" / "figures" / "changes.png").exists()
 
 

@@ -259,7 +259,7 @@ def test_the_command_writes_table_and_figure(tmp_path, monkeypatch):
     assert "episodic_control" in done.stdout
     table = pd.read_csv(tmp_path / "out" / "demands.csv")
     assert len(table) == 2 * 2 * 2
-    assert (tmp_path / "out" / "demands.png").exists()
+    assert (tmp_path / "out" / "figures" / "demands.png").exists()
 
 
 def test_unknown_learners():
