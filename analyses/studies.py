@@ -3,7 +3,6 @@
 ``make_study("gain_floor", folder)`` writes ``gain_floor.csv`` and the figure of the same name.
 """
 
-import difflib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from analyses import bounded_memory, gain_floor
 from analyses.figures import draw
 from analyses.results import Results
 from analyses.workers import software
+from replay.names import unknown_name
 
 __all__ = ["STUDIES", "Study", "keep_tables", "make_study"]
 
@@ -80,9 +80,7 @@ def make_study(
         If the folder holds something else.
     """
     if name not in STUDIES:
-        close = difflib.get_close_matches(name, STUDIES, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"Unknown study {name!r}.{hint} Choose from: {', '.join(STUDIES)}.")
+        raise unknown_name("study", name, STUDIES)
     if not size > 0:
         raise ValueError(f"The size of a study must be positive, got {size}.")
     about = {"size": size, "seed": seed}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from replay import experiments, learners
+from replay.names import unknown_name
 
 __all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "in_order", "in_paper_order", "reference_table"]
 __all__ += ["require_columns"]
@@ -59,7 +60,7 @@ def reference_table(name: str) -> pd.DataFrame:
     """
     names = [path.relative_to(_DATA).with_suffix("").as_posix() for path in _DATA.rglob("*.csv")]
     if name not in names:
-        raise ValueError(f"Unknown table {name!r}. Choose from: {', '.join(sorted(names))}.")
+        raise unknown_name("table", name, sorted(names))
     return pd.read_csv(_DATA / f"{name}.csv")
 
 

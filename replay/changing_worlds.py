@@ -14,7 +14,6 @@ References
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,6 +25,7 @@ from scipy.sparse import csgraph
 
 from replay.mazes import random_maze
 from replay.mdp import MDP
+from replay.names import unknown_name
 from replay.protocols import Phase, Protocol
 from replay.trees import stochastic_tree
 
@@ -258,9 +258,7 @@ def find_world(name: str) -> Callable[..., Protocol]:
     200
     """
     if name not in WORLDS:
-        close = difflib.get_close_matches(name, WORLDS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"Unknown world {name!r}.{hint} Choose from: {', '.join(WORLDS)}.")
+        raise unknown_name("world", name, WORLDS)
     return WORLDS[name]
 
 

@@ -13,7 +13,6 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +22,7 @@ import numpy as np
 from replay.learners import LEARNERS
 from replay.mazes import random_maze
 from replay.mdp import MDP
+from replay.names import unknown_name
 from replay.trees import deterministic_tree, stochastic_tree
 
 __all__ = [
@@ -338,10 +338,7 @@ def find_experiment(name: str) -> Experiment:
         If there is none of that name; the message lists the choices.
     """
     if name not in EXPERIMENTS:
-        close = difflib.get_close_matches(name, EXPERIMENTS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        choices = ", ".join(EXPERIMENTS)
-        raise ValueError(f"Unknown experiment {name!r}.{hint} Choose from: {choices}.")
+        raise unknown_name("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]
 
 

@@ -39,7 +39,6 @@ the need of each backup. The functions call :func:`replay.backups.record` for ev
 make.
 """
 
-import difflib
 import math
 from collections.abc import Mapping
 from types import ModuleType
@@ -59,6 +58,7 @@ from replay.learners import (
     retrieved_episodes,
     sfma,
 )
+from replay.names import unknown_name
 
 __all__ = ["LEARNERS", "Learner", "find_learner"]
 
@@ -176,10 +176,7 @@ def find_learner(learner: str | ModuleType, params: Any = None) -> Learner:
     """
     if isinstance(learner, str):
         if learner not in LEARNERS:
-            close = difflib.get_close_matches(learner, LEARNERS, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
-            choices = ", ".join(LEARNERS)
-            raise ValueError(f"Unknown learner {learner!r}.{hint} Choose from: {choices}.")
+            raise unknown_name("learner", learner, LEARNERS)
         name = learner
         module, defaults = LEARNERS[learner]
     else:

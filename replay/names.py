@@ -1,0 +1,34 @@
+"""Names that users give, and what to say of one that nothing has."""
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["unknown_name"]
+
+
+def unknown_name(what: str, name: str, choices: Iterable[str]) -> ValueError:
+    """Make the error for a name that is none of the choices.
+
+    Parameters
+    ----------
+    what : str
+        What it should be the name of.
+    name : str
+        The name given.
+    choices : iterable of str
+        The names there are.
+
+    Returns
+    -------
+    ValueError
+        To be raised; it lists the choices, and the one that may be meant.
+
+    Examples
+    --------
+    >>> print(unknown_name("learner", "q_lerning", ["q_learning", "sfma"]))
+    Unknown learner 'q_lerning'. Did you mean 'q_learning'? Choose from: q_learning, sfma.
+    """
+    names = list(choices)
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ValueError(f"Unknown {what} {name!r}.{hint} Choose from: {', '.join(names)}.")
