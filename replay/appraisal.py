@@ -161,7 +161,7 @@ def gain(action_values, state, after, epsilon):
     --------
     The worse of two actions becomes the better one, by 2:
 
-    >>> gain(np.array([[1.0, 0.0]]), 0, np.array([1.0, 3.0]), 0.5)
+    >>> float(gain(np.array([[1.0, 0.0]]), 0, np.array([1.0, 3.0]), 0.5))
     1.0
     """
     best_before, best_after = -np.inf, -np.inf
