@@ -156,7 +156,9 @@ def test_counting_changes_nothing(learner, mdp):
     assert demands.run.learner.module is (LEARNERS[learner][0] if learner in LEARNERS else learner)
 
 
-@pytest.mark.parametrize("priority", ["need", "recency", "first_in", "random"])
+@pytest.mark.parametrize(
+    "priority", ["need", "recency", "first_in", "random", "gain", "expected_value"]
+)
 def test_other_priorities_are_counted_too(priority):
     params = {"priority": priority, "max_pops": 1}
     demands = count_demands(MAZE, "prioritized_sweeping", params, n_steps=300)
