@@ -4,7 +4,7 @@ import errno
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from analyses.cost import Cost
+    from analyses.measurements import Measurement
 
 __all__ = ["main"]
 
@@ -191,19 +192,50 @@ def study(
     ] = None,
     size: Annotated[float, typer.Option(help="Animals or worlds, times the usual number.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
 ) -> None:
-    """Make one of the studies beyond the paper: a table and its figure."""
-    from analyses.studies import STUDIES, make_study
+    """Make one of the studies beyond the paper: a table and its figure.
+
+    At full size that takes a few minutes. The same command goes on where it was interrupted.
+    """
+    from analyses.studies import STUDIES, plan_study
 
     if name is None:
         _print_table(("study", "question"), [(key, it.question) for key, it in STUDIES.items()])
         return
     folder = out or Path(name)
-    with screen.status(f"{name}: a few minutes at full size"):
-        table, figures = make_study(name, folder, size=size, seed=seed)
+    tables = _keep(name, folder, {"size": size, "seed": seed}, plan_study(name, size, seed), jobs)
+    table = tables[name]
     rows = [tuple(_shown(value) for value in row) for row in table.itertuples(index=False)]
     _print_table(tuple(table.columns), rows)
-    screen.print(f"{folder / name}.csv and {figures[-1]}", markup=False)
+    screen.print(f"The table and its figure are in {folder}", markup=False)
+
+
+def _keep(
+    name: str, folder: Path, about: dict[str, Any], measurement: "Measurement", jobs: int | None
+) -> "Mapping[str, pd.DataFrame]":
+    """Make the tables of a measurement, and tell how far it is."""
+    import joblib
+
+    from analyses.studies import keep_tables
+
+    _check_workers(jobs, None)
+    with _progress() as progress:
+        bar = progress.add_task(name, total=len(measurement.pieces))
+        try:
+            tables, _ = keep_tables(
+                name,
+                folder,
+                about,
+                measurement,
+                jobs=jobs or joblib.cpu_count(),
+                on_piece=lambda: progress.advance(bar),
+            )
+        except KeyboardInterrupt:
+            progress.stop()
+            screen.print("Interrupted. The same command goes on from what is finished.")
+            raise typer.Exit(130) from None
+    return tables
 
 
 @app.command()
@@ -224,15 +256,12 @@ def change(
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("changes"),
 ) -> None:
-    """Let learners act in a world that changes: reward rate, time to recover, and replay."""
-    import joblib
+    """Let learners act in a world that changes: reward rate, time to recover, and replay.
 
-    from analyses.changes import compare, find_learners
-    from analyses.studies import keep_tables
-    from replay.changing_worlds import find_world
+    The same command goes on where it was interrupted.
+    """
+    from analyses.changes import find_learners, plan
 
-    _check_workers(jobs, None)
-    find_world(world)
     chosen = find_learners(_split(learner))
     sizes: dict[str, Any] = {
         "n_mdps": mdps,
@@ -241,22 +270,8 @@ def change(
         "n_rest": rest,
         "seed": seed,
     }
-    with _progress() as progress:
-        bar = progress.add_task(world, total=mdps)
-        try:
-            tables = compare(
-                world,
-                chosen,
-                **sizes,
-                jobs=jobs or joblib.cpu_count(),
-                on_piece=lambda: progress.advance(bar),
-            )
-        except KeyboardInterrupt:
-            progress.stop()
-            screen.print("Interrupted: nothing was written.")
-            raise typer.Exit(130) from None
     about = {"world": world, "learners": chosen, **sizes}
-    keep_tables("changes", out, about, lambda: tables)
+    tables = _keep("changes", out, about, plan(world, chosen, **sizes), jobs)
     screen.print("[bold]Normalised reward rate[/] (0 random, 1 optimal) and steps to recover")
     table = tables["change_recovery"]
     rows = list(
@@ -339,29 +354,20 @@ def demands(
         int, typer.Option(help="Steps of a run, for each pair of state and action.")
     ] = 5,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
     out: Annotated[Path, typer.Option(help="The folder for table and figure.")] = Path("demands"),
 ) -> None:
     """Count the words of memory and the operations a step that learners need, as worlds grow.
 
-    Without options: all learners, in about five minutes; most of them take seconds.
+    Without options: all learners, in about five minutes; most of them take seconds. The same
+    command goes on where it was interrupted.
     """
-    from analyses.demands import WORLDS, measure
-    from analyses.studies import keep_tables
-    from replay.learners import LEARNERS, find_learner
+    from analyses.demands import plan
+    from replay.learners import LEARNERS
 
     names = _split(learner) or list(LEARNERS)
-    for name in names:
-        find_learner(name)
-    with _progress() as progress:
-        n_runs = len(names) * mdps * sum(len(sizes) for _, sizes in WORLDS.values())
-        bar = progress.add_task("demands", total=n_runs)
-        on_run = partial(progress.advance, bar)
-        sizes: dict[str, Any] = {"n_mdps": mdps, "visits": visits, "seed": seed}
-
-        def make() -> dict[str, "pd.DataFrame"]:
-            return {"demands": measure(names, **sizes, on_run=on_run)}
-
-        tables, _ = keep_tables("demands", out, {"learners": names, **sizes}, make)
+    sizes: dict[str, Any] = {"n_mdps": mdps, "visits": visits, "seed": seed}
+    tables = _keep("demands", out, {"learners": names, **sizes}, plan(names, **sizes), jobs)
     table = tables["demands"]
     means = table.groupby(["learner", "world", "size"], observed=True, as_index=False).mean()
     numbers = ["words", "backups", "queue_operations", "comparisons"]
@@ -468,7 +474,7 @@ def status(
         for name in names:
             print(what, name)
     if found.missing or found.damaged:
-        print("The replay reproduce command that made it, with the same options, goes on.")
+        print("The command that made it, with the same options, goes on.")
         raise typer.Exit(1)
     print("Complete and whole.")
 

@@ -253,10 +253,8 @@ def test_the_figure_has_words_above_operations(table, tmp_path):
 def test_the_command_writes_table_and_figure(tmp_path, monkeypatch):
     build, _ = demands_of_worlds.WORLDS["maze_size"]
     monkeypatch.setattr(demands_of_worlds, "WORLDS", {"maze_size": (build, (4, 5))})
-    monkeypatch.setattr(measure, "__kwdefaults__", {
-        **measure.__kwdefaults__, "worlds": demands_of_worlds.WORLDS})  # fmt: skip
     arguments = ["demands", "--learner", "q_learning,episodic_control", "--mdps", "2"]
-    done = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "out")])
+    done = CliRunner().invoke(app, [*arguments, "--jobs", "1", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert "episodic_control" in done.stdout
     table = pd.read_csv(tmp_path / "out" / "demands.csv")

@@ -137,7 +137,7 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     Parameters
     ----------
     rates, replay : pandas.DataFrame
-        ``change_rates`` and ``change_replay`` of :func:`analyses.changes.compare`.
+        ``change_rates`` and ``change_replay`` as :func:`analyses.changes.plan` has them made.
 
     Returns
     -------
