@@ -61,7 +61,8 @@ def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
     experiment = plan.experiment(name)
     mdp = experiment.mdp(index, plan.seed)
     random, optimal = _baselines(experiment, mdp)
-    tables = []
+    # One table for all runs: making one for each takes longer than the run.
+    columns: dict[str, list[np.ndarray]] = {}
     for run, learner in product(range(plan.n_seeds[name]), plan.learners):
         keep = plan.log != "none" and index * plan.n_seeds[name] + run < plan.keep_logs
         result = simulate(
@@ -73,16 +74,26 @@ def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
             log=plan.log,
             n_windows=N_WINDOWS,
         )
-        table = result.reward_rate.assign(
-            learner=learner, mdp=index, seed=run, random=random, optimal=optimal
-        )
-        if plan.log != "none":
-            table = table.assign(**count_replay(result))
+        described: dict[str, Any] = {
+            "learner": learner,
+            "mdp": index,
+            "seed": run,
+            "random": random,
+            "optimal": optimal,
+        }
+        measured = {
+            "time_step": result.window_ends,
+            "reward_rate": result.window_rewards / np.diff(result.window_ends, prepend=0),
+            **{column: np.repeat(value, N_WINDOWS) for column, value in described.items()},
+            **(count_replay(result) if plan.log != "none" else {}),
+        }
+        for column, values in measured.items():
+            columns.setdefault(column, []).append(values)
         if keep:
             _keep_log(results, result, name, index, run)
-        tables.append(table)
+    table = pd.DataFrame({column: np.concatenate(values) for column, values in columns.items()})
     with replacing(results.piece(name, index)) as beside:
-        write_table(pd.concat(tables, ignore_index=True), beside)
+        write_table(table, beside)
     results.finish_piece(name, index)
 
 
