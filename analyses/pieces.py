@@ -20,6 +20,7 @@ from analyses.results import Results, write_table
 from analyses.tables import KINDS
 from replay.experiments import Experiment
 from replay.files import replacing
+from replay.jit import kernel
 from replay.mazes import random_maze
 from replay.mdp import MDP, uniform_policy
 from replay.simulation import Run, simulate
@@ -116,18 +117,24 @@ def count_replay(run: Run) -> dict[str, np.ndarray]:
     dict of ndarray of int64, shape (n_windows,)
         Under ``CHAINS:KIND`` the chains of at least 3 states, by the window of their first backup.
     """
-    counts = {}
     steps, backups = run.log.columns("steps"), run.log.columns("backups")
     n_experienced = int(backups["step"].max(initial=-1)) + 1  # what comes later is never asked for
     experience = Experience({name: column[:n_experienced] for name, column in steps.items()})
+    columns: dict[str, np.ndarray] = {}
     for chains in CHAINS:
         kinds = chain_kinds(experience, backups, across_events=chains == "across_events")
-        long = kinds.length >= _MIN_LENGTH
-        window = np.searchsorted(run.window_ends, kinds.step[long], side="right")
-        for number, kind in enumerate(KINDS):
-            of_kind = window[kinds.kind[long] == number]
-            counts[f"{chains}:{kind}"] = np.bincount(of_kind, minlength=len(run.window_ends))
-    return counts
+        counts = np.zeros((len(KINDS), len(run.window_ends)), dtype=np.int64)
+        _count(kinds, _MIN_LENGTH, run.window_ends, counts)
+        columns |= {f"{chains}:{kind}": count for kind, count in zip(KINDS, counts, strict=True)}
+    return columns
+
+
+@kernel
+def _count(kinds, min_length, window_ends, counts):
+    for chain in range(len(kinds.step)):
+        if kinds.length[chain] >= min_length:
+            window = np.searchsorted(window_ends, kinds.step[chain], side="right")
+            counts[kinds.kind[chain], window] += 1
 
 
 def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> None:
