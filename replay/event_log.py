@@ -123,11 +123,9 @@ class EventLog:
         EventLog
             The log.
         """
-        columns = {name: steps[name] for name in steps.dtype.names or ()}
-        if time is not None:
-            columns["time"] = time
+        beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
-        return cls({"runs": run, "steps": columns, "backups": backups}, provenance, mdp)
+        return cls({"runs": run, "steps": [(steps, *beside)], "backups": backups}, provenance, mdp)
 
     @classmethod
     def concat(cls, logs: Iterable[EventLog]) -> EventLog:

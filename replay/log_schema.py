@@ -5,7 +5,7 @@ numbers, replay events, locations, and empty columns for what a learner or a rec
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ Columns = dict[str, np.ndarray]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
 
 _PHASE = pa.dictionary(pa.int8(), pa.string())
+_ROWS_IN_CACHE = 1 << 13  # of structured arrays that are taken apart column by column
 
 
 def _schema(**columns: pa.DataType) -> pa.Schema:
@@ -171,15 +172,14 @@ def to_frame(columns: Columns) -> pd.DataFrame:
 
 
 def _given(name: str, table: Any) -> dict[str, Any]:
+    if isinstance(table, np.ndarray) and table.dtype.names:
+        table = [table]
     if isinstance(table, list):
         pieces = [rows if isinstance(rows, tuple) else (rows,) for rows in table]
-        return {
-            column: _joined([piece[place][column] for piece in pieces])
-            for place, first in enumerate(pieces[0] if pieces else ())
-            for column in first.dtype.names
-        }
-    if isinstance(table, np.ndarray) and table.dtype.names:
-        return {column: table[column] for column in table.dtype.names}
+        given: dict[str, Any] = {}
+        for tables in zip(*pieces, strict=True):
+            given |= _columns_of(name, tables)
+        return given
     if isinstance(table, Mapping | pd.DataFrame):
         return {str(column): table[column] for column in table}
     raise TypeError(
@@ -188,9 +188,28 @@ def _given(name: str, table: Any) -> dict[str, Any]:
     )
 
 
-def _joined(pieces: list[np.ndarray]) -> np.ndarray:
-    whole = uninitialised(sum(map(len, pieces)), pieces[0].dtype)
-    return np.concatenate(pieces, out=whole)
+def _columns_of(name: str, tables: Sequence[np.ndarray]) -> Columns:
+    """Take structured arrays, one after the other, apart into columns."""
+    n_rows, dtype = sum(map(len, tables)), tables[0].dtype
+    names = dtype.names or ()
+    columns = {column: uninitialised(n_rows, _wide(name, column, dtype)) for column in names}
+    n_done = 0
+    for table in tables:
+        for begin in range(0, len(table), _ROWS_IN_CACHE):
+            rows = table[begin : begin + _ROWS_IN_CACHE]
+            for column, values in columns.items():
+                values[n_done : n_done + len(rows)] = rows[column]
+            n_done += len(rows)
+    return columns
+
+
+def _wide(name: str, column: str, dtype: np.dtype) -> np.dtype:
+    """Give the type of a column in the schema if it holds all numbers of its own type."""
+    if column in SCHEMA[name].names and SCHEMA[name].field(column).type != _PHASE:
+        wide = np.dtype(SCHEMA[name].field(column).type.to_pandas_dtype())
+        if np.can_cast(dtype[column], wide):
+            return wide
+    return dtype[column]
 
 
 def _n_rows(name: str, given: dict[str, Any]) -> int:
