@@ -5,7 +5,7 @@ numbers, replay events, locations, and empty columns for what a learner or a rec
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from replay.arrays import uninitialised
 from replay.backups import PHASES, START, STEP
 from replay.jit import kernel
 
-__all__ = ["SCHEMA", "Columns", "complete", "to_frame"]
+__all__ = ["SCHEMA", "Columns", "complete", "schema_of", "to_frame"]
 
 Columns = dict[str, np.ndarray]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
@@ -74,6 +74,11 @@ SCHEMA = {
 }
 """Table -> its columns and their types, as they are on disk."""
 
+_COUNTED = _schema(
+    words=pa.float64(), backups=pa.int64(), queue_operations=pa.int64(), comparisons=pa.int64()
+)
+"""More columns of `steps`, in the log of a run whose demands were counted."""
+
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "runs": {
         "run": 0,
@@ -105,6 +110,32 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
+def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
+    """Give the schema of a table, with those columns that only some logs have.
+
+    Parameters
+    ----------
+    name : {"runs", "steps", "backups"}
+        Which table.
+    columns : iterable of str
+        The columns that it has, or will have.
+
+    Returns
+    -------
+    pyarrow.Schema
+        That in ``SCHEMA``; in `steps` also the columns `words, backups, queue_operations,
+        comparisons` of :func:`replay.demands.count_demands`, if they are among `columns`.
+
+    Examples
+    --------
+    >>> schema_of("steps", ["state", "words"]).names[-2:]
+    ['truncated', 'words']
+    """
+    present = set(columns)
+    counted = [field for field in _COUNTED if name == "steps" and field.name in present]
+    return pa.schema([*SCHEMA[name], *counted])
+
+
 def complete(name: str, table: Any, steps: Columns | None = None) -> Columns:
     """Bring a table into its schema and derive the columns that it lacks.
 
@@ -133,8 +164,8 @@ def complete(name: str, table: Any, steps: Columns | None = None) -> Columns:
     >>> complete("steps", {"state": [0, 1], "next_state": [1, 2]})["step"]
     array([0, 1])
     """
-    names = SCHEMA[name].names
     given = _given(name, table)
+    names = schema_of(name, given).names
     unknown = [column for column in given if column not in names]
     if unknown:
         raise ValueError(
@@ -231,7 +262,7 @@ def _is_column(values: Any) -> bool:
 
 
 def _cast(name: str, column: str, values: Any, n_rows: int) -> np.ndarray:
-    kind = SCHEMA[name].field(column).type
+    kind = schema_of(name, [column]).field(column).type
     if kind == pa.string():
         texts = list(values) if _is_column(values) else [values] * n_rows
         return np.array([_text(text) for text in texts], dtype=object)
