@@ -284,7 +284,7 @@ def change(
             strict=True,
         )
     )
-    header = ("learner", "change", "before", "after", "late", "steps", "worlds that did")
+    header = ("learner", "change", "before", "after", "late", "steps", "recovered")
     _print_table(header, rows)
     screen.print(f"\nTables and the figure are in {out}", markup=False)
 
