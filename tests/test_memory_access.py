@@ -13,6 +13,7 @@ from replay.learners import prioritized_memory_access
 from replay.loop import Pause
 from replay.mazes import from_ascii, open_maze, two_way_track
 from replay.policies import softmax
+from replay.priority_table import mark_stale
 from replay.trees import stochastic_tree
 
 MAZE = from_ascii("S..\n.#.\n..G")
@@ -107,15 +108,15 @@ def test_nothing_is_replayed_before_a_reward():
 
 def test_an_end_that_is_no_goal_is_not_linked():
     memory, _ = taught(LAP.assign(terminated=False, truncated=[False, False, True]))
-    assert memory.chain.first_out[3] == -1
+    assert memory.need.chain.first_out[3] == -1
     memory, _ = taught(LAP, link_starts=False)
-    assert memory.chain.first_out[3] == -1
+    assert memory.need.chain.first_out[3] == -1
     memory, _ = taught(LAP)
-    assert memory.chain.edges["next_state"][memory.chain.first_out[3]] == 0
+    assert memory.need.chain.edges["next_state"][memory.need.chain.first_out[3]] == 0
 
 
 def test_without_need_gain_alone_decides():
-    _, backups = taught(LAP, **HALVES, use_need=False)
+    _, backups = taught(LAP, **HALVES, need="one")
     assert (backups["need"] == 1.0).all()
     np.testing.assert_array_equal(backups["priority"], backups["gain"])
 
@@ -137,14 +138,14 @@ def test_need_at_rest_is_the_share_of_time():
     params = prioritized_memory_access.Params(**HALVES)
     pause, rng = Pause(REST, 2, False), np.random.default_rng(0)
     prioritized_memory_access.replay(params, memory, pause, rng, None)
-    np.testing.assert_allclose(memory.need, 1 / 4, atol=1e-11)
+    np.testing.assert_allclose(memory.need.expected, 1 / 4, atol=1e-11)
 
 
 SETTINGS = [
     {},
     {"pre_explored": True, "one_step_late": True},
     {"on_policy": True, "learning_rate": 0.3},
-    {"n_step": False, "use_need": False, "gain_floor": 0.0},
+    {"n_step": False, "need": "one", "gain_floor": 0.0},
     {"link_starts": False, "transition_rate": 0.2, "max_backups": 50},
 ]
 
@@ -158,24 +159,28 @@ def test_compiled_code_does_what_the_source_says(mdp, params, monkeypatch):
     monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
     plain = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert_same_run(compiled, plain)
-    assert compiled.memory.need.tobytes() == plain.memory.need.tobytes()
+    assert compiled.memory.need.expected.tobytes() == plain.memory.need.expected.tobytes()
 
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 def test_only_what_changed_is_computed_anew_and_nothing_is_missed(params):
     learner = prioritized_memory_access
     run = simulate(open_maze(), "prioritized_memory_access", params, n_steps=5000)
-    memory, full = run.memory, run.learner.params
+    memory, full, table = run.memory, run.learner.params, run.memory.table
     learner._refresh(full, memory)
-    gain, priority = memory.gain.copy(), memory.priority.copy()
-    for state in range(len(memory.need)):
-        assert memory.values[state] == learner._value(full, memory, state)  # noqa: PD011
-        learner._mark(memory, state)
+    gain, priority, highest = table.gain.copy(), table.priority.copy(), table.highest.copy()
+    for state in range(len(memory.values)):
+        value = learner._value(full, memory, state, full.plan_policy)
+        assert memory.values[state] == value  # noqa: PD011
+        mark_stale(table, state)
     learner._refresh(full, memory)
-    np.testing.assert_array_equal(memory.gain, gain)
-    np.testing.assert_array_equal(memory.priority, priority)
-    moved = memory.next_state != np.arange(len(memory.need))[:, None]
-    assert ((memory.priority >= 0) == (moved & (memory.next_state >= 0))).all()
+    np.testing.assert_array_equal(table.gain, gain)
+    np.testing.assert_array_equal(table.priority, priority)
+    np.testing.assert_array_equal(table.highest, highest)
+    np.testing.assert_array_equal(highest, priority.max(axis=1))
+    moved = memory.next_state != np.arange(len(memory.values))[:, None]
+    expected = (moved | full.replay_bumps) & (memory.next_state >= 0)
+    assert ((priority >= 0) == expected).all()
 
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
