@@ -13,7 +13,7 @@ from replay.markov_chain import move
 from replay.priorities import is_due
 
 __all__ = ["Lap", "begin_lap", "link_episodes", "mean_reward", "need_origin"]
-__all__ += ["note_reward", "note_step"]
+__all__ += ["note_step", "note_tries"]
 
 _BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
 _TOTAL, _N = range(2)
@@ -58,14 +58,14 @@ def note_step(lap, state, reward):
         lap.moment[_FIRST] = state
     if reward != 0.0:
         lap.moment[_REWARDED] = 1
-    note_reward(lap, reward)
+    lap.earned[_TOTAL] += reward
+    lap.earned[_N] += 1.0
 
 
 @inlined
-def note_reward(lap, reward):
-    """Note what a try earned."""
-    lap.earned[_TOTAL] += reward
-    lap.earned[_N] += 1.0
+def note_tries(lap, number):
+    """Note so many tries that earned nothing."""
+    lap.earned[_N] += number
 
 
 @inlined

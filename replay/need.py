@@ -1,4 +1,4 @@
-"""Need: how often the agent will be in each state, as a chain of states learned from its moves says.
+"""Need: how often the agent will be in each state, by a chain of states learned from its moves.
 
 References
 ----------

@@ -83,14 +83,10 @@ def is_extension(path, length, next_state, action, allow_loops):
     """
     end = end_of(path, length, next_state)
     onward = next_state[end, action]
-    if onward < 0 or allow_loops:
-        return onward >= 0
-    if onward == end:
-        return False
+    is_new = onward != end
     for i in range(length):
-        if path.state[i] == onward:
-            return False
-    return True
+        is_new = is_new and path.state[i] != onward
+    return onward >= 0 and (is_new or allow_loops)
 
 
 @inlined

@@ -68,18 +68,18 @@ def expected_value(params, action_values, state, policy):
     >>> expected_value(Params(epsilon=0.5), np.array([[0.0, 1.0]]), 0, EPSILON_GREEDY)
     np.float64(0.75)
     """
-    Q, n_actions = action_values, action_values.shape[1]
-    best = best_value(Q, state)
+    n_actions = action_values.shape[1]
+    best = best_value(action_values, state)
     total = 0.0
     mean = 0.0
     if policy == EPSILON_GREEDY:
         for a in range(n_actions):
-            mean += Q[state, a] / n_actions
+            mean += action_values[state, a] / n_actions
         return (1.0 - params.epsilon) * best + params.epsilon * mean
     for a in range(n_actions):
-        weight = math.exp(params.inverse_temperature * (Q[state, a] - best))
+        weight = math.exp(params.inverse_temperature * (action_values[state, a] - best))
         total += weight
-        mean += weight * Q[state, a]
+        mean += weight * action_values[state, a]
     return mean / total
 
 
@@ -125,21 +125,20 @@ def _softmax_gain(params, action_values, state, action, after):
 
     So the gain is the change of p times what the action is now better than the mean of the others.
     """
-    Q = action_values
     beta = params.inverse_temperature
     best = -np.inf
-    for b in range(Q.shape[1]):
+    for b in range(action_values.shape[1]):
         if b != action:
-            best = max(best, Q[state, b])
+            best = max(best, action_values[state, b])
     total = 0.0
     mean = 0.0
-    for b in range(Q.shape[1]):
+    for b in range(action_values.shape[1]):
         if b != action:
-            weight = math.exp(beta * (Q[state, b] - best))
+            weight = math.exp(beta * (action_values[state, b] - best))
             total += weight
-            mean += weight * Q[state, b]
+            mean += weight * action_values[state, b]
     mean /= total
-    before = Q[state, action]
+    before = action_values[state, action]
     p_before = 1.0 / (1.0 + total * math.exp(min(beta * (best - before), _LARGEST_EXPONENT)))
     p_after = 1.0 / (1.0 + total * math.exp(min(beta * (best - after), _LARGEST_EXPONENT)))
     return (p_after - p_before) * (after - mean)
@@ -148,15 +147,14 @@ def _softmax_gain(params, action_values, state, action, after):
 @inlined
 def _greedy_gain(params, action_values, state, action, after):
     """Random actions earn the same before and after: what changes is which ones are best."""
-    Q = action_values
-    best = best_value(Q, state)
+    best = best_value(action_values, state)
     n_best = 0
     best_after = after
     earned = 0.0
-    for b in range(Q.shape[1]):
-        value = after if b == action else Q[state, b]
+    for b in range(action_values.shape[1]):
+        value = after if b == action else action_values[state, b]
         best_after = max(best_after, value)
-        if Q[state, b] == best:
+        if action_values[state, b] == best:
             n_best += 1
             earned += value
     return (1.0 - params.epsilon) * (best_after - earned / n_best)

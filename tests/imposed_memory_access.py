@@ -24,8 +24,8 @@ from replay.priority_table import PriorityTable, best_pair
 from replay.state_traces import StateTraces
 from replay.world_model import WorldModel
 
-__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "act", "explore", "init", "learn", "most_backups"]
-__all__ += ["replay"]
+__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "act", "explore", "init", "learn"]
+__all__ += ["most_backups", "replay"]
 
 MOST_IMPOSED = 50
 

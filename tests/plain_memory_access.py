@@ -41,8 +41,7 @@ class _Animal:
                 for goal in np.flatnonzero(mdp.terminal):
                     self.T[goal, starts[goal]] = 1 / len(starts[goal])
 
-    def policy(self, s, name, Q=None):
-        values = (self.Q if Q is None else Q)[s]
+    def policy(self, values, name):
         if name == "softmax":
             weights = np.exp(self.options["inverse_temperature"] * values)
             return weights / weights.sum()
@@ -52,7 +51,7 @@ class _Animal:
 
     def value(self, s, policy):
         if self.options["on_policy"]:
-            return self.policy(s, policy) @ self.Q[s]
+            return self.policy(self.Q[s], policy) @ self.Q[s]
         return self.Q[s].max()
 
     def draw(self, shares):
@@ -94,7 +93,7 @@ class _Animal:
         for step, (s, _) in enumerate(path):
             Q = self.after(path, step)
             name = self.options["plan_policy"]
-            gains.append((self.policy(s, name, Q) - self.policy(s, name)) @ Q[s])
+            gains.append((self.policy(Q[s], name) - self.policy(self.Q[s], name)) @ Q[s])
         return gains
 
     def need(self, origin):
@@ -116,7 +115,7 @@ class _Animal:
         """Draw the action that extends a path; give it, and the longer path if there is one."""
         end = self.leads_to[path[-1]]
         if self.options["on_policy"]:
-            a = self.draw(self.policy(end, self.options["plan_policy"]))
+            a = self.draw(self.policy(self.Q[end], self.options["plan_policy"]))
         else:
             a = self.draw((self.Q[end] == self.Q[end].max()).astype(float))
         s_next = self.leads_to[end, a]
@@ -157,7 +156,13 @@ class _Animal:
                 "least": least,
             }
             if worth.max(initial=-1.0) <= least:
-                yield known | {"path": [], "gain": [], "q_after": [], "priority": np.nan}
+                yield known | {
+                    "path": [],
+                    "leads_to": -1,
+                    "gain": [],
+                    "q_after": [],
+                    "priority": np.nan,
+                }
                 return
             # What is equal by reckoning is seldom equal to the last bit.
             best = np.flatnonzero(np.isclose(worth, worth.max(), rtol=1e-12, atol=0))
@@ -169,6 +174,7 @@ class _Animal:
             chosen = int(self.rng.choice(best))
             path = paths[chosen]
             made = {"path": path, "gain": gains[chosen], "priority": worth[chosen], "q_after": []}
+            made["leads_to"] = self.leads_to[path[-1]]
             if not options["use_gain"]:
                 made["gain"] = [1.0] * len(path)
             for step in range(len(path)):
@@ -201,7 +207,7 @@ def simulate_plainly(mdp, params=None, *, n_episodes=5, sd=0.1, seed=0):
             backups.extend({"step": len(steps) - 1, **made} for made in animal.replay(origin))
 
     while n_ended < n_episodes:
-        a = animal.draw(animal.policy(s, options["act_policy"]))
+        a = animal.draw(animal.policy(animal.Q[s], options["act_policy"]))
         s_next = int(mdp.successors(s, a)[0])
         ended = bool(mdp.terminal[s_next])
         r = max(rng.normal(1.0, sd), 0.0) if ended else 0.0

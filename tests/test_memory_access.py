@@ -141,12 +141,43 @@ def test_need_at_rest_is_the_share_of_time():
     np.testing.assert_allclose(memory.need.expected, 1 / 4, atol=1e-11)
 
 
+def test_a_path_is_extended_greedily_or_by_the_policy(rng):
+    memory, _ = taught(LAP)
+    memory.action_values[1] = 0.0, 0.5
+    memory.path.state[0] = memory.path.action[0] = 0  # from state 0 to state 1
+    draw = prioritized_memory_access._extension
+    params = prioritized_memory_access.Params(inverse_temperature=2 * math.log(3))
+    assert draw(params, memory, 0, rng) == -1
+    assert {draw(params, memory, 1, rng) for _ in range(50)} == {1}
+    for policy, share in enumerate([3 / 4, 0.975]):
+        on_policy = params._replace(on_policy=True, plan_policy=policy)
+        drawn = [draw(on_policy, memory, 1, rng) for _ in range(4000)]
+        assert np.mean(drawn) == pytest.approx(share, abs=0.03)  # over four standard errors
+    memory.action_values[1] = 0.5
+    assert np.mean([draw(params, memory, 1, rng) for _ in range(4000)]) == pytest.approx(
+        1 / 2, abs=0.035
+    )
+
+
+def test_traces_reach_back_to_the_start():
+    memory, _ = taught(LAP, trace_decay=0.5, discount=0.8, max_backups=0)
+    assert memory.action_values[:3, 0] == pytest.approx([0.16, 0.4, 1.0])
+    table = pd.concat([LAP, LAP.assign(action=1)], ignore_index=True)
+    memory, _ = taught(table, trace_decay=1.0, discount=1 / 2, max_backups=0, learning_rate=1 / 2)
+    # The second lap takes the other action, and leaves the values of the first as they are.
+    assert memory.action_values[:3, 0] == pytest.approx([1 / 8, 1 / 4, 1 / 2])
+
+
 SETTINGS = [
     {},
     {"pre_explored": True, "one_step_late": True},
     {"on_policy": True, "learning_rate": 0.3},
     {"n_step": False, "need": "one", "gain_floor": 0.0},
     {"link_starts": False, "transition_rate": 0.2, "max_backups": 50},
+    {"act_policy": "epsilon_greedy", "plan_policy": "epsilon_greedy", "trace_decay": 0.9},
+    {"allow_loops": True, "replay_bumps": True, "on_policy": True, "tie_break": "random"},
+    {"replay_at": "step", "need": "current_state", "copy_targets": True, "learning_rate": 0.3},
+    {"use_gain": False, "need": "stationary_distribution", "opportunity_cost": True},
 ]
 
 
@@ -189,14 +220,18 @@ def test_the_value_of_a_backup_is_need_times_the_gains_of_its_steps(params):
     backups = run.log.backups
     floor = run.learner.params.gain_floor
     pops = backups.assign(gain=backups["gain"].clip(lower=floor)).groupby(["event", "pop"])
-    np.testing.assert_allclose(pops["gain"].sum() * pops["need"].first(), pops["priority"].first())
+    gain = pops["gain"].sum() if run.learner.params.use_gain else 1.0
+    np.testing.assert_allclose(gain * pops["need"].first(), pops["priority"].first())
     assert (pops["priority"].max() == pops["priority"].min()).all()
-    # The steps of one backup join forward, without a loop.
+    # The steps of one backup join forward, without a loop unless these are allowed.
     within = backups.duplicated(["event", "pop"])
     assert (backups["state"][within] == backups["next_state"].shift()[within]).all()
-    assert (pops["state"].nunique() == pops.size()).all()
-    assert (backups["state"] != backups["next_state"]).all()
-    assert within.any() == run.learner.params.n_step
+    simple = pops["state"].nunique() == pops.size()
+    assert simple.all() != run.learner.params.allow_loops
+    bumps = backups["state"] == backups["next_state"]
+    assert bumps.any() == run.learner.params.replay_bumps
+    everywhere = params.get("need", "one") == "one" and run.learner.params.use_gain
+    assert within.any() == (run.learner.params.n_step and everywhere)
 
 
 def test_enough_replay_after_one_reward_solves_a_maze():
@@ -250,7 +285,7 @@ def test_exploring_before_the_first_step():
 
 
 def test_a_discount_of_1_is_refused():
-    with pytest.raises(ValueError, match="discount must be below 1, got 1"):
+    with pytest.raises(ValueError, match="have no end, so discount must be below 1, got 1"):
         simulate(MAZE, "prioritized_memory_access", {"discount": 1.0}, n_steps=1)
 
 

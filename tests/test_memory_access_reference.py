@@ -127,7 +127,9 @@ def imposed(world):
                 (states[-1], actions[-1])
                 for states, actions in rows[["states", "actions"]].to_numpy()
             ]
-            memory.imposed[: len(rows)] = np.column_stack((rows["extending"], rows["n_steps"], last))
+            memory.imposed[: len(rows)] = np.column_stack(
+                (rows["extending"], rows["n_steps"], last)
+            )
 
     log = feed(
         imposed_memory_access,

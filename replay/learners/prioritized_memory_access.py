@@ -21,19 +21,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay import laps, policy_gain, priority_table
 from replay.account import Account
 from replay.backups import ONLINE, REST, START, STEP, TRACE, record
-from replay.laps import Lap, begin_lap, link_episodes, mean_reward, need_origin, note_reward
-from replay.laps import note_step
-from replay.markov_chain import chain_words, move, set_edge
+from replay.exploration import explore_chain, explore_pairs
+from replay.laps import Lap
+from replay.markov_chain import chain_words, move
 from replay.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
 from replay.paths import Path, add_step, empty_path, end_of, is_extension, set_targets
 from replay.policies import epsilon_greedy
-from replay.policy_gain import POLICIES, SOFTMAX, best_value, draw_action, expected_value
-from replay.policy_gain import policy_gain
 from replay.priorities import MOMENTS, START_AND_END, phases_of
-from replay.priority_table import SHORTEST, TIES, PriorityTable, best_pair, mark_stale
-from replay.priority_table import leave_out, priority_table, set_priority
+from replay.priority_table import PriorityTable
 from replay.state_traces import StateTraces, clear_state_traces, set_state_trace, state_traces
 from replay.world_model import WorldModel, model_words, observe, world_model
 
@@ -43,11 +41,11 @@ __all__ += ["learn", "most_backups", "n_words", "replay"]
 EVALUATES = True
 
 CHOICES = {
-    "act_policy": POLICIES,
-    "plan_policy": POLICIES,
+    "act_policy": policy_gain.POLICIES,
+    "plan_policy": policy_gain.POLICIES,
     "need": NEEDS,
     "replay_at": MOMENTS,
-    "tie_break": TIES,
+    "tie_break": priority_table.TIES,
 }
 
 
@@ -114,8 +112,8 @@ class Params(NamedTuple):
     """
 
     discount: float = 0.9
-    act_policy: int = SOFTMAX
-    plan_policy: int = SOFTMAX
+    act_policy: int = policy_gain.SOFTMAX
+    plan_policy: int = policy_gain.SOFTMAX
     inverse_temperature: float = 5.0
     epsilon: float = 0.05
     learning_rate: float = 1.0
@@ -133,7 +131,7 @@ class Params(NamedTuple):
     n_step: bool = True
     allow_loops: bool = False
     replay_bumps: bool = False
-    tie_break: int = SHORTEST
+    tie_break: int = priority_table.SHORTEST
     on_policy: bool = False
     link_starts: bool = True
     pre_explored: bool = False
@@ -203,12 +201,12 @@ def init(params, sizes):
         np.zeros(n_states),
         np.full(shape, -1, dtype=np.int32),
         np.zeros(shape),
-        priority_table(*shape),
+        priority_table.priority_table(*shape),
         empty_path(longest),
         state_traces(n_states),
         world_model(*shape, sizes.n_transitions),
         need_of(n_states, sizes.n_transitions + sizes.n_links),
-        begin_lap(),
+        laps.begin_lap(),
     )
 
 
@@ -218,23 +216,11 @@ def explore(params, memory, mdp):
         return
     if mdp is None:
         raise ValueError("pre_explored needs to know the world: give feed its mdp.")
-    starts = np.flatnonzero(mdp.start_probability)
+    memory.next_state[:] = explore_pairs(memory.model, mdp)
+    explore_chain(memory.need.chain, mdp, params.link_starts)
     for s in range(mdp.n_states):
-        shares = np.zeros(mdp.n_states)
-        if mdp.terminal[s]:
-            shares[starts] = mdp.start_probability[starts] * params.link_starts
-        else:
-            for a in range(mdp.n_actions):
-                outcomes = slice(*mdp.successor_offset[s * mdp.n_actions + a :][:2])
-                successors, probability = mdp.successor[outcomes], mdp.probability[outcomes]
-                np.add.at(shares, successors, probability / mdp.n_actions)
-                s_next = successors[probability.argmax()]
-                memory.next_state[s, a] = s_next
-                observe(memory.model, s, a, s_next, mdp.terminal[s_next])
-                note_reward(memory.lap, 0.0)
-            mark_stale(memory.table, s)
-        for s_next in np.flatnonzero(shares):
-            set_edge(memory.need.chain, s, s_next, shares[s_next])
+        priority_table.mark_stale(memory.table, s)
+    laps.note_tries(memory.lap, np.count_nonzero(memory.next_state >= 0))
 
 
 def most_backups(params, memory):
@@ -258,27 +244,27 @@ def n_words(params, memory, known):
 
 def act(params, memory, state, rng):
     """Draw an action of the policy."""
-    return draw_action(params, memory.action_values, state, params.act_policy, rng)
+    return policy_gain.draw_action(params, memory.action_values, state, params.act_policy, rng)
 
 
 def _value(params, memory, s, policy):
     """Return the value of a state: its best action's, or the mean over a policy."""
     if params.on_policy:
-        return expected_value(params, memory.action_values, s, policy)
-    return best_value(memory.action_values, s)
+        return policy_gain.expected_value(params, memory.action_values, s, policy)
+    return policy_gain.best_value(memory.action_values, s)
 
 
 def _change(params, memory, s, a, change):
     """Change Q(s, a), and mark whose gains this changes."""
     V, model = memory.values, memory.model
     memory.action_values[s, a] += change
-    mark_stale(memory.table, s)
+    priority_table.mark_stale(memory.table, s)
     value = _value(params, memory, s, params.plan_policy)
     if value != V[s]:
         V[s] = value
         edge = model.first_in[s]
         while edge >= 0:
-            mark_stale(memory.table, model.edges[edge]["state"])
+            priority_table.mark_stale(memory.table, model.edges[edge]["state"])
             edge = model.edges[edge]["next_in"]
 
 
@@ -286,7 +272,7 @@ def learn(params, memory, transition, log):
     """Remember the transition, move T, and send the error of Q-learning to all traced pairs."""
     Q, traces = memory.action_values, memory.traces
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
-    note_step(memory.lap, s, r)
+    laps.note_step(memory.lap, s, r)
     observe(memory.model, s, a, s_next, transition.terminated)
     move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a] = s_next
@@ -313,7 +299,7 @@ def _gain(params, memory, s, a, target):
     Q = memory.action_values
     rate = 1.0 if params.copy_targets else params.learning_rate
     after = Q[s, a] + rate * (target - Q[s, a])
-    return policy_gain(params, Q, s, a, after, params.plan_policy)
+    return policy_gain.policy_gain(params, Q, s, a, after, params.plan_policy)
 
 
 def _is_replayed(params, memory, s, a):
@@ -325,10 +311,12 @@ def _is_replayed(params, memory, s, a):
 def _set_priorities(params, memory, s):
     """Weigh the gains of a state by its need."""
     table, need = memory.table, memory.need.expected[s]
-    leave_out(table, s)
+    priority_table.leave_out(table, s)
     for a in range(table.gain.shape[1]):
         if _is_replayed(params, memory, s, a):
-            set_priority(table, s, a, need * max(table.gain[s, a], params.gain_floor))
+            priority_table.set_priority(
+                table, s, a, need * max(table.gain[s, a], params.gain_floor)
+            )
 
 
 def _refresh(params, memory):
@@ -351,7 +339,7 @@ def _extension(params, memory, length, rng):
         return -1
     end = end_of(memory.path, length, memory.next_state)
     if params.on_policy:
-        return draw_action(params, memory.action_values, end, params.plan_policy, rng)
+        return policy_gain.draw_action(params, memory.action_values, end, params.plan_policy, rng)
     return epsilon_greedy(memory.action_values, end, 0.0, rng)
 
 
@@ -402,8 +390,8 @@ def _back_up(params, memory, length, priority, phase, pop, cause, log):
 
 def replay(params, memory, pause, rng, log):
     """Make the backup that is worth most, again and again, until none is worth enough."""
-    link_episodes(params, memory.lap, memory.need.chain, pause)
-    origin = need_origin(params, memory.lap, pause)
+    laps.link_episodes(params, memory.lap, memory.need.chain, pause)
+    origin = laps.need_origin(params, memory.lap, pause)
     if origin < 0:
         return
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
@@ -411,7 +399,7 @@ def replay(params, memory, pause, rng, log):
         _set_priorities(params, memory, state)
     least = params.min_priority
     if params.opportunity_cost:
-        least = min(least, mean_reward(memory.lap))
+        least = min(least, laps.mean_reward(memory.lap))
     path, next_state = memory.path, memory.next_state
     length = 0
     row = -1
@@ -419,7 +407,7 @@ def replay(params, memory, pause, rng, log):
     for pop in range(params.max_backups):
         _refresh(params, memory)
         priority = _extend_path(params, memory, length, _extension(params, memory, length, rng))
-        s, a = best_pair(memory.table, priority, params.tie_break, rng)
+        s, a = priority_table.best_pair(memory.table, priority, params.tie_break, rng)
         if s < 0:
             length += 1
         else:
