@@ -201,8 +201,9 @@ def study(
     folder = out or Path(name)
     with screen.status(f"{name}: a few minutes at full size"):
         table, figures = make_study(name, folder, size=size, seed=seed)
-    rows = [tuple(_shown(value) for value in row) for row in table.itertuples(index=False)]
-    _print_table(tuple(table.columns), rows)
+    shown = STUDIES[name].show(table)
+    rows = [tuple(_shown(value) for value in row) for row in shown.itertuples(index=False)]
+    _print_table(tuple(shown.columns), rows)
     screen.print(f"{folder / name}.csv and {figures[-1]}", markup=False)
 
 

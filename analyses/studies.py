@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses import bounded_memory, gain_floor
+from analyses import attribution, bounded_memory, gain_floor
 from analyses.figures import draw
 from analyses.results import Results
 from analyses.workers import software
@@ -27,10 +27,13 @@ class Study(NamedTuple):
         What it asks.
     make : callable
         ``make(size, seed) -> DataFrame``; a size of 1 is what the figure of the study needs.
+    show : callable
+        ``show(table) -> DataFrame``, what of the table is worth printing; by default all.
     """
 
     question: str
     make: Callable[[float, int], pd.DataFrame]
+    show: Callable[[pd.DataFrame], pd.DataFrame] = lambda table: table
 
 
 def _gain_floor(size: float, seed: int) -> pd.DataFrame:
@@ -42,9 +45,19 @@ def _bounded_memory(size: float, seed: int) -> pd.DataFrame:
     return bounded_memory.summarise(bounded_memory.measure(n_mdps=n_mdps, seed=seed))
 
 
+def _attribution(size: float, seed: int) -> pd.DataFrame:
+    n_mdps = max(round(10 * size), 2)
+    return attribution.summarise(attribution.measure(n_mdps=n_mdps, seed=seed))
+
+
 STUDIES = {
     "gain_floor": Study("Is there forward replay without the floor under the gain?", _gain_floor),
     "bounded_memory": Study("How much reward does how much memory earn?", _bounded_memory),
+    "attribution": Study(
+        "Can it still be told which episode a replayed sequence is from?",
+        _attribution,
+        attribution.overview,
+    ),
 }
 """Name -> study. The figure of the same name is in ``analyses.figures.FIGURES``."""
 

@@ -5,6 +5,11 @@ Every ``*_figure`` function lays out one figure with all its panels and returns 
 it. Nothing here simulates, keeps pyplot state or shows a window.
 """
 
+from analyses.plots.attribution import (
+    attribution_figure,
+    attribution_length_figure,
+    draw_attribution,
+)
 from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_memory
 from analyses.plots.changes import changes_figure, draw_change_rates, draw_change_replay
 from analyses.plots.demands import demands_figure, draw_demands
@@ -34,12 +39,15 @@ from analyses.plots.replay_kinds import (
 from analyses.plots.style import save, style
 
 __all__ = [
+    "attribution_figure",
+    "attribution_length_figure",
     "bounded_memory_figure",
     "changes_figure",
     "demands_figure",
     "differing",
     "discrepancies_figure",
     "discrepancy_curves_figure",
+    "draw_attribution",
     "draw_bounded_memory",
     "draw_change_rates",
     "draw_change_replay",
