@@ -449,6 +449,30 @@ def gallery(
 
 
 @app.command()
+def animate(
+    log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
+    event: Annotated[
+        int | None, typer.Option(help="Which replay event; by default that of the longest sequence")
+    ] = None,
+    run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
+    mdp: Annotated[
+        Path | None,
+        typer.Option(help="The world, JSON as in mdps/; logs of replay reproduce need none."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
+) -> None:
+    """Show a pause: the agent at rest, and the replay that runs over the world."""
+    from analyses.mdp_files import read_mdp, world_of_log
+    from analyses.plots import animate_pause
+    from replay.event_log import EventLog
+
+    world = world_of_log(log) if mdp is None else read_mdp(mdp)
+    with screen.status(f"{out}: some seconds"):
+        animate_pause(EventLog.read(log), event, out, run=run, mdp=world)
+    print(out)
+
+
+@app.command()
 def status(
     folder: Annotated[Path, typer.Argument(help="What replay reproduce made, or is making.")],
 ) -> None:

@@ -29,6 +29,7 @@ from analyses.plots.learned_graph import (
 )
 from analyses.plots.learning_curves import draw_learning_curves, learning_curves_figure
 from analyses.plots.mdps import draw_mdp, mdps_figure
+from analyses.plots.pause import animate_pause, pause_frames
 from analyses.plots.replay_events import draw_replay, pick_examples, replay_events_figure
 from analyses.plots.replay_kinds import (
     draw_replay_kinds,
@@ -39,6 +40,7 @@ from analyses.plots.replay_kinds import (
 from analyses.plots.style import save, style
 
 __all__ = [
+    "animate_pause",
     "attribution_figure",
     "attribution_length_figure",
     "bounded_memory_figure",
@@ -69,6 +71,7 @@ __all__ = [
     "learned_graph_figure",
     "learning_curves_figure",
     "mdps_figure",
+    "pause_frames",
     "pick_examples",
     "replay_events_figure",
     "replay_kinds_figure",

@@ -130,6 +130,7 @@ _LABELS = {
     "novel_path": "Novel path",
     "ambiguous": "Ambiguous",
     "unexperienced": "Never experienced",
+    "single_move": "Single move",
     "within_event": "Within events",
     "across_events": "Across events",
 }
