@@ -205,9 +205,9 @@ def study(
         return
     folder = out or Path(name)
     tables = _keep(name, folder, {"size": size, "seed": seed}, plan_study(name, size, seed), jobs)
-    table = tables[name]
-    rows = [tuple(_shown(value) for value in row) for row in table.itertuples(index=False)]
-    _print_table(tuple(table.columns), rows)
+    shown = STUDIES[name].show(tables[name])
+    rows = [tuple(_shown(value) for value in row) for row in shown.itertuples(index=False)]
+    _print_table(tuple(shown.columns), rows)
     screen.print(f"The table and its figure are in {folder}", markup=False)
 
 
@@ -451,6 +451,30 @@ def gallery(
     figure = gallery_figure(next_replay(mdp, transitions), transitions, mdp)
     for path in save(figure, out.with_suffix("")):
         print(path)
+
+
+@app.command()
+def animate(
+    log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
+    event: Annotated[
+        int | None, typer.Option(help="Which replay event; by default that of the longest sequence")
+    ] = None,
+    run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
+    mdp: Annotated[
+        Path | None,
+        typer.Option(help="The world, JSON as in mdps/; logs of replay reproduce need none."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
+) -> None:
+    """Show a pause: the agent at rest, and the replay that runs over the world."""
+    from analyses.mdp_files import read_mdp, world_of_log
+    from analyses.plots import animate_pause
+    from replay.event_log import EventLog
+
+    world = world_of_log(log) if mdp is None else read_mdp(mdp)
+    with screen.status(f"{out}: some seconds"):
+        animate_pause(EventLog.read(log), event, out, run=run, mdp=world)
+    print(out)
 
 
 @app.command()

@@ -19,6 +19,7 @@ from analyses.suffix_automaton import (
     appended,
     latest_ends,
     link_tree,
+    second_ends,
     suffix_automaton,
 )
 from replay.arrays import uninitialised
@@ -139,6 +140,11 @@ class Experience:
     def tree(self) -> LinkTree:
         """The links of the automaton, from the root down."""
         return link_tree(self.automaton)
+
+    @cached_property
+    def second_ends(self) -> np.ndarray:
+        """How many moves had been made before each node's paths ended in a second episode."""
+        return second_ends(self.automaton, self.episode)
 
     def moves_by(self, step: Any) -> np.ndarray:
         """Count the moves that had been made.

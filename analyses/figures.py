@@ -86,6 +86,13 @@ def _bounded_memory(results: Results) -> Figures:
         yield "bounded_memory", plots.bounded_memory_figure(table)
 
 
+def _attribution(results: Results) -> Figures:
+    if (results.folder / "attribution.csv").exists():
+        table = results.read("attribution.csv")
+        yield "attribution_length", plots.attribution_length_figure(table)
+        yield "attribution", plots.attribution_figure(table)
+
+
 def _changes(results: Results) -> Figures:
     if (results.folder / "change_rates.csv").exists():
         rates, replay = (results.read(f"change_{name}.csv") for name in ("rates", "replay"))
@@ -116,6 +123,7 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "discrepancies": _discrepancies,
     "gain_floor": _gain_floor,
     "bounded_memory": _bounded_memory,
+    "attribution": _attribution,
     "changes": _changes,
     "demands": _demands,
 }

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses import bounded_memory, gain_floor
+from analyses import attribution, bounded_memory, gain_floor
 from analyses.figures import draw
 from analyses.measurements import Measurement, measure_pieces
 from analyses.results import Results
@@ -30,10 +30,13 @@ class Study(NamedTuple):
         What it asks.
     plan : callable
         ``plan(size, seed) -> Measurement``; a size of 1 is what the figure of the study needs.
+    show : callable
+        ``show(table) -> DataFrame``, what of the table is worth printing; by default all.
     """
 
     question: str
     plan: Callable[[float, int], Measurement]
+    show: Callable[[pd.DataFrame], pd.DataFrame] = lambda table: table
 
 
 def _plan_gain_floor(size: float, seed: int) -> Measurement:
@@ -54,11 +57,20 @@ def _plan_bounded_memory(size: float, seed: int) -> Measurement:
     return bounded_memory.plan(n_mdps=max(round(10 * size), 2), seed=seed)
 
 
+def _plan_attribution(size: float, seed: int) -> Measurement:
+    return attribution.plan(n_mdps=max(round(10 * size), 2), seed=seed)
+
+
 STUDIES = {
     "gain_floor": Study(
         "Is there forward replay without the floor under the gain?", _plan_gain_floor
     ),
     "bounded_memory": Study("How much reward does how much memory earn?", _plan_bounded_memory),
+    "attribution": Study(
+        "Can it still be told which episode a replayed sequence is from?",
+        _plan_attribution,
+        attribution.overview,
+    ),
 }
 """Name -> study. The figure of the same name is in ``analyses.figures.FIGURES``."""
 

@@ -164,7 +164,8 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     heights = [2.7, 0.6 + 0.3 * rates["learner"].nunique()]
     figure = new_figure(FULL_WIDTH, sum(heights))
     parts = figure.subfigures(2, 1, height_ratios=heights, squeeze=False)
-    axes = [part.subplots() for part in parts[:, 0]]
+    above, below = parts[:, 0]
+    axes = [above.subplots(), below.subplots()]
     draw_change_rates(rates, axes[0]).set_title(label(worlds[0]))
     draw_change_replay(replay, axes[1])
     letter_panels(axes)

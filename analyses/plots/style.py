@@ -135,6 +135,7 @@ _LABELS = {
     "moving_reward": "Moving reward",
     "drifting_tree": "Drifting tree",
     "noisy_moving_wall": "Moving wall, moves go astray",
+    "single_move": "Single move",
     "within_event": "Within events",
     "across_events": "Across events",
 }
