@@ -1,0 +1,148 @@
+"""Whether what a model replays agrees with what was published, finding by finding, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.findings import published_ranges
+from analyses.tables import require_columns
+
+__all__ = ["LEAST_ANIMALS", "VERDICTS", "verdicts"]
+
+VERDICTS = ("agrees", "disagrees", "not comparable")
+
+LEAST_ANIMALS = 6
+"""With fewer, no sign test can reach p < 0.05."""
+
+_LEVEL = 0.05
+
+
+class _Verdict(NamedTuple):
+    verdict: str
+    reason: str
+
+
+def verdicts(statistics: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Say for each learner and finding whether they agree, and why.
+
+    A learner that replays nothing in a task disagrees with what is tested there: these findings
+    describe replay, so an account without any is wrong about all of them, even where a statistic of
+    nothing has no value. (Only where "no replay" is itself a value, such as no chains before the
+    first lap, it counts as that value.) A learner that replays, but makes no chains of the kind in
+    question, is not comparable.
+
+    A direction agrees if a two-sided sign test over animals has p < 0.05 in the expected direction.
+    Where no difference is expected, it agrees if the test finds none, which fewer animals make more
+    likely: fewer than six are never compared.
+
+    Parameters
+    ----------
+    statistics : pandas.DataFrame
+        One row a task, learner and statistic: `task, learner, statistic, value, ci_low, ci_high,
+        null, p, n_animals, n_above, n_below, n_chains, n_replays` (pauses with any replay). `p` is
+        that of the sign test of the animals above and below their nulls.
+    table : pandas.DataFrame
+        What `findings` gives. Findings of tasks that `statistics` doesn't have are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a learner and finding: `learner, finding, source, task, statistic, value, ci_low,
+        ci_high, null, p, n_animals, n_chains, published, published_low, published_high,
+        expected_sign, verdict, reason, contradicts, second_hand`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> from analyses.findings import findings
+    >>> statistics = pd.DataFrame({"task": "linear_track", "learner": ["balanced", "backward"],
+    ...     "statistic": "S1", "value": [0.45, 1.0], "ci_low": [0.4, 1.0], "ci_high": [0.5, 1.0],
+    ...     "null": 0.5, "p": [0.26, 0.002], "n_animals": 10, "n_above": [3, 10],
+    ...     "n_below": [7, 0], "n_chains": 100, "n_replays": 50})
+    >>> found = verdicts(statistics, findings()).query("finding == 'mallory2025.rev_fraction'")
+    >>> found[["learner", "verdict", "reason"]].to_numpy().tolist()[0]
+    ['balanced', 'agrees', '0.45 lies within the studies, 0.391 to 0.543']
+    >>> found["verdict"].tolist()
+    ['agrees', 'disagrees']
+    """
+    columns = ["task", "learner", "statistic", "value", "ci_low", "ci_high", "null", "p"]
+    columns += ["n_animals", "n_above", "n_below", "n_chains", "n_replays"]
+    require_columns(statistics, columns, "statistics")
+    of_statistic = statistics.set_index(["task", "learner", "statistic"])
+    if of_statistic.index.has_duplicates:
+        raise ValueError("statistics must have one row for each task, learner and statistic.")
+    rows = of_statistic.to_dict("index")
+    ranges = published_ranges(table).set_index("statistic")[["low", "high"]].to_dict("index")
+    tasks = set(statistics["task"])
+    relevant = table[table["task_name"].isin(tasks) | (table["task_name"] == "")]
+    made = []
+    for learner in statistics["learner"].unique():
+        for finding in relevant.itertuples(index=False):
+            row = rows.get((finding.task_name, learner, finding.statistic), {})
+            limits = ranges.get(finding.statistic, {}) if finding.test == "range" else {}
+            made.append(
+                {
+                    "learner": learner,
+                    "finding": finding.id,
+                    "source": finding.source,
+                    "task": finding.task_name,
+                    "statistic": finding.statistic,
+                    **{name: row.get(name, np.nan) for name in columns[3:]},
+                    "published": finding.value,
+                    "published_low": limits.get("low", np.nan),
+                    "published_high": limits.get("high", np.nan),
+                    "expected_sign": finding.expected_sign,
+                    **_judge(finding, row, limits)._asdict(),
+                    "contradicts": finding.contradicts,
+                    "second_hand": finding.second_hand,
+                }
+            )
+    return pd.DataFrame(made)
+
+
+def _judge(finding: Any, row: Mapping[str, Any], limits: Mapping[str, float]) -> _Verdict:
+    if finding.why_not:
+        return _Verdict("not comparable", finding.why_not)
+    if not row:
+        return _Verdict("not comparable", f"{finding.statistic} was not measured there")
+    if np.isnan(row["value"]):
+        if row["n_replays"] == 0:
+            return _Verdict("disagrees", "no replay at all")
+        return _Verdict("not comparable", "it makes no such chains")
+    if finding.test == "range":
+        return _judge_range(row, limits)
+    if row["n_animals"] < LEAST_ANIMALS:
+        return _Verdict(
+            "not comparable",
+            f"{row['n_animals']:.0f} animals have a value, a sign test needs {LEAST_ANIMALS}",
+        )
+    return _judge_sign(int(finding.expected_sign), row)
+
+
+def _judge_range(row: Mapping[str, Any], limits: Mapping[str, float]) -> _Verdict:
+    studies = f"the studies, {limits['low']:.3g} to {limits['high']:.3g}"
+    if limits["low"] <= row["value"] <= limits["high"]:
+        return _Verdict("agrees", f"{row['value']:.3g} lies within {studies}")
+    where = "below" if row["value"] < limits["low"] else "above"
+    return _Verdict("disagrees", f"{row['value']:.3g} lies {where} {studies}")
+
+
+def _judge_sign(expected: int, row: Mapping[str, Any]) -> _Verdict:
+    n_above, n_below = int(row["n_above"]), int(row["n_below"])
+    significant = row["p"] < _LEVEL  # false of NaN, where no animal differs
+    found = int(np.sign(n_above - n_below)) if significant else 0
+    counts = f"{n_above} of {row['n_animals']:.0f} animals above the null, {n_below} below"
+    if n_above + n_below:
+        counts += f", p = {row['p']:.2g}"
+    words = {1: "above", 0: "no consistent difference", -1: "below"}
+    if found == expected:
+        return _Verdict("agrees", f"{words[found]} as expected: {counts}")
+    return _Verdict("disagrees", f"expected {words[expected]}, found {words[found]}: {counts}")
