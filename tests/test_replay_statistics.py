@@ -1,96 +1,25 @@
-"""Statistics of replay, by hand: chains with known answers, and synthetic animals."""
-
-from types import SimpleNamespace
+"""Statistics S1 to S4 by hand: chains with known answers."""
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-
-from analyses.nulls import null_test, random_pairs
-from analyses.replay_statistics import (
-    STATISTICS,
-    Replays,
-    opposite_pairs,
-    shortcut_share,
-    summarise,
+from replay_tables import (
+    OUT_LEFT,
+    OUT_RIGHT,
+    W,
+    block,
+    chain,
+    compute,
+    make_task,
+    replays,
+    track,
+    w_track,
 )
-from analyses.replay_statistics.novelty import crosses
-from analyses.replay_statistics.replays import paths
 
+from analyses.replay_statistics import STATISTICS, summarise
 
-def make_task(graph, landmarks=None, blocks=(), headings=False, local_radius=1):
-    """Stand in for a task: each node is a place, or one in each of two directions of travel."""
-    for i, node in enumerate(graph):
-        graph.nodes[node].setdefault("pos", (10.0 * i, 0.0))
-    node = tuple(graph) * (2 if headings else 1)
-    return SimpleNamespace(
-        places=node,
-        node=node,
-        graph=graph,
-        position=np.array([graph.nodes[name]["pos"] for name in node]),
-        landmarks=landmarks or {},
-        blocks=blocks,
-        local_radius=local_radius,
-    )
-
-
-def block(name, n_laps=10, rewards=None, closed=()):
-    return SimpleNamespace(
-        name=name, n_laps=n_laps, contingency="", rewards=rewards or {}, closed=closed, n_rest=0
-    )
-
-
-CHAIN = {
-    "animal": 0,
-    "episode": 0,
-    "event": 0,
-    "phase": "episode_end",
-    "order": "causal",
-    "direction": "forward",
-    "novelty": "experienced",
-    "block": "run",
-    "lap": "out",
-    "place": 0,
-}
-PAUSE = {name: CHAIN[name] for name in ("animal", "episode", "phase", "block", "lap", "place")}
-LAP = {"animal": 0, "episode": 0, "block": "run", "lap": "out", "start": 0, "end": 0, "reward": 1.0}
-
-
-def chain(*states, **columns):
-    return {
-        **CHAIN,
-        "states": np.array(states, dtype=np.int32),
-        "first": states[0],
-        "last": states[-1],
-        "length": len(states),
-        "n_distinct": len(set(states)),
-        **columns,
-    }
-
-
-def table(rows, defaults):
-    return pd.DataFrame([{**defaults, **row} for row in rows], columns=list(defaults))
-
-
-def replays(task, chains, pauses=({},), laps=({},)):
-    columns = list(chain(0, 1))
-    chains = pd.DataFrame(list(chains), columns=columns)
-    whole = ["animal", "episode", "event", "place", "first", "last", "length", "n_distinct"]
-    chains = chains.astype(dict.fromkeys(whole, "int32"))
-    for name in ("phase", "order", "direction", "novelty"):
-        chains[name] = chains[name].astype("category")
-    return Replays(chains, table(pauses, PAUSE), table(laps, LAP), pd.DataFrame(), task)
-
-
-def compute(name, tables, **options):
-    """Give value, null and n of the only animal."""
-    [row] = STATISTICS[name].compute(tables, **options).itertuples()
-    return row.value, row.null, row.n
-
-
-def track(n=10, **options):
-    return make_task(nx.path_graph([f"n{i}" for i in range(n)]), **options)
+CONGRUENCE = [name for name in STATISTICS if "given" in name]
 
 
 # S1: forward and reverse
@@ -140,28 +69,11 @@ def test_reverse_after_and_forward_before_a_run():
 # S2: congruence at the wells of a W-track
 
 
-def w_track():
-    graph = nx.Graph()
-    nx.add_path(graph, ["C0", "C1", "C2", "X"])
-    for side in "LR":
-        nx.add_path(graph, ["X", *(f"{side}{i}" for i in (2, 1, 0))])
-    arms = {f"{name}_arm": (f"{side}0", f"{side}1", f"{side}2")
-            for name, side in (("left", "L"), ("right", "R"))}  # fmt: skip
-    wells = {"centre_well": ("C0",), "left_well": ("L0",), "right_well": ("R0",)}
-    return make_task(graph, arms | wells)
-
-
-W = {name: i for i, name in enumerate(w_track().node)}
-OUT_LEFT = [W[name] for name in ("C0", "C1", "C2", "X", "L2", "L1", "L0")]
-CONGRUENCE = [name for name in STATISTICS if "given" in name]
-OUT_RIGHT = [W[name] for name in ("C0", "C1", "C2", "X", "R2", "R1", "R0")]
-
-
 @pytest.mark.parametrize(
     ("well", "path", "direction", "name"),
     [
-        ("C0", OUT_LEFT[::-1], "reverse", "S2_reverse_given_past_home"),
-        ("C0", OUT_LEFT, "forward", "S2_forward_given_future_home"),
+        ("C0", OUT_LEFT[::-1], "reverse", "S2_reverse_given_past_centre"),
+        ("C0", OUT_LEFT, "forward", "S2_forward_given_future_centre"),
         ("L0", OUT_RIGHT, "reverse", "S2_reverse_given_past_side"),
         ("R0", OUT_RIGHT[::-1], "forward", "S2_forward_given_future_side"),
     ],
@@ -291,183 +203,11 @@ def test_replay_after_reward():
     assert (value, n) == (pytest.approx(np.log(20.5 / 5.5)), 25)
 
 
-# S5 and S6: a figure of eight, run one way
-
-
-def eight():
-    """Stem m0 m1 m2 up to the choice; loops go up, across the top, down and back below."""
-    graph, marks = nx.Graph(), {}
-    nx.add_path(graph, ["m0", "m1", "m2"])
-    for side, name in (("l", "left_loop"), ("r", "right_loop")):
-        loop = [f"{side}{i}" for i in range(10)]
-        nx.add_path(graph, ["m2", *loop, "m0"])
-        marks[name] = tuple(loop)
-    marks["shortcut_top"] = ("l1", "l0", "m2", "r0", "r1")
-    marks["shortcut_bottom"] = ("l8", "l9", "m0", "r9", "r8")
-    return make_task(graph, marks)
-
-
-E = {name: i for i, name in enumerate(eight().node)}
-LEFT, RIGHT = ([E[f"{side}{i}"] for i in range(10)] for side in "lr")
-SIDES = {"left": LEFT, "right": RIGHT}
-
-
-def laps_of(*names, blocks=None):
-    return [
-        {"episode": i, "lap": name, "block": blocks[i] if blocks else "run"}
-        for i, name in enumerate(names)
-    ]
-
-
-def test_side_of_the_animal_and_of_chains():
-    chains = [
-        chain(*LEFT[:5], place=LEFT[4]),
-        chain(*RIGHT[:5], place=LEFT[4]),
-        chain(*RIGHT[:5], place=E["m0"], episode=1),
-        chain(*RIGHT[:5], place=E["m0"], episode=1, phase="start"),
-        chain(*RIGHT[:5], place=E["m0"], phase="start"),
-        chain(RIGHT[0], E["m2"], *LEFT[:4], place=LEFT[4]),
-        chain(RIGHT[0], E["m2"], E["m1"], E["m0"], LEFT[9], place=LEFT[4]),
-    ]
-    tables = replays(eight(), chains, laps=laps_of("left", "right"))
-    # By place: same, opposite; by the lap before: same, opposite, unknown; on both sides: none.
-    assert compute("S3_opposite", tables) == (0.5, 0.5, 4)
-
-
-def test_direction_by_side():
-    chains = [chain(*LEFT[:5], place=LEFT[4], direction="reverse")]
-    chains += [chain(*RIGHT[:5], place=LEFT[4], direction="forward")]
-    tables = replays(eight(), chains)
-    assert compute("S1_same_side", tables) == (1, 0.5, 1)
-    assert compute("S1_opposite_side", tables) == (0, 0.5, 1)
-
-
-def test_other_loop_in_blocks_of_one_side():
-    names = ["left"] * 8 + ["left", "right"] * 4
-    blocks = ["one"] * 8 + ["both"] * 8
-    there = {"left": RIGHT, "right": LEFT}
-    chains = []
-    for i, name in enumerate(names):
-        n_opposite = 3 if blocks[i] == "one" else 1
-        where = [there[name]] * n_opposite + [SIDES[name]] * (4 - n_opposite)
-        chains += [chain(*loop[:5], place=E["m0"], episode=i, block=blocks[i]) for loop in where]
-    tables = replays(eight(), chains, laps=laps_of(*names, blocks=blocks))
-    assert compute("S5", tables) == (0.5, 0, 64)
-    assert compute("S3_opposite", tables)[0] == 0.5
-
-
-def test_laps_since_the_other_side():
-    names = ["right", "left", "left", "left", "right"]
-    chains = [
-        chain(*RIGHT[:5], place=E["m0"], episode=3),
-        chain(*RIGHT[:5], place=E["m0"], episode=4, phase="start"),
-        chain(*LEFT[:5], place=E["m0"], episode=4),
-        chain(*LEFT[:5], place=E["m0"], episode=0),
-    ]
-    tables = replays(eight(), chains[:3], laps=laps_of(*names))
-    assert compute("S5_lag", tables)[::2] == (3, 3)
-    assert compute("S5_lag", tables._replace(laps=tables.laps[::-1]))[::2] == (3, 3)
-    assert compute("S5_lag", replays(eight(), chains[2:], laps=laps_of(*names)))[::2] == (1, 1)
-    value, _, n = compute("S5_run_before", tables)
-    assert (value, n) == (np.median([1 / 4, 1 / 4, 3 / 5]), 3)
-
-
-def test_laps_of_another_animal_are_none_of_its_own():
-    others = [{**lap, "animal": 1} for lap in laps_of("right", "right")]
-    chains = [chain(*LEFT[:5], place=E["m0"], episode=1, animal=1)]
-    laps = [*laps_of("left", "left"), *others]
-    found = STATISTICS["S5_lag"].compute(replays(eight(), chains, laps=laps))
-    assert found["value"].isna().all()
-
-
-def test_composed_and_shortcut_are_kept_apart():
-    over_top = [LEFT[1], LEFT[0], E["m2"], RIGHT[0], RIGHT[1]]
-    chains = [
-        chain(*over_top, novelty="unexperienced", direction="neither"),
-        chain(*over_top[::-1], novelty="unexperienced", direction="neither"),
-        chain(*over_top, novelty="experienced"),
-        chain(*LEFT[:5], novelty="composed"),
-        *[chain(*LEFT[:5])] * 6,
-    ]
-    tables = replays(eight(), chains)
-    assert compute("S6_shortcut", tables) == (0.2, 0, 10)
-    assert compute("S6_composed", tables) == (0.1, 0, 10)
-
-
-def test_a_connection_is_crossed_in_one_go():
-    chains = pd.DataFrame(
-        {
-            "states": [
-                [9, 1, 2, 3],
-                [3, 2, 1],
-                [1, 2, 1, 2, 3],
-                [1, 2, 5, 3],
-                [1, 2],
-                [3, 5],
-                [2, 3, 4, 1],
-            ]
-        }
-    )
-    assert crosses(paths(chains), [1, 2, 3], 10).tolist() == [True] * 3 + [False] * 4
-
-
-TOP_LEFT, TOP_RIGHT = LEFT[:5], RIGHT[:5]
-BOTTOM_LEFT, BOTTOM_RIGHT = LEFT[5:], RIGHT[5:]
-TO_TOP = {side: chain(*path[::-1], direction="reverse")
-          for side, path in (("left", TOP_LEFT), ("right", TOP_RIGHT))}  # fmt: skip
-FROM_TOP = {"left": chain(*TOP_LEFT), "right": chain(*TOP_RIGHT)}
-TO_BOTTOM = {"left": chain(*BOTTOM_LEFT), "right": chain(*BOTTOM_RIGHT)}
-FROM_BOTTOM = {side: chain(*path[::-1], direction="reverse")
-               for side, path in (("left", BOTTOM_LEFT), ("right", BOTTOM_RIGHT))}  # fmt: skip
-CORNERS = [ways[side] for ways in (TO_TOP, FROM_TOP, TO_BOTTOM, FROM_BOTTOM)
-           for side in ("left", "right")]  # fmt: skip
-
-
-def pair_tables(pairs, animal=0):
-    chains = [
-        {**one, "event": event, "animal": animal}
-        for event, pair in enumerate(pairs)
-        for one in pair
-    ]
-    return replays(eight(), chains)
-
-
-def test_four_of_32_ordered_pairs_of_corners_are_shortcuts():
-    """So Gupta et al. count pairs of a forward and a backward corner."""
-    pairs = [(a, b) for a in CORNERS for b in CORNERS if a["direction"] != b["direction"]]
-    assert len(pairs) == 32
-    tables = pair_tables(pairs)
-    assert compute("S6_pairs", tables) == (4 / 32, 4 / 32, 32)
-    assert shortcut_share(opposite_pairs(tables)) == 4 / 32
-    made = [pair for pair in pairs if compute("S6_pairs", pair_tables([pair]))[0] == 1]
-    assert [(a["first"], b["last"]) for a, b in made] == [
-        (LEFT[4], RIGHT[4]), (RIGHT[4], LEFT[4]), (LEFT[5], RIGHT[5]), (RIGHT[5], LEFT[5])
-    ]  # fmt: skip
-
-
-def test_pairs_beyond_chance():
-    joined = [(TO_TOP["left"], FROM_TOP["right"]), (TO_BOTTOM["right"], FROM_BOTTOM["left"])]
-    apart = [(TO_TOP["left"], FROM_TOP["left"])]
-    tables = pair_tables(joined * 8 + apart * 2)
-    value, null, n = compute("S6_pairs", tables)
-    assert (value, n) == (16 / 18, 18)
-    test = null_test(shortcut_share, dict(opposite_pairs(tables)), random_pairs, n_draws=2000)
-    assert test.observed == value
-    assert test.expected == pytest.approx(null, abs=0.02)
-    assert test.p < 0.01
-
-
-def test_pairs_stay_within_pause_and_directions():
-    two_events = pair_tables([(TO_TOP["left"],), (FROM_TOP["right"],)])
-    assert opposite_pairs(two_events).empty
-    assert opposite_pairs(pair_tables([(FROM_TOP["left"], TO_BOTTOM["left"])])).empty
-
-
 def test_summary():
-    tables = pair_tables([(TO_TOP["left"], FROM_TOP["right"])])
+    tables = replays(track(), [chain(*range(5)), chain(*range(5), direction="reverse")])
     row = summarise("S1", STATISTICS["S1"].compute(tables)).iloc[0]
     assert row["value"] == 0.5
     assert np.isnan([row["ci_low"], row["ci_high"], row["p"]]).all()
-    nothing = summarise("S1", STATISTICS["S1"].compute(replays(eight(), []))).iloc[0]
+    nothing = summarise("S1", STATISTICS["S1"].compute(replays(track(), []))).iloc[0]
     assert np.isnan(nothing[["value", "ci_low", "null", "p"]].astype(float)).all()
     assert nothing["n_animals"] == nothing["n_chains"] == 0

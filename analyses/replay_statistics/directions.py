@@ -28,7 +28,7 @@ from analyses.replay_statistics.replays import (
     share,
 )
 
-__all__ = ["DIRECTIONS"]
+__all__ = ["DIRECTIONS", "at_well", "directional"]
 
 
 def directional(chains: pd.DataFrame) -> pd.DataFrame:
@@ -68,6 +68,44 @@ def _after_minus_before(
     return rows(every_animal(replays), value, 0.0, after["n"] + before["n"])
 
 
+def at_well(
+    replays: Replays, chains: pd.DataFrame, path: str, well: str | None = None
+) -> np.ndarray:
+    """Tell which chains, of an animal at a well, run along possible past (or future) paths.
+
+    A path is read as it was run. It goes out if it leads away from the centre well and in if it
+    leads towards it. At the centre well all paths in are possible past ones; at a side well, all
+    paths out are.
+
+    Parameters
+    ----------
+    replays : Replays
+        Of a task with the landmarks `centre_well`, `left_well` and `right_well`.
+    chains : DataFrame
+        Forward and reverse chains: `direction, first, last, place`.
+    path : {"past", "future"}
+        Which paths.
+    well : {"centre", "side"}, optional
+        At which wells; by default at all.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_chains,)
+        Whether each does.
+    """
+    centre = landmark(replays.task, "centre_well")
+    wells = centre | landmark(replays.task, "left_well", "right_well")
+    if not centre.any():
+        return np.zeros(len(chains), dtype=bool)
+    from_centre = between_nodes(replays.task)[centre].min(axis=0)
+    place = chains["place"].to_numpy()
+    outward = np.sign(from_centre[chains["last"]] - from_centre[chains["first"]])
+    outward[(chains["direction"] == "reverse").to_numpy()] *= -1
+    possible = outward == np.where(centre[place] ^ (path == "past"), 1, -1)
+    there = wells[place] if well is None else (wells & (centre == (well == "centre")))[place]
+    return possible & there
+
+
 def _congruence(
     replays: Replays,
     min_length: int = 5,
@@ -77,27 +115,10 @@ def _congruence(
     path: str,
     well: str | None = None,
 ) -> pd.DataFrame:
-    """Share of one direction among the chains along possible past (or future) paths.
-
-    A path is read as it was run. It goes out if it leads away from the home well and in if it leads
-    towards it. At home all paths in are possible past ones; elsewhere, all paths out are.
-    """
-    table = chosen(replays, min_length, order, ["direction", "first", "last", "place"])
-    table = directional(table)
-    home = landmark(replays.task, "centre_well")
-    wells = home | landmark(replays.task, "left_well", "right_well")
-    if not home.any():
-        return share(replays, table[:0], [], 0.5)
-    from_home = between_nodes(replays.task)[home].min(axis=0)
-    place = table["place"].to_numpy()
-    outward = np.sign(from_home[table["last"]] - from_home[table["first"]])
-    outward[(table["direction"] == "reverse").to_numpy()] *= -1
-    past = outward == np.where(home[place], -1, 1)
-    future = outward == np.where(home[place], 1, -1)
-    kept = wells[place] & (past if path == "past" else future)
-    if well is not None:
-        kept &= home[place] == (well == "home")
-    return share(replays, table[kept], table.loc[kept, "direction"] == direction, 0.5)
+    """Share of one direction among the chains along possible past (or future) paths at wells."""
+    table = directional(chosen(replays, min_length, order, ["direction", "first", "last", "place"]))
+    table = table[at_well(replays, table, path, well)]
+    return share(replays, table, table["direction"] == direction, 0.5)
 
 
 def _rank_difference(
@@ -138,7 +159,7 @@ def _forward_minus_reverse(
 
 
 def _congruent(direction: str, path: str, well: str | None = None) -> Statistic:
-    where = {None: "a well", "home": "the home well", "side": "a side well"}[well]
+    where = "a well" if well is None else f"a {well} well"
     return Statistic(
         f"{direction}, of {path} paths at {where}",
         "share",
@@ -197,10 +218,10 @@ DIRECTIONS: dict[str, Statistic] = {
         "chains along moves made both ways", "share", _both_ways, "none", np.nan, "share"
     ),
     "S2_reverse_given_past": _congruent("reverse", "past"),
-    "S2_reverse_given_past_home": _congruent("reverse", "past", "home"),
+    "S2_reverse_given_past_centre": _congruent("reverse", "past", "centre"),
     "S2_reverse_given_past_side": _congruent("reverse", "past", "side"),
     "S2_forward_given_future": _congruent("forward", "future"),
-    "S2_forward_given_future_home": _congruent("forward", "future", "home"),
+    "S2_forward_given_future_centre": _congruent("forward", "future", "centre"),
     "S2_forward_given_future_side": _congruent("forward", "future", "side"),
     "S13": Statistic(
         "rank in the pause, forward minus reverse",

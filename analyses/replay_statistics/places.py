@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from analyses.nulls import padded, random_walks
 from analyses.replay_statistics.replays import (
-    AWAKE,
-    REST,
     Paths,
     Replays,
     Statistic,
     between_nodes,
     chosen,
     covered,
-    every_animal,
     landmark,
     laps_around,
-    own_code,
     paths,
-    rows,
     share,
 )
 
-__all__ = ["PLACES", "arms", "lap_side", "main_arm", "own_sides", "runs_on", "sides"]
+__all__ = ["PLACES", "arms", "lap_side", "main_arm", "own_sides", "runs_on", "side_run"]
+__all__ += ["sides"]
 
 _LEFT, _RIGHT = ("left_loop", "left_arm"), ("right_loop", "right_arm")
 _ARM = re.compile(r"arm_?\w")
 
 _LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05
-_N_WALKS = 1000
 
 
 def sides(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
@@ -61,7 +54,7 @@ def sides(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
        function of experience. https://doi.org/10.1016/j.neuron.2010.01.034
     """
     left, right = own_sides(replays)
-    own = np.sign(right.astype(int) - left)[chains["place"].to_numpy()]
+    own = _side_at(replays)[chains["place"].to_numpy()]
     before, _ = laps_around(replays, chains)
     own = np.where(own == 0, np.append(lap_side(replays), 0)[before], own)
     runs = runs_on(left, right, paths(chains))
@@ -86,6 +79,24 @@ def own_sides(replays: Replays) -> tuple[np.ndarray, np.ndarray]:
 def lap_side(replays: Replays) -> np.ndarray:
     """Tell the side of each lap by its name: -1 left, 1 right, else 0."""
     return replays.laps["lap"].astype(str).map({"left": -1, "right": 1}).fillna(0).to_numpy(int)
+
+
+def _side_at(replays: Replays) -> np.ndarray:
+    left, right = own_sides(replays)
+    return right.astype(int) - left
+
+
+def side_run(replays: Replays) -> np.ndarray:
+    """Tell the side from which each lap came or, if it began on none, to which it went.
+
+    Returns
+    -------
+    ndarray of int, shape (n_laps,)
+        -1 left, 1 right, else 0.
+    """
+    side = _side_at(replays)
+    start, end = (side[replays.laps[name].to_numpy(int)] for name in ("start", "end"))
+    return np.where(start != 0, start, end)
 
 
 def _local(
@@ -152,68 +163,6 @@ def main_arm(arm: np.ndarray, chains: pd.DataFrame) -> np.ndarray:
     return np.where(visits.any(axis=1), visits.argmax(axis=1), -1)
 
 
-def _exponent(
-    replays: Replays,
-    min_length: int = 5,
-    order: str = "causal",
-    *,
-    phases: Sequence[str] = AWAKE,
-) -> pd.DataFrame:
-    """Slope of log distance against log steps, from the first state of each chain.
-
-    Lags end where the shortest chain might: so each chain counts at each lag.
-    """
-    animals = every_animal(replays)
-    chains = chosen(replays, min_length, order, ["states"], phases)
-    code = own_code(animals, chains)
-    n = np.bincount(code, minlength=len(animals))
-    node, distance, edges = _places(replays)
-    begin = paths(chains)
-    at = begin.state[begin.begin[:-1, None] + np.arange(min_length)] if len(chains) else None
-    value = _slopes(node[at], distance, code, len(animals)) if at is not None else np.nan
-    null = np.full(len(animals), np.nan)
-    if at is not None:
-        kept = _some_of_each(code, _N_WALKS)
-        walked = padded([node[path] for path in chains["states"].iloc[kept]])
-        drawn = random_walks(walked, np.random.default_rng(0), edges=edges, min_length=min_length)[
-            :, :min_length
-        ]
-        there = (drawn >= 0).all(axis=1)
-        null = _slopes(drawn[there], distance, code[kept][there], len(animals))
-    return rows(animals, value, null, n)
-
-
-def _places(replays: Replays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give the node of each analysed state, distances between nodes (cm), and edges both ways."""
-    graph = replays.task.graph.to_undirected()
-    nodes = pd.Index(list(graph.nodes))
-    position = np.array([graph.nodes[node]["pos"] for node in nodes], dtype=float)
-    distance = np.linalg.norm(position[:, None] - position, axis=-1)
-    edges = np.array([nodes.get_indexer(pd.Index(edge)) for edge in graph.edges]).reshape(-1, 2)
-    number = nodes.get_indexer(pd.Index(replays.task.node))
-    return number, distance, np.concatenate((edges, edges[:, ::-1]))
-
-
-def _slopes(at: np.ndarray, distance: np.ndarray, code: np.ndarray, n_animals: int) -> np.ndarray:
-    n = np.bincount(code, minlength=n_animals)
-    lags = np.arange(1, at.shape[1])
-    means = np.stack(
-        [np.bincount(code, distance[at[:, 0], at[:, lag]], minlength=n_animals) for lag in lags]
-    ) / np.where(n > 0, n, np.nan)
-    x = np.log(lags) - np.log(lags).mean()
-    with np.errstate(divide="ignore"):
-        return x @ np.log(means) / (x @ x)
-
-
-def _some_of_each(code: np.ndarray, n_most: int) -> np.ndarray:
-    """Pick at most so many rows of each animal, evenly over time."""
-    order = np.argsort(code, kind="stable")
-    n = np.bincount(code)
-    rank = np.arange(len(code)) - np.repeat(np.cumsum(n) - n, n)
-    every = np.maximum(np.ceil(n / n_most), 1)
-    return np.sort(order[rank % np.repeat(every, n) == 0])
-
-
 PLACES: dict[str, Statistic] = {
     "S3": Statistic(
         "chains that begin near the animal",
@@ -257,21 +206,5 @@ PLACES: dict[str, Statistic] = {
         "all arms alike",
         np.nan,
         "share",
-    ),
-    "S9": Statistic(
-        "exponent of displacement, awake",
-        "exponent",
-        _exponent,
-        "random walks as long",
-        np.nan,
-        "number",
-    ),
-    "S9_rest": Statistic(
-        "exponent of displacement, at rest",
-        "exponent",
-        partial(_exponent, phases=REST),
-        "random walks as long",
-        np.nan,
-        "number",
     ),
 }
