@@ -117,7 +117,8 @@ class _Animal:
 
     def _rest(self, state: int, n_pauses: int) -> None:
         backups.set_step(self.buffer, -1)
-        for _ in range(n_pauses if hasattr(self.found.module, "replay") else 0):
+        knows = hasattr(self.found.module, "explore")  # the others know nothing yet
+        for _ in range(n_pauses if knows else 0):
             self._make_room(1)
             pause = Pause(backups.REST, state, False)
             self.found.module.replay(
