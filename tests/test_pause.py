@@ -118,10 +118,11 @@ def test_frames_follow_the_moves(log, maze):
     x = maze.position[:, 0]
     assert places[3::4] == [x[3], x[2], x[1], x[2], x[3]]
     assert places[0] == pytest.approx(x[4] - (x[4] - x[3]) / 4)
-    expected = [KIND_COLOURS["reverse_episode"]] * 2 + [KIND_COLOURS["forward_episode"]] * 2
-    colours = arrows.get_facecolor()
-    assert np.allclose(colours[:4], to_rgba_array(expected))
-    assert colours[4, 3] == 1
+    reverse, forward = (KIND_COLOURS[f"{way}_episode"] for way in ("reverse", "forward"))
+    drawn = list(zip(arrows.X, arrows.U > 0, strict=True))
+    assert [to_right for _, to_right in sorted(drawn)] == [True, True, True, False, False]
+    expected = to_rgba_array([forward, forward, "0.45", reverse, reverse])
+    assert np.allclose(arrows.get_facecolor(), expected)
     heights = [segment[1, 1] for segment in figure.axes[1].collections[0].get_segments()]
     assert heights == pytest.approx([1, 0.625, 0.25, 0.25, 0.4375])
 

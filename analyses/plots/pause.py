@@ -40,7 +40,7 @@ _SINGLE_COLOUR = "0.45"
 _TO_COME = "0.88"
 _PALEST = 0.3
 _FADING = 12
-_ASIDE = 1.7 / 72
+_ARROW, _ARROW_SHARE = 1.7 / 72, 0.13
 _GAP = 0.06
 _FEWEST_BARS = 20
 _WHEN = {
@@ -55,6 +55,7 @@ class _Film(NamedTuple):
     """What changes from frame to frame."""
 
     arrows: Quiver
+    pair: np.ndarray
     trace: Line2D
     halo: Line2D
     head: Line2D
@@ -218,12 +219,15 @@ def _begin(
     strip.set_axis_off()
     n = max(len(moves), _FEWEST_BARS)
     strip.set(xlim=(-0.5, n - 0.5), ylim=(0, 1))
-    change = moves["change"].fillna(0).to_numpy()
-    top = 0.25 + 0.75 * change / max(change.max(), np.finfo(float).tiny)
-    width = 0.8 * 0.92 * _WIDTH * 72 / n
-    bars = strip.vlines(np.arange(len(moves)), 0, top, linewidths=width, capstyle="butt")
+    shown = _sample(len(moves))
+    change = moves["change"].replace(np.inf, np.nan)  # a value that was not known before
+    top = 0.25 + 0.75 * (change / (change.max() or 1)).fillna(change.isna() * 1.0)
+    width = 0.8 * 0.92 * _WIDTH * 72 / min(n, _MOST_FRAMES)
+    bars = strip.vlines(shown, 0, top.iloc[shown], linewidths=width, capstyle="butt")
+    pairs, pair = np.unique(moves[["state", "next_state"]].to_numpy(), axis=0, return_inverse=True)
     return figure, _Film(
-        _arrows(moves, position, ax),
+        _arrows(pairs, position, ax),
+        pair,
         ax.plot([], [], linewidth=2.4, solid_capstyle="round", zorder=6)[0],
         ax.plot([], [], "o", markersize=15, alpha=0.25, markeredgewidth=0, zorder=8)[0],
         ax.plot([], [], "o", markersize=7, markeredgecolor="white", zorder=9)[0],
@@ -238,14 +242,15 @@ def _draw(film: _Film, moves: pd.DataFrame, position: np.ndarray, progress: floa
     n = len(moves)
     done = int(min(progress, n))
     is_running = 0 < progress <= n
-    age = done - 1 - np.arange(n)
     colours = to_rgba_array(moves["colour"].tolist())
-    film.bars.set_color(list(np.where(age[:, None] >= 0, colours, to_rgba(_TO_COME))))
-    # Of a move that was made before, the last time counts; all is bright again at the end.
-    again = moves[:done].duplicated(["state", "next_state"], keep="last").to_numpy()
-    colours[:, 3] = np.clip(1 - age / _FADING, _PALEST, 1) if is_running else 1.0
-    colours[age < 0, 3] = 0.0
-    colours[:done][again, 3] = 0.0
+    shown = _sample(n)
+    film.bars.set_color(list(np.where(shown[:, None] < done, colours[shown], to_rgba(_TO_COME))))
+    # Of a move that was made several times, the last one counts; at the end all is bright again.
+    last = np.full(film.pair.max() + 1, -1)
+    np.maximum.at(last, film.pair[:done], np.arange(done))
+    colours = colours[last]
+    colours[:, 3] = np.clip(1 - (done - 1 - last) / _FADING, _PALEST, 1) if is_running else 1.0
+    colours[last < 0, 3] = 0.0
     film.arrows.set_facecolor(list(colours))
     film.n_done.set_text(f"{done:,} of {n:,} backups")
     for part in (film.trace, film.halo, film.head, film.what):
@@ -299,17 +304,23 @@ def _extent(place: np.ndarray, mdp: MDP) -> tuple[np.ndarray, float, bool]:
     return np.array([low, high]).T, shown, height >= _LOWEST
 
 
-def _arrows(moves: pd.DataFrame, position: np.ndarray, ax: Axes) -> Quiver:
-    pairs = moves[["state", "next_state"]].to_numpy()
+def _sample(n_moves: int) -> np.ndarray:
+    """Choose which moves have a bar: all, or as many as there are frames."""
+    return np.unique(np.linspace(0, n_moves - 1, min(n_moves, _MOST_FRAMES)).round().astype(int))
+
+
+def _arrows(pairs: np.ndarray, position: np.ndarray, ax: Axes) -> Quiver:
     n_states = len(position)
     to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])
     ax.apply_aspect()
     corners = ax.transData.transform(position)
     along = corners[pairs[:, 1]] - corners[pairs[:, 0]]
-    along /= np.hypot(*along.T)[:, None]
+    length = np.hypot(*along.T)
+    along /= length[:, None]
+    width = min(_ARROW, _ARROW_SHARE * np.median(length) / _DPI)
     # To and fro keep to the right.
     right = np.column_stack((along[:, 1], -along[:, 0])) * to_and_fro[:, None]
-    aside = _ASIDE * _DPI
+    aside = width * _DPI
     begin, end = (
         ax.transData.inverted().transform(corners[pairs[:, side]] + aside * right)
         for side in (0, 1)
@@ -321,7 +332,7 @@ def _arrows(moves: pd.DataFrame, position: np.ndarray, ax: Axes) -> Quiver:
         scale_units="xy",
         scale=1,
         units="inches",
-        width=1.7 / 72,
+        width=width,
         headwidth=3.6,
         headlength=3.8,
         headaxislength=3.6,
