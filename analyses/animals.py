@@ -160,18 +160,29 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
 
 
 def _in_pauses(log: EventLog) -> EventLog:
-    """Leave out what was replayed on the way: chains don't go on from one pause to the next."""
+    """Leave out what was replayed on the way, and of an n-step backup all but its last step.
+
+    Chains don't go on from one pause to the next. An n-step backup that grows step by step is one
+    sequence, not one for each of its lengths: so count Mattar & Daw (2018) too.
+    """
     backups = log.columns("backups")
     numbers = [PHASES.index(phase) for phase in PAUSES]
     kept = np.isin(backups["phase"], numbers)
+    cause, rows = backups["cause"], np.arange(len(kept))
+    goes_on = (cause == rows - 1) & (rows > 0)
+    for name in ("event", "pop"):
+        goes_on &= backups[name] == np.roll(backups[name], 1)
+    kept[:-1] &= ~goes_on[1:]
     row = np.append(np.cumsum(kept) - 1, -1)
-    cause = backups["cause"]
-    found = np.where((cause >= 0) & np.append(kept, False)[cause], row[cause], -1)
+    # What is left of an n-step backup continues the backup before it, if it joins that.
+    found = np.where(goes_on, row[rows] - 1, row[cause])
+    is_kept = goes_on | ((cause >= 0) & np.append(kept, False)[cause])
     tables = {
         "runs": log.columns("runs"),
         "steps": log.columns("steps"),
         "backups": {
-            name: (found if name == "cause" else values)[kept] for name, values in backups.items()
+            name: (np.where(is_kept, found, -1) if name == "cause" else values)[kept]
+            for name, values in backups.items()
         },
     }
     return EventLog(tables, log.provenance, log.mdp)
