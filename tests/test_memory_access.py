@@ -10,7 +10,7 @@ from test_learners import assert_same_run, module
 from replay import feed, simulate, simulation
 from replay.backups import REST
 from replay.learners import prioritized_memory_access
-from replay.loop import Pause
+from replay.loop import Pause, Sizes
 from replay.mazes import from_ascii, open_maze, two_way_track
 from replay.policies import softmax
 from replay.priority_table import mark_stale
@@ -277,9 +277,26 @@ def test_q_of_a_maze_tends_to_the_exact_solution():
 def test_exploring_before_the_first_step():
     params = prioritized_memory_access.Params(pre_explored=True)
     tree = stochastic_tree(seed=1)
-    run = simulate(tree, "prioritized_memory_access", params, n_steps=1, log="none")
-    tried = run.memory.next_state >= 0
+    sizes = Sizes(tree.n_states, tree.n_actions, tree.n_transitions, 1, tree.n_states)
+    memory = prioritized_memory_access.init(params, sizes)
+    prioritized_memory_access.explore(params, memory, tree)
+    tried = memory.next_state >= 0
     assert (tried == ~tree.terminal[:, None]).all()
+    for state, action in np.argwhere(tried):
+        pair = state * tree.n_actions + action
+        outcomes = slice(*tree.successor_offset[pair : pair + 2])
+        likeliest = tree.probability[outcomes].max()
+        led_to = tree.successor[outcomes] == memory.next_state[state, action]
+        assert tree.probability[outcomes][led_to].sum() == likeliest
+    chain, T = memory.need.chain, np.zeros((tree.n_states, tree.n_states))
+    for state, edge in enumerate(chain.first_out):
+        while edge >= 0:
+            T[state, chain.edges["next_state"][edge]] = chain.edges["probability"][edge]
+            edge = chain.edges["next_out"][edge]
+    moves = tree.transition_matrix().toarray().reshape(*tried.shape, -1).mean(axis=1)
+    np.testing.assert_allclose(T[~tree.terminal], moves[~tree.terminal], rtol=1e-12)
+    assert (T[tree.terminal] == tree.start_probability).all()
+    assert memory.lap.earned.tolist() == [0.0, tried.sum()]
     with pytest.raises(ValueError, match="pre_explored needs to know the world: give feed its mdp"):
         taught(LAP, pre_explored=True)
 

@@ -73,8 +73,8 @@ class Params(NamedTuple):
     transition_rate : float
         Share of the way to the latest move that a row of T moves.
     replay_at : {"start_and_end", "step", "episode_end", "rest"}
-        Where there is replay: at the ends and starts of episodes, after each step, at ends only; or
-        only in periods of rest, in which there always is.
+        When there is replay, besides periods of rest: at ends and starts of episodes, after each
+        step, at ends only, or never.
     one_step_late : bool
         Whether, as in the published code, replay at a start waits for the first step, and need is
         counted from the state before the latest step, at an end too.
@@ -83,16 +83,14 @@ class Params(NamedTuple):
     min_priority : float
         A backup of no more expected value than this is not made, and ends the pause.
     opportunity_cost : bool
-        Whether the mean reward of a step so far takes the place of ``min_priority`` where it is
-        less: replay goes on for as long as it is worth more than a step.
+        Whether the mean reward of a step so far takes its place where that is less.
     use_gain : bool
         Whether gain counts; if not, that of a backup is 1, however many steps it has.
     gain_floor : float
         The least that each step of a backup is taken to gain. The published 1e-10 lets need alone
         decide where nothing is to be gained; 0 is the theory as it stands.
     need : {"successor_representation", "stationary_distribution", "current_state", "one"}
-        What need is: the expected visits from where the agent is, and at rest the share of time in
-        the long run; that share at all pauses; 1 in the agent's own state and 0 in others; or 1.
+        What need is, as :data:`replay.need.NEEDS` says.
     n_step : bool
         Whether a backup may extend the last one.
     allow_loops : bool
@@ -100,8 +98,7 @@ class Params(NamedTuple):
     replay_bumps : bool
         Whether moves that lead nowhere are replayed too.
     tie_break : {"shortest", "longest", "random"}
-        Which is made of backups of the same expected value and different length; chance decides the
-        rest.
+        Which is made of backups of one expected value and different length; chance does the rest.
     on_policy : bool
         Whether a state's value is the mean under the policy, instead of that of its best action,
         and backups are extended by that policy's actions, instead of greedy ones.
@@ -280,14 +277,12 @@ def learn(params, memory, transition, log):
     target = r + params.discount * _value(params, memory, s_next, params.act_policy)
     change = params.learning_rate * (target - Q[s, a])
     set_state_trace(traces, s, a, params.discount * params.trace_decay)
-    phase = ONLINE
     for i in range(traces.n_traced[0] - 1, -1, -1):
         u, b = traces.state[i], traces.action[i]
         before = Q[u, b]
         _change(params, memory, u, b, traces.strength[i] * change)
-        onward, earned = memory.next_state[u, b], memory.reward[u, b]
-        record(log, phase, u, b, onward, before, Q[u, b], earned)
-        phase = TRACE
+        phase, u_next = ONLINE if u == s else TRACE, memory.next_state[u, b]
+        record(log, phase, u, b, u_next, before, Q[u, b], memory.reward[u, b])
     if transition.terminated or transition.truncated:
         clear_state_traces(traces)
 
@@ -415,9 +410,8 @@ def replay(params, memory, pause, rng, log):
             priority = _begin_path(params, memory, s, a)
         if priority < 0.0 or priority <= least:
             break
-        s, a = path.state[0], path.action[0]
-        continues = length == 1 and (s == end_next or next_state[s, a] == end)
-        cause = row if continues else -1
+        joins = length == 1 and (path.state[0] == end_next or end_of(path, 1, next_state) == end)
+        cause = row if joins else -1
         row = _back_up(params, memory, length, priority, pause.phase, pop, cause, log)
         end = path.state[length - 1]
         end_next = end_of(path, length, next_state)
