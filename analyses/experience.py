@@ -19,8 +19,10 @@ from analyses.suffix_automaton import (
     appended,
     latest_ends,
     link_tree,
+    second_ends,
     suffix_automaton,
 )
+from replay.arrays import uninitialised
 from replay.jit import jitable, kernel
 
 __all__ = ["Experience", "Piece", "stitch"]
@@ -42,6 +44,22 @@ class Piece(NamedTuple):
     begin: int
     end: int
     episode: int
+
+
+class _Pairs(NamedTuple):
+    """The different pairs of two columns, numbered as they came, by lists that share the first.
+
+    Attributes
+    ----------
+    first : ndarray of int32, shape (n_firsts,)
+        The latest pair that begins with each number; -1: none does.
+    second, following : ndarray of int32, shape (n_pairs,)
+        The other number of each pair, and the next pair of the list; -1 ends it.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    following: np.ndarray
 
 
 class Experience:
@@ -101,13 +119,10 @@ class Experience:
         self.by = by
         self.step = columns["step"]
         self.episode = columns["episode"]
-        symbol, pairs = pd.factorize(_key(columns["state"], columns["next_state"]))
-        self._pairs = pd.Index(pairs)
-        self._first_of_pair = _first_places(symbol, len(pairs))
+        self.text, self._pairs = _number_pairs(columns["state"], columns["next_state"])
+        self._first_of_pair = _first_places(self.text, len(self._pairs.second))
         if by == "actions":
-            symbol, triples = pd.factorize(_key(symbol, columns["action"]))
-            self._triples = pd.Index(triples)
-        self.text = symbol.astype(np.int32)
+            self.text, self._triples = _number_pairs(self.text, columns["action"])
         self.begins = np.diff(self.episode, prepend=self.episode[:1] - 1) != 0
 
     @property
@@ -118,13 +133,18 @@ class Experience:
     @cached_property
     def automaton(self) -> SuffixAutomaton:
         """The index of all sequences of moves."""
-        n_symbols = len(self._pairs) if self.by == "states" else len(self._triples)
-        return suffix_automaton(self.text, self.begins, n_symbols)
+        numbers = self._pairs if self.by == "states" else self._triples
+        return suffix_automaton(self.text, self.begins, len(numbers.second))
 
     @cached_property
     def tree(self) -> LinkTree:
         """The links of the automaton, from the root down."""
         return link_tree(self.automaton)
+
+    @cached_property
+    def second_ends(self) -> np.ndarray:
+        """How many moves had been made before each node's paths ended in a second episode."""
+        return second_ends(self.automaton, self.episode)
 
     def moves_by(self, step: Any) -> np.ndarray:
         """Count the moves that had been made.
@@ -156,13 +176,10 @@ class Experience:
         ndarray of int32, shape (n,)
             The numbers; -1 of a move that was never made.
         """
-        symbol = self._pairs.get_indexer(pd.Index(_key(state, next_state)))
+        symbol = _find_pairs(self._pairs, np.asarray(state), np.asarray(next_state))
         if self.by == "actions":
-            known = symbol >= 0
-            symbol[known] = self._triples.get_indexer(
-                pd.Index(_key(symbol[known], np.asarray(action)[known]))
-            )
-        return symbol.astype(np.int32)
+            symbol = _find_pairs(self._triples, symbol, np.asarray(action))
+        return symbol
 
     def first_moves(self, state: Any, next_state: Any) -> np.ndarray:
         """Find when moves between states were first made, by any action.
@@ -177,7 +194,7 @@ class Experience:
         ndarray of int64, shape (n,)
             How many moves had been made before; of a move that was never made, all.
         """
-        symbol = self._pairs.get_indexer(pd.Index(_key(state, next_state)))
+        symbol = _find_pairs(self._pairs, np.asarray(state), np.asarray(next_state))
         return np.append(self._first_of_pair, self.n_moves)[symbol]
 
     def latest_episodes(self, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
@@ -282,5 +299,45 @@ def _first_places(symbol, n_symbols):
     return first
 
 
-def _key(one: Any, other: Any) -> np.ndarray:
-    return (np.asarray(one, dtype=np.int64) << 32) | np.asarray(other, dtype=np.int64)
+def _number_pairs(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, _Pairs]:
+    """Give each pair a number, in the order in which they first come."""
+    n = len(one)
+    first = np.full(one.max(initial=-1) + 1, -1, dtype=np.int32)
+    number, second, following = (uninitialised(n, np.int32) for _ in range(3))
+    n_pairs = _number(one, other, number, first, second, following)
+    return number, _Pairs(first, second[:n_pairs].copy(), following[:n_pairs].copy())
+
+
+@kernel
+def _number(one, other, number, first, second, following):
+    n_pairs = 0
+    for i in range(len(one)):
+        found = first[one[i]]
+        while found >= 0 and second[found] != other[i]:
+            found = following[found]
+        if found < 0:
+            found = n_pairs
+            second[found] = other[i]
+            following[found] = first[one[i]]
+            first[one[i]] = found
+            n_pairs += 1
+        number[i] = found
+    return n_pairs
+
+
+def _find_pairs(pairs: _Pairs, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Look up the numbers of pairs; -1 if there is no such pair."""
+    number = uninitialised(len(one), np.int32)
+    _find(pairs, one, other, number)
+    return number
+
+
+@kernel
+def _find(pairs, one, other, number):
+    for i in range(len(one)):
+        found = np.int32(-1)
+        if 0 <= one[i] < len(pairs.first):
+            found = pairs.first[one[i]]
+            while found >= 0 and pairs.second[found] != other[i]:
+                found = pairs.following[found]
+        number[i] = found

@@ -20,6 +20,7 @@ from analyses.results import Results, write_table
 from analyses.tables import KINDS
 from replay.experiments import Experiment
 from replay.files import replacing
+from replay.jit import kernel
 from replay.mazes import random_maze
 from replay.mdp import MDP, uniform_policy
 from replay.simulation import Run, simulate
@@ -61,7 +62,8 @@ def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
     experiment = plan.experiment(name)
     mdp = experiment.mdp(index, plan.seed)
     random, optimal = _baselines(experiment, mdp)
-    tables = []
+    # One table for all runs: making one for each takes longer than the run.
+    columns: dict[str, list[np.ndarray]] = {}
     for run, learner in product(range(plan.n_seeds[name]), plan.learners):
         keep = plan.log != "none" and index * plan.n_seeds[name] + run < plan.keep_logs
         result = simulate(
@@ -73,16 +75,26 @@ def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
             log=plan.log,
             n_windows=N_WINDOWS,
         )
-        table = result.reward_rate.assign(
-            learner=learner, mdp=index, seed=run, random=random, optimal=optimal
-        )
-        if plan.log != "none":
-            table = table.assign(**count_replay(result))
+        described: dict[str, Any] = {
+            "learner": learner,
+            "mdp": index,
+            "seed": run,
+            "random": random,
+            "optimal": optimal,
+        }
+        measured = {
+            "time_step": result.window_ends,
+            "reward_rate": result.window_rewards / np.diff(result.window_ends, prepend=0),
+            **{column: np.repeat(value, N_WINDOWS) for column, value in described.items()},
+            **(count_replay(result) if plan.log != "none" else {}),
+        }
+        for column, values in measured.items():
+            columns.setdefault(column, []).append(values)
         if keep:
             _keep_log(results, result, name, index, run)
-        tables.append(table)
+    table = pd.DataFrame({column: np.concatenate(values) for column, values in columns.items()})
     with replacing(results.piece(name, index)) as beside:
-        write_table(pd.concat(tables, ignore_index=True), beside)
+        write_table(table, beside)
     results.finish_piece(name, index)
 
 
@@ -105,18 +117,24 @@ def count_replay(run: Run) -> dict[str, np.ndarray]:
     dict of ndarray of int64, shape (n_windows,)
         Under ``CHAINS:KIND`` the chains of at least 3 states, by the window of their first backup.
     """
-    counts = {}
     steps, backups = run.log.columns("steps"), run.log.columns("backups")
     n_experienced = int(backups["step"].max(initial=-1)) + 1  # what comes later is never asked for
     experience = Experience({name: column[:n_experienced] for name, column in steps.items()})
+    columns: dict[str, np.ndarray] = {}
     for chains in CHAINS:
         kinds = chain_kinds(experience, backups, across_events=chains == "across_events")
-        long = kinds.length >= _MIN_LENGTH
-        window = np.searchsorted(run.window_ends, kinds.step[long], side="right")
-        for number, kind in enumerate(KINDS):
-            of_kind = window[kinds.kind[long] == number]
-            counts[f"{chains}:{kind}"] = np.bincount(of_kind, minlength=len(run.window_ends))
-    return counts
+        counts = np.zeros((len(KINDS), len(run.window_ends)), dtype=np.int64)
+        _count(kinds, _MIN_LENGTH, run.window_ends, counts)
+        columns |= {f"{chains}:{kind}": count for kind, count in zip(KINDS, counts, strict=True)}
+    return columns
+
+
+@kernel
+def _count(kinds, min_length, window_ends, counts):
+    for chain in range(len(kinds.step)):
+        if kinds.length[chain] >= min_length:
+            window = np.searchsorted(window_ends, kinds.step[chain], side="right")
+            counts[kinds.kind[chain], window] += 1
 
 
 def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> None:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from replay.backups import PHASES
-from replay.log_schema import SCHEMA, Columns
+from replay.log_schema import SCHEMA, Columns, schema_of
 
 __all__ = ["LogError", "read", "save"]
 
@@ -65,7 +65,8 @@ def save(folder: str | os.PathLike, tables: Mapping[str, Columns], provenance: M
     try:
         beside.mkdir(parents=True)
         for name, columns in tables.items():
-            _write(beside / f"{name}.parquet", SCHEMA[name], columns, metadata[name])
+            schema = schema_of(name, columns)
+            _write(beside / f"{name}.parquet", schema, columns, metadata[name])
         if folder.exists():
             folder.rmdir()
         beside.rename(folder)
@@ -143,8 +144,9 @@ def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             about = _about(path, name, file.schema_arrow)
-            _check_columns(path, name, file.schema_arrow)
-            table = file.read(columns=SCHEMA[name].names)
+            schema = schema_of(name, file.schema_arrow.names)
+            _check_columns(path, schema, file.schema_arrow)
+            table = file.read(columns=schema.names)
     except (pa.ArrowException, OSError) as error:
         raise LogError(
             f"{path} is damaged, cut off or no parquet file ({error}). "
@@ -155,7 +157,7 @@ def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
             f"{path} has {table.num_rows} rows instead of {about['rows'][name]}. "
             "Make the log again, or fetch the file anew."
         )
-    return {field.name: _column(path, table, field.name) for field in SCHEMA[name]}, about
+    return {column: _column(path, table, column) for column in schema.names}, about
 
 
 def _about(path: Path, name: str, schema: pa.Schema) -> dict[str, Any]:
@@ -178,8 +180,8 @@ def _about(path: Path, name: str, schema: pa.Schema) -> dict[str, Any]:
     return about
 
 
-def _check_columns(path: Path, name: str, found: pa.Schema) -> None:
-    for field in SCHEMA[name]:
+def _check_columns(path: Path, schema: pa.Schema, found: pa.Schema) -> None:
+    for field in schema:
         if field.name not in found.names:
             raise LogError(f"{path} lacks the column {field.name!r}. Make the log again.")
         kind = found.field(field.name).type

@@ -5,7 +5,7 @@ numbers, replay events, locations, and empty columns for what a learner or a rec
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,13 @@ from replay.arrays import uninitialised
 from replay.backups import PHASES, START, STEP
 from replay.jit import kernel
 
-__all__ = ["SCHEMA", "Columns", "complete", "to_frame"]
+__all__ = ["SCHEMA", "Columns", "complete", "schema_of", "to_frame"]
 
 Columns = dict[str, np.ndarray]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
 
 _PHASE = pa.dictionary(pa.int8(), pa.string())
+_ROWS_IN_CACHE = 1 << 13  # of structured arrays that are taken apart column by column
 
 
 def _schema(**columns: pa.DataType) -> pa.Schema:
@@ -73,6 +74,11 @@ SCHEMA = {
 }
 """Table -> its columns and their types, as they are on disk."""
 
+_COUNTED = _schema(
+    words=pa.float64(), backups=pa.int64(), queue_operations=pa.int64(), comparisons=pa.int64()
+)
+"""More columns of `steps`, in the log of a run whose demands were counted."""
+
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "runs": {
         "run": 0,
@@ -104,6 +110,32 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
+def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
+    """Give the schema of a table, with those columns that only some logs have.
+
+    Parameters
+    ----------
+    name : {"runs", "steps", "backups"}
+        Which table.
+    columns : iterable of str
+        The columns that it has, or will have.
+
+    Returns
+    -------
+    pyarrow.Schema
+        That in ``SCHEMA``; in `steps` also the columns `words, backups, queue_operations,
+        comparisons` of :func:`replay.demands.count_demands`, if they are among `columns`.
+
+    Examples
+    --------
+    >>> schema_of("steps", ["state", "words"]).names[-2:]
+    ['truncated', 'words']
+    """
+    present = set(columns)
+    counted = [field for field in _COUNTED if name == "steps" and field.name in present]
+    return pa.schema([*SCHEMA[name], *counted])
+
+
 def complete(name: str, table: Any, steps: Columns | None = None) -> Columns:
     """Bring a table into its schema and derive the columns that it lacks.
 
@@ -132,8 +164,8 @@ def complete(name: str, table: Any, steps: Columns | None = None) -> Columns:
     >>> complete("steps", {"state": [0, 1], "next_state": [1, 2]})["step"]
     array([0, 1])
     """
-    names = SCHEMA[name].names
     given = _given(name, table)
+    names = schema_of(name, given).names
     unknown = [column for column in given if column not in names]
     if unknown:
         raise ValueError(
@@ -171,15 +203,14 @@ def to_frame(columns: Columns) -> pd.DataFrame:
 
 
 def _given(name: str, table: Any) -> dict[str, Any]:
+    if isinstance(table, np.ndarray) and table.dtype.names:
+        table = [table]
     if isinstance(table, list):
         pieces = [rows if isinstance(rows, tuple) else (rows,) for rows in table]
-        return {
-            column: _joined([piece[place][column] for piece in pieces])
-            for place, first in enumerate(pieces[0] if pieces else ())
-            for column in first.dtype.names
-        }
-    if isinstance(table, np.ndarray) and table.dtype.names:
-        return {column: table[column] for column in table.dtype.names}
+        given: dict[str, Any] = {}
+        for tables in zip(*pieces, strict=True):
+            given |= _columns_of(name, tables)
+        return given
     if isinstance(table, Mapping | pd.DataFrame):
         return {str(column): table[column] for column in table}
     raise TypeError(
@@ -188,9 +219,28 @@ def _given(name: str, table: Any) -> dict[str, Any]:
     )
 
 
-def _joined(pieces: list[np.ndarray]) -> np.ndarray:
-    whole = uninitialised(sum(map(len, pieces)), pieces[0].dtype)
-    return np.concatenate(pieces, out=whole)
+def _columns_of(name: str, tables: Sequence[np.ndarray]) -> Columns:
+    """Take structured arrays, one after the other, apart into columns."""
+    n_rows, dtype = sum(map(len, tables)), tables[0].dtype
+    names = dtype.names or ()
+    columns = {column: uninitialised(n_rows, _wide(name, column, dtype)) for column in names}
+    n_done = 0
+    for table in tables:
+        for begin in range(0, len(table), _ROWS_IN_CACHE):
+            rows = table[begin : begin + _ROWS_IN_CACHE]
+            for column, values in columns.items():
+                values[n_done : n_done + len(rows)] = rows[column]
+            n_done += len(rows)
+    return columns
+
+
+def _wide(name: str, column: str, dtype: np.dtype) -> np.dtype:
+    """Give the type of a column in the schema if it holds all numbers of its own type."""
+    if column in SCHEMA[name].names and SCHEMA[name].field(column).type != _PHASE:
+        wide = np.dtype(SCHEMA[name].field(column).type.to_pandas_dtype())
+        if np.can_cast(dtype[column], wide):
+            return wide
+    return dtype[column]
 
 
 def _n_rows(name: str, given: dict[str, Any]) -> int:
@@ -212,7 +262,7 @@ def _is_column(values: Any) -> bool:
 
 
 def _cast(name: str, column: str, values: Any, n_rows: int) -> np.ndarray:
-    kind = SCHEMA[name].field(column).type
+    kind = schema_of(name, [column]).field(column).type
     if kind == pa.string():
         texts = list(values) if _is_column(values) else [values] * n_rows
         return np.array([_text(text) for text in texts], dtype=object)
@@ -279,14 +329,17 @@ def _derived_backups(columns: Columns, steps: Columns | None) -> Columns:
     if steps is None:
         return derived
 
-    row = _rows_of(step, steps["step"])
+    n_early = int(np.count_nonzero(step < 0))  # at rest before the first step
+    row = np.append(np.zeros(n_early, dtype=np.intp), _rows_of(step[n_early:], steps["step"]))
     episode, location = steps["episode"][row], steps["next_state"][row]
+    time = steps["time"][row]
+    episode[:n_early], location[:n_early], time[:n_early] = -1, steps["state"][:1], np.nan
     starts = np.flatnonzero(phase == START)
     if len(starts):  # by then the agent has left the place where the last episode ended
         following = np.append(steps["state"], np.int32(-1))
         location[starts] = following[row[starts] + 1]
         episode[starts] += 1
-    return derived | {"episode": episode, "time": steps["time"][row], "location": location}
+    return derived | {"episode": episode, "time": time, "location": location}
 
 
 @kernel
