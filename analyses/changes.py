@@ -20,7 +20,8 @@ import pandas as pd
 
 from analyses.classification import chain_kinds
 from analyses.measurements import Measurement
-from analyses.statistics import mean_interval, shares
+from analyses.reward_rate import over_mdps
+from analyses.statistics import shares
 from analyses.tables import KINDS, require_columns
 from replay.changing_worlds import find_world
 from replay.learners import LEARNERS, find_learner
@@ -234,8 +235,8 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `world, learner, phase, time_step, mean, sem, ci_low, ci_high, n_mdps`, with a 95 %
-        Student-t interval over worlds; seeds are averaged within a world first.
+        Columns `world, learner, phase, time_step, mean, sem, ci_low, ci_high, n_mdps, n_seeds`,
+        with a 95 % Student-t interval over worlds; seeds are averaged within a world first.
 
     Raises
     ------
@@ -250,10 +251,7 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
     >>> summarise_rates(rates)[["mean", "n_mdps"]].round(2).to_numpy().tolist()
     [[0.2, 2.0]]
     """
-    by = [*_BY, "time_step"]
-    return _in_order(mean_interval(_over_seeds(rates), "reward_rate", by), rates).rename(
-        columns={"n": "n_mdps"}
-    )
+    return _in_order(over_mdps(rates, [*_BY, "time_step"]), rates)
 
 
 def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
@@ -261,8 +259,8 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    rates : pandas.DataFrame
-        The table ``rates`` of `measure`, of one or many worlds.
+    rates
+        As in `summarise_rates`.
 
     Returns
     -------
@@ -287,7 +285,10 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
     [[0.5, 0.5, 80.0]]
     """
     rows = []
-    worlds = _over_seeds(rates).groupby(["world", "learner", "mdp"], sort=False)
+    by = [*_BY, "mdp", "time_step"]
+    require_columns(rates, [*by, "reward_rate"], "rates")
+    over_seeds = rates.groupby(by, sort=False)["reward_rate"].mean().reset_index()
+    worlds = over_seeds.groupby(["world", "learner", "mdp"], sort=False)
     for (world, learner, mdp), table in worlds:
         for phase in range(1, table["phase"].max() + 1):
             before, after = (table[table["phase"] == number] for number in (phase - 1, phase))
@@ -406,12 +407,6 @@ def _summarise(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         "change_recovery": summarise_recovery(tables["rates"]),
         "change_replay": summarise_replay(tables["replay"]),
     }
-
-
-def _over_seeds(rates: pd.DataFrame) -> pd.DataFrame:
-    by = [*_BY, "mdp", "time_step"]
-    require_columns(rates, [*by, "seed", "reward_rate"], "rates")
-    return rates.groupby(by, sort=False)["reward_rate"].mean().reset_index()
 
 
 def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
