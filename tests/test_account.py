@@ -84,5 +84,5 @@ def test_parameters_tell():
         "a model of fading transitions",
         "latest change of Q",
     )
-    assert account_of("prioritized_memory_access", {"use_need": False}).priority == "gain"
+    assert account_of("prioritized_memory_access", {"need": "one"}).priority == "gain"
     assert account_of("n_step_td", {"trace_decay": 0.8}).stores.endswith("traces")
