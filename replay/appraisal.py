@@ -39,7 +39,8 @@ from replay.markov_chain import (
 from replay.priorities import GAIN, is_appraised
 from replay.world_model import WorldModel
 
-__all__ = ["Appraisal", "appraisal", "appraisal_words", "gain", "look_ahead", "note_start"]
+__all__ = ["Appraisal", "appraisal", "appraisal_words", "appraise", "appraises", "gain"]
+__all__ += ["look_ahead", "note_start"]
 
 
 class Appraisal(NamedTuple):
@@ -61,6 +62,19 @@ class Appraisal(NamedTuple):
     after: np.ndarray
     starts: np.ndarray
     chain: MarkovChain
+
+
+def appraises(params: Any) -> bool:
+    """Tell whether a learner with these parameters chooses by gain or need, and so logs them.
+
+    Examples
+    --------
+    >>> from replay.learners.full_backups import Params
+    >>> from replay.priorities import NEED
+    >>> appraises(Params()), appraises(Params(priority=NEED))
+    (False, True)
+    """
+    return bool(is_appraised(params.priority))
 
 
 def appraisal(params: Any, model: WorldModel) -> Appraisal | None:
@@ -100,7 +114,7 @@ def appraisal(params: Any, model: WorldModel) -> Appraisal | None:
     >>> seen.need[:3].tolist()
     [0.0, 1.0, 0.5]
     """
-    if not is_appraised(params.priority):
+    if not appraises(params):
         return None
     if params.priority != GAIN and params.discount == 1.0:
         raise ValueError(
@@ -178,6 +192,38 @@ def gain(action_values, state, after, epsilon):
             total += after[action]
             n_best += 1
     return (1.0 - epsilon) * (best_after - total / n_best)
+
+
+@inlined
+def appraise(appraisal, params, action_values, state, action, after):
+    """Appraise one backup, for the log.
+
+    Parameters
+    ----------
+    appraisal : Appraisal or None
+        As of the latest look ahead.
+    params : NamedTuple
+        ``priority`` and ``epsilon`` of a learner.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q, before the backup.
+    state, action : int
+        The pair that is backed up.
+    after : float
+        Its new value.
+
+    Returns
+    -------
+    gain, need : float
+        Gain, and the need of the state; nan where it is not counted.
+    """
+    if appraisal is None:
+        return np.nan, np.nan
+    room = appraisal.after
+    for b in range(len(room)):
+        room[b] = action_values[state, b]
+    room[action] = after
+    need = np.nan if params.priority == GAIN else appraisal.need[state]
+    return gain(action_values, state, room, params.epsilon), need
 
 
 @inlined

@@ -85,6 +85,8 @@ class _Log:
         if keep != "none":
             self.steps = uninitialised(n_steps, STEP)
             evaluates = getattr(learner.module, "EVALUATES", False)
+            if callable(evaluates):
+                evaluates = evaluates(learner.params)
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, evaluates)
         self.pieces: list[tuple[np.ndarray, ...]] = []
 

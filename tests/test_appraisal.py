@@ -160,6 +160,26 @@ def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
             assert checked.n_choices > 10
 
 
+@pytest.mark.parametrize("rule", ["need", "gain", "expected_value"])
+@pytest.mark.parametrize("learner", MODULES)
+def test_gain_and_need_are_logged(learner, rule, monkeypatch):
+    """Of full backups their product is the priority; of a state, what all it tells gain at once."""
+    kernels = simulation.kernels
+    monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
+    params = COMMON | {"priority": rule, "max_pops": 9}
+    log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
+    replayed = log.backups["event"] >= 0
+    assert log.backups.loc[~replayed, ["gain", "need"]].isna().all(axis=None)
+    rows = log.backups[replayed]
+    assert rows["gain"].max() > 0.0
+    assert rows["need"].isna().all() if rule == "gain" else rows["need"].max() > 0.0
+    if learner == "full_backups" and rule != "need":
+        value = rows["gain"] * (1.0 if rule == "gain" else rows["need"])
+        np.testing.assert_allclose(rows["priority"], value, rtol=0, atol=1e-14)
+    plain = simulate(stochastic_tree(seed=1), learner, n_steps=400).log
+    assert plain.backups[["gain", "need"]].isna().all(axis=None)
+
+
 # -- by hand --------------------------------------------------------------------------------
 
 

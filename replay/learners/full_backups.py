@@ -24,7 +24,16 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.account import Account
-from replay.appraisal import Appraisal, appraisal, appraisal_words, gain, look_ahead, note_start
+from replay.appraisal import (
+    Appraisal,
+    appraisal,
+    appraisal_words,
+    appraise,
+    appraises,
+    gain,
+    look_ahead,
+    note_start,
+)
 from replay.backups import EPISODE_END, ONLINE, START, record
 from replay.policies import best_tried
 from replay.priorities import (
@@ -57,8 +66,10 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups"]
-__all__ += ["n_words", "replay"]
+__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "init", "learn"]
+__all__ += ["most_backups", "n_words", "replay"]
+
+EVALUATES = appraises
 
 CHOICES = {"priority": PRIORITIES, "replay_at": MOMENTS, "retention": RETENTION}
 """The parameters that are chosen by name."""
@@ -240,12 +251,15 @@ def _back_up(
     params, memory, s, a, s_next, phase, log, reward=np.nan, priority=np.nan, pop=0, cause=-1
 ):
     Q, V, model = memory.action_values, memory.values, memory.model
-    before, value = Q[s, a], V[s]
-    Q[s, a] = _expected(params, memory, s, a)
+    before, value, after = Q[s, a], V[s], _expected(params, memory, s, a)
+    worth, need = np.nan, np.nan
+    if phase != ONLINE:
+        worth, need = appraise(memory.appraisal, params, Q, s, a, after)
+    Q[s, a] = after
     V[s] = best_tried(Q, s)
     remove(memory.queue, s * Q.shape[1] + a)
     revalue(model, params, s, a, Q[s, a])
-    row = record(log, phase, s, a, s_next, before, Q[s, a], reward, priority, pop, cause)
+    row = record(log, phase, s, a, s_next, before, after, reward, priority, pop, cause, worth, need)
     if V[s] != value:
         if phase == ONLINE:
             row = -1

@@ -27,7 +27,16 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.account import Account
-from replay.appraisal import Appraisal, appraisal, appraisal_words, gain, look_ahead, note_start
+from replay.appraisal import (
+    Appraisal,
+    appraisal,
+    appraisal_words,
+    appraise,
+    appraises,
+    gain,
+    look_ahead,
+    note_start,
+)
 from replay.backups import EPISODE_END, ONLINE, START, record
 from replay.policies import best_tried
 from replay.priorities import (
@@ -69,8 +78,10 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups"]
-__all__ += ["n_words", "replay"]
+__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "init", "learn"]
+__all__ += ["most_backups", "n_words", "replay"]
+
+EVALUATES = appraises
 
 CHOICES = {"priority": PRIORITIES, "replay_at": MOMENTS, "retention": RETENTION}
 """The parameters that are chosen by name."""
@@ -326,7 +337,9 @@ def _sweep(params, memory, n_pops, pause, rng, log):
         while edge >= 0:
             s, a = model.edges[edge]["state"], model.edges[edge]["action"]
             before = Q[s, a]
-            Q[s, a] = before + change * model.edges[edge]["count"] / model.visits[s, a]
+            after = before + change * model.edges[edge]["count"] / model.visits[s, a]
+            worth, need = appraise(memory.appraisal, params, Q, s, a, after)
+            Q[s, a] = after
             V[s] = best_tried(Q, s)
             revalue(model, params, s, a, Q[s, a])
             row = record(
@@ -340,6 +353,8 @@ def _sweep(params, memory, n_pops, pause, rng, log):
                 priority=priority,
                 pop=n_popped,
                 cause=cause,
+                gain=worth,
+                need=need,
             )
             _queue(params, memory, s, row)
             edge = model.edges[edge]["next_in"]
