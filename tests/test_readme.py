@@ -14,6 +14,7 @@ def test_examples_run(tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
     assert len(blocks) == 5
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
     for block in blocks:
         if block.startswith("# backward_q.py"):
             (tmp_path / "backward_q.py").write_text(block)
