@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -163,9 +165,9 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
         raise ValueError(f"The figure is of one world, got {len(worlds)}.")
     heights = [2.7, 0.6 + 0.3 * rates["learner"].nunique()]
     figure = new_figure(FULL_WIDTH, sum(heights))
-    parts = figure.subfigures(2, 1, height_ratios=heights, squeeze=False)
-    above, below = parts[:, 0]
-    axes = [above.subplots(), below.subplots()]
+    parts: Any = figure.subfigures(2, 1, height_ratios=heights)
+    above, below = parts
+    axes = [part.subplots() for part in (above, below)]
     draw_change_rates(rates, axes[0]).set_title(label(worlds[0]))
     draw_change_replay(replay, axes[1])
     letter_panels(axes)
