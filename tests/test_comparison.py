@@ -123,8 +123,8 @@ def test_statistics_are_those_of_each_animal(tables):
         for name in ("value", "ci_low", "ci_high", "null", "p", "n_animals", "n_chains"):
             assert got[name] == pytest.approx(expected[name], nan_ok=True), (key, name)
         differences = animals["value"] - animals["null"]
-        assert got["n_above"] == (differences > 0).sum()
-        assert got["n_below"] == (differences < 0).sum()
+        assert got["n_above"] == (differences > 1e-12).sum()
+        assert got["n_below"] == (differences < -1e-12).sum()
 
 
 def test_what_must_hold(tables):
@@ -288,6 +288,13 @@ def test_statistics_stand_beside_the_studies(tables):
     assert figure.get_suptitle() == "gupta 2t"
     with pytest.raises(ValueError, match="of one task, got 2"):
         statistics_figure(tables["statistics"], findings())
+
+
+def test_what_was_published_elsewhere_in_other_units_is_left_out(tables):
+    rows = tables["statistics"].query("statistic == 'S3' and min_length == 5")
+    other = rows.assign(statistic="S8")  # directions of other tasks
+    ax = draw_statistic(other, findings(), new_figure(3, 3).subplots())
+    assert not ax.texts
 
 
 def test_second_hand_values_say_so_in_the_figure():
