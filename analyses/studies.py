@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses import attribution, bounded_memory, gain_floor
+from analyses import attribution, bounded_memory, gain_floor, typical_replay
 from analyses.figures import draw
 from analyses.results import Results
 from analyses.workers import software
@@ -45,6 +45,10 @@ def _bounded_memory(size: float, seed: int) -> pd.DataFrame:
     return bounded_memory.summarise(bounded_memory.measure(n_mdps=n_mdps, seed=seed))
 
 
+def _tasks(size: float, seed: int) -> pd.DataFrame:
+    return typical_replay.measure(n_animals=max(round(4 * size), 1), seed=seed)
+
+
 def _attribution(size: float, seed: int) -> pd.DataFrame:
     n_mdps = max(round(10 * size), 2)
     return attribution.summarise(attribution.measure(n_mdps=n_mdps, seed=seed))
@@ -57,6 +61,11 @@ STUDIES = {
         "Can it still be told which episode a replayed sequence is from?",
         _attribution,
         attribution.overview,
+    ),
+    "tasks": Study(
+        "What is typically replayed in the tasks of experiments?",
+        _tasks,
+        lambda table: table.drop(columns="states"),
     ),
 }
 """Name -> study. The figure of the same name is in ``analyses.figures.FIGURES``."""
