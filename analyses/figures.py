@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from analyses import classify, plots
 from analyses.mdp_files import read_mdps
 from analyses.results import Results
+from analyses.tasks import find_task
 from replay.event_log import EventLog
 
 __all__ = ["FIGURES", "draw", "draw_all"]
@@ -93,6 +94,12 @@ def _attribution(results: Results) -> Figures:
         yield "attribution", plots.attribution_figure(table)
 
 
+def _tasks(results: Results) -> Figures:
+    if (results.folder / "tasks.csv").exists():
+        for name, rows in results.read("tasks.csv").groupby("task", sort=False):
+            yield f"task_{name}", plots.task_figure(rows, find_task(str(name)).build())
+
+
 def _changes(results: Results) -> Figures:
     if (results.folder / "change_rates.csv").exists():
         rates, replay = (results.read(f"change_{name}.csv") for name in ("rates", "replay"))
@@ -133,6 +140,7 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "gain_floor": _gain_floor,
     "bounded_memory": _bounded_memory,
     "attribution": _attribution,
+    "tasks": _tasks,
     "changes": _changes,
     "demands": _demands,
     "findings": _findings,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses import attribution, bounded_memory, gain_floor
+from analyses import attribution, bounded_memory, gain_floor, typical_replay
 from analyses.figures import draw
 from analyses.measurements import Measurement, measure_pieces
 from analyses.results import Results
@@ -61,6 +61,10 @@ def _plan_attribution(size: float, seed: int) -> Measurement:
     return attribution.plan(n_mdps=max(round(10 * size), 2), seed=seed)
 
 
+def _plan_tasks(size: float, seed: int) -> Measurement:
+    return typical_replay.plan(n_animals=max(round(4 * size), 1), seed=seed)
+
+
 STUDIES = {
     "gain_floor": Study(
         "Is there forward replay without the floor under the gain?", _plan_gain_floor
@@ -70,6 +74,11 @@ STUDIES = {
         "Can it still be told which episode a replayed sequence is from?",
         _plan_attribution,
         attribution.overview,
+    ),
+    "tasks": Study(
+        "What is typically replayed in the tasks of experiments?",
+        _plan_tasks,
+        lambda table: table.drop(columns="states"),
     ),
 }
 """Name -> study. The figure of the same name is in ``analyses.figures.FIGURES``."""

@@ -44,6 +44,8 @@ from analyses.plots.replay_kinds import (
     replay_over_time_figure,
 )
 from analyses.plots.style import save, style
+from analyses.plots.task_mazes import draw_task
+from analyses.plots.tasks import draw_typical_replay, task_figure
 
 __all__ = [
     "animate_pause",
@@ -73,6 +75,8 @@ __all__ = [
     "draw_replay_kinds",
     "draw_replay_over_time",
     "draw_statistic",
+    "draw_task",
+    "draw_typical_replay",
     "gain_floor_figure",
     "gallery_figure",
     "grid_figure",
@@ -88,4 +92,5 @@ __all__ = [
     "save",
     "statistics_figure",
     "style",
+    "task_figure",
 ]
