@@ -186,7 +186,7 @@ def sign_test_rate(above, below=None, chance=0.5):
     rate = 0.0
     for n in range(1, N_ANIMALS + 1):
         k = np.arange(n + 1)
-        p = np.array([stats.binomtest(int(i), n, chance).pvalue for i in k])
+        p = 2 * np.minimum(stats.binom.cdf(k, n, chance), stats.binom.sf(k - 1, n, chance))
         so_many = stats.binom.pmf(n, N_ANIMALS, min(above + below, 1.0))
         rate += so_many * stats.binom.pmf(k, n, above / (above + below))[p <= LEVEL].sum()
     return float(rate)
