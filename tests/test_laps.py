@@ -3,10 +3,17 @@
 import pytest
 
 from replay.backups import EPISODE_END, REST, START, STEP
-from replay.laps import begin_lap, link_episodes, mean_reward, need_origin, note_step, note_tries
 from replay.learners.prioritized_memory_access import Params
 from replay.loop import Pause
 from replay.markov_chain import markov_chain
+from replay.memory_access.laps import (
+    begin_lap,
+    link_episodes,
+    mean_reward,
+    need_origin,
+    note_step,
+    note_tries,
+)
 from replay.priorities import MOMENTS
 
 # A lap 0, 1, 2 that ends in 3, rest there, a start in 0, and the first two steps of another.

@@ -21,18 +21,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay import laps, policy_gain, priority_table
 from replay.account import Account
 from replay.backups import ONLINE, START, STEP, TRACE, record
-from replay.exploration import explore_chain, explore_pairs
-from replay.laps import Lap
 from replay.markov_chain import chain_words, move
-from replay.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
-from replay.paths import Path, add_step, empty_path, end_of, is_extension, set_targets
+from replay.memory_access import laps, policy_gain, priority_table
+from replay.memory_access.exploration import explore_chain, explore_pairs
+from replay.memory_access.laps import Lap
+from replay.memory_access.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
+from replay.memory_access.paths import Path, add_step, empty_path, end_of, is_extension, set_targets
+from replay.memory_access.priority_table import PriorityTable
+from replay.memory_access.state_traces import (
+    StateTraces,
+    clear_state_traces,
+    set_state_trace,
+    state_traces,
+)
 from replay.policies import epsilon_greedy
 from replay.priorities import IN_PAUSES, MOMENTS, phases_of
-from replay.priority_table import PriorityTable
-from replay.state_traces import StateTraces, clear_state_traces, set_state_trace, state_traces
 from replay.world_model import WorldModel, model_words, observe, world_model
 
 __all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "act", "explore", "init"]
@@ -90,7 +95,7 @@ class Params(NamedTuple):
         The least that each step of a backup is taken to gain. The published 1e-10 lets need alone
         decide where nothing is to be gained; 0 is the theory as it stands.
     need : {"successor_representation", "stationary_distribution", "current_state", "one"}
-        What need is, as :data:`replay.need.NEEDS` says.
+        What need is, as :data:`replay.memory_access.need.NEEDS` says.
     n_step : bool
         Whether a backup may extend the last one.
     allow_loops : bool
