@@ -77,8 +77,8 @@ def animate_pause(
     The agent (a square) rests where it is; behind it lies the way that it came. Stars mark where
     episodes end and where it was last paid. A head runs over the world, move by move in the order
     of execution, and leaves arrows in the direction of replay, coloured by the kind of sequence
-    that a move belongs to. The bars below are the moves, as high
-    as the change of the action value. A move takes a fifth of a second, less if there are many.
+    that a move belongs to. The bars below are the moves, as high as the change of the action value.
+    A move takes a fifth of a second, less if there are many.
 
     Parameters
     ----------
