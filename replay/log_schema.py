@@ -279,14 +279,17 @@ def _derived_backups(columns: Columns, steps: Columns | None) -> Columns:
     if steps is None:
         return derived
 
-    row = _rows_of(step, steps["step"])
+    n_early = int(np.count_nonzero(step < 0))  # at rest before the first step
+    row = np.append(np.zeros(n_early, dtype=np.intp), _rows_of(step[n_early:], steps["step"]))
     episode, location = steps["episode"][row], steps["next_state"][row]
+    time = steps["time"][row]
+    episode[:n_early], location[:n_early], time[:n_early] = -1, steps["state"][:1], np.nan
     starts = np.flatnonzero(phase == START)
     if len(starts):  # by then the agent has left the place where the last episode ended
         following = np.append(steps["state"], np.int32(-1))
         location[starts] = following[row[starts] + 1]
         episode[starts] += 1
-    return derived | {"episode": episode, "time": steps["time"][row], "location": location}
+    return derived | {"episode": episode, "time": time, "location": location}
 
 
 @kernel

@@ -1,0 +1,90 @@
+"""Tasks whose laps are known ways through a maze, run in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from replay.names import unknown_name
+from replay.tasks.places import Rule, explore
+from replay.tasks.task import Block, Lap, Laps, Task
+
+__all__ = ["task_of_routes"]
+
+
+def task_of_routes(
+    name: str,
+    graph: nx.Graph,
+    routes: Mapping[str, Sequence[str]],
+    blocks: Sequence[Block],
+    *,
+    home: str | None = None,
+    **about: Any,
+) -> Task:
+    """Make a task whose laps run along given routes, in turn.
+
+    The contingency of a block names its routes; they are run in this order, again and again. A lap
+    ends where any route ends; it is paid what the block says, but not where it began, which the
+    animal remembers.
+
+    Parameters
+    ----------
+    name : str
+    graph : networkx.Graph or DiGraph
+        Places with `pos` (x, y) in cm.
+    routes : mapping of str to sequence of str
+        Name of a lap -> its nodes.
+    blocks : sequence of Block
+    home : str, optional
+        Gives states a heading: away from this node, or towards it.
+    **about
+        What else a `Task` has: landmarks, local_radius, one_way, remark, headings.
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    ValueError
+        If a block names an unknown route, or routes don't fit the graph.
+
+    Examples
+    --------
+    >>> track = nx.path_graph(["a", "b", "c"])
+    >>> nx.set_node_attributes(track, {"a": (0, 0), "b": (10, 0), "c": (20, 0)}, "pos")
+    >>> task = task_of_routes(
+    ...     "short_track", track, {"out": "abc", "in": "cba"},
+    ...     [Block("equal", 4, ("out", "in"), {"a": 1.0, "c": 1.0})], home="a",
+    ... )
+    >>> task.places
+    ('a>', 'b>', 'c>', 'a<', 'b<', 'c<')
+    """
+    blocks = tuple(blocks)
+    for block in blocks:
+        for route in block.contingency:
+            if route not in routes:
+                raise unknown_name(f"route in the block {block.name!r}:", route, routes)
+    starts = tuple(dict.fromkeys(route[0] for route in routes.values()))
+    ends = tuple(dict.fromkeys(route[-1] for route in routes.values()))
+
+    def rules(rewards: Mapping[str, float]) -> list[Rule]:
+        return [
+            Rule((start,), ends, tuple((n, r) for n, r in rewards.items() if n != start), start)
+            for start in starts
+        ]
+
+    def protocol(task: Task, rng: np.random.Generator) -> Laps:
+        for block in task.blocks:
+            for number in range(block.n_laps):
+                route = block.contingency[number % len(block.contingency)]
+                nodes = routes[route]
+                path = task.model.walk(nodes, memory=nodes[0])
+                world = task.model.world(rules(block.rewards), block.closed, path[0])
+                is_last = number == block.n_laps - 1
+                yield Lap(world, path[0], path, block.name, route, is_last * block.n_rest)
+
+    return Task(name, explore(graph, rules({}), home), protocol, blocks, **about)
