@@ -27,7 +27,7 @@ SETTINGS = {
     "max_backups": 20,
     "replay_at": "start_and_end",
 }
-"""The same for all learners that have the parameter: twenty backups a pause, and none on the way."""
+"""The same for all learners that have the parameter: twenty backups a pause, none on the way."""
 
 PAUSES = ("start", "episode_end", "rest")
 """The phases in which an animal pauses; what is replayed on the way counts nowhere."""
@@ -106,9 +106,7 @@ def replays(
     params = parameters(learner, given)
     made = []
     for animal in animals:
-        run = run_task(
-            task, learner, params, seed=animal_seed(seed, animal), behaviour=behaviour
-        )
+        run = run_task(task, learner, params, seed=animal_seed(seed, animal), behaviour=behaviour)
         made.append(replays_of(run.log, run.laps, task, animal))
     tables = (pd.concat(parts, ignore_index=True) for parts in list(zip(*made, strict=True))[:-1])
     return Replays(*tables, task)

@@ -4,17 +4,18 @@ import errno
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+
+from analyses.comparison_command import compare
+from analyses.terminal import print_table, progress_bars, screen, split
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.progress import Progress
 
     from analyses.cost import Cost
 
@@ -27,7 +28,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-screen = Console(stderr=True, highlight=False)
+
+
+app.command()(compare)
 
 
 def main() -> None:
@@ -90,8 +93,8 @@ def reproduce(
 
     _check_workers(jobs, cluster)
     plan = Plan.make(
-        _split(experiment),
-        _split(learner),
+        split(experiment),
+        split(learner),
         n_mdps=mdps,
         n_seeds=seeds,
         n_steps=_steps(steps),
@@ -107,7 +110,7 @@ def reproduce(
         f"{plan.n_runs:,} runs of {len(plan.learners)} learners, {plan.total_steps / 1e6:,.1f} "
         f"million steps, {where}, into {out}. The first time, learners are compiled (about 20 s)."
     )
-    with _progress() as progress:
+    with progress_bars() as progress:
         bars = {
             name: progress.add_task(name, total=plan.n_mdps[name] * plan.piece_steps(name))
             for name in plan.experiments
@@ -154,7 +157,7 @@ def discrepancies(
 
     _check_workers(jobs, cluster)
     plans = plan_variants(folder)
-    with _progress() as progress:
+    with progress_bars() as progress:
         bars = {name: progress.add_task(name, total=plans[name].total_steps) for name in plans}
         try:
             differences = compare_discrepancies(
@@ -167,7 +170,7 @@ def discrepancies(
             progress.stop()
             screen.print("Interrupted. The same command goes on from what is finished.")
             raise typer.Exit(130) from None
-    _print_table(
+    print_table(
         ("discrepancy", "the text, against the code"),
         [(name, discrepancy.what) for name, discrepancy in DISCREPANCIES.items()],
     )
@@ -196,13 +199,13 @@ def study(
     from analyses.studies import STUDIES, make_study
 
     if name is None:
-        _print_table(("study", "question"), [(key, it.question) for key, it in STUDIES.items()])
+        print_table(("study", "question"), [(key, it.question) for key, it in STUDIES.items()])
         return
     folder = out or Path(name)
     with screen.status(f"{name}: a few minutes at full size"):
         table, figures = make_study(name, folder, size=size, seed=seed)
     rows = [tuple(_shown(value) for value in row) for row in table.itertuples(index=False)]
-    _print_table(tuple(table.columns), rows)
+    print_table(tuple(table.columns), rows)
     screen.print(f"{folder / name}.csv and {figures[-1]}", markup=False)
 
 
@@ -233,7 +236,7 @@ def change(
 
     _check_workers(jobs, None)
     find_world(world)
-    chosen = find_learners(_split(learner))
+    chosen = find_learners(split(learner))
     sizes: dict[str, Any] = {
         "n_mdps": mdps,
         "n_seeds": seeds,
@@ -241,7 +244,7 @@ def change(
         "n_rest": rest,
         "seed": seed,
     }
-    with _progress() as progress:
+    with progress_bars() as progress:
         bar = progress.add_task(world, total=mdps)
         try:
             tables = compare(
@@ -270,7 +273,7 @@ def change(
         )
     )
     header = ("learner", "change", "before", "after", "late", "steps", "worlds that did")
-    _print_table(header, rows)
+    print_table(header, rows)
     screen.print(f"\nTables and the figure are in {out}", markup=False)
 
 
@@ -292,7 +295,7 @@ def learners(
         account = found.module.account(found.params)
         source = account.source.replace(", ", "\n")
         rows.append((learner, account.stores, account.pauses, account.priority, source))
-    _print_table(("learner", "stores", "replays at", "what is next", "source"), rows)
+    print_table(("learner", "stores", "replays at", "what is next", "source"), rows)
     screen.print(
         "\nsteps: after each; ends and starts: of episodes. Parameters: replay learners NAME"
     )
@@ -314,7 +317,7 @@ def _print_parameters(learner: str) -> None:
     account = found.module.account(found.params)
     print((found.module.__doc__ or "").partition("\n")[0])
     print(f"Source: {account.source}\n")
-    _print_table(("parameter", "default", "what it is"), rows)
+    print_table(("parameter", "default", "what it is"), rows)
 
 
 def _described(docstring: str) -> dict[str, str]:
@@ -349,10 +352,10 @@ def demands(
     from analyses.studies import keep_tables
     from replay.learners import LEARNERS, find_learner
 
-    names = _split(learner) or list(LEARNERS)
+    names = split(learner) or list(LEARNERS)
     for name in names:
         find_learner(name)
-    with _progress() as progress:
+    with progress_bars() as progress:
         n_runs = len(names) * mdps * sum(len(sizes) for _, sizes in WORLDS.values())
         bar = progress.add_task("demands", total=n_runs)
         on_run = partial(progress.advance, bar)
@@ -373,7 +376,7 @@ def demands(
             (str(name), f"{words:,.0f}", *(f"{number:,.2f}" for number in operations))
             for name, words, *operations in largest[["learner", *numbers]].itertuples(index=False)
         ]
-        _print_table(("learner", "words", "backups", "queue operations", "comparisons"), shown)
+        print_table(("learner", "words", "backups", "queue operations", "comparisons"), shown)
     screen.print(
         "\nWords held at most, operations a step, means over the largest worlds. All sizes and "
         f"the figure are in {out}",
@@ -390,7 +393,7 @@ def experiments() -> None:
         (each.name, each.title, *(f"{n:,}" for n in (each.n_mdps, each.n_seeds, each.n_steps)))
         for each in EXPERIMENTS.values()
     ]
-    _print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)
+    print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)
 
 
 @app.command()
@@ -413,7 +416,7 @@ def classify(
     long = sequences[sequences["length"] >= 3]
     kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
     rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
-    _print_table(("run", "kind (3 states or more)", "sequences"), rows)
+    print_table(("run", "kind (3 states or more)", "sequences"), rows)
     screen.print(f"{len(sequences):,} sequences in {out}", markup=False)
 
 
@@ -462,7 +465,7 @@ def status(
         (name, f"{n_done} of {n_pieces}", str(n_logs), str(n_damaged))
         for name, n_pieces, n_done, n_logs, n_damaged in found.experiments.to_numpy()
     ]
-    _print_table(("experiment", "worlds done", "logs kept", "damaged files"), rows)
+    print_table(("experiment", "worlds done", "logs kept", "damaged files"), rows)
     products = [name for name in found.missing if "/" not in name]
     for what, names in (("Not made yet:", products), ("Damaged or gone:", found.damaged)):
         for name in names:
@@ -489,38 +492,6 @@ def _tell_cost(cost: "Cost", n_jobs: int | None, tell: Callable[[str], None]) ->
         f"{'here' if n_jobs else 'of one processor'} to simulate and classify, then tables and "
         f"figures; about {cost.n_bytes / 1e6:,.0f} MB on disk."
     )
-
-
-def _progress() -> "Progress":
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=screen)
-
-
-def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
-    for number, name in enumerate(header):
-        table.add_column(name, no_wrap=number == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console(highlight=False).print(table, markup=False)
 
 
 def _shown(value: object) -> str:
@@ -567,11 +538,7 @@ def _print_by_experiment(table: "pd.DataFrame") -> None:
     for learner, group in table.groupby("learner", sort=False):
         shown = group.set_index("experiment")["shown"].reindex(experiments, fill_value="")
         rows.append((label(str(learner)), *shown))
-    _print_table(("learner", *(label(name) for name in experiments)), rows)
-
-
-def _split(names: list[str]) -> list[str]:
-    return [name.strip() for each in names for name in each.split(",") if name.strip() != "all"]
+    print_table(("learner", *(label(name) for name in experiments)), rows)
 
 
 def _steps(text: str | None) -> int | dict[str, int] | None:

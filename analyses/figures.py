@@ -97,6 +97,15 @@ def _demands(results: Results) -> Figures:
         yield "demands", plots.demands_figure(results.read("demands.csv"))
 
 
+def _findings(results: Results) -> Figures:
+    if (results.folder / "verdicts.csv").exists():
+        statistics, found = results.read("statistics.csv"), results.read("findings.csv")
+        main = statistics.loc[statistics["judged"], ["task", "min_length"]].drop_duplicates()
+        yield "findings", plots.grid_figure(results.read("verdicts.csv"))
+        for task, rows in statistics.merge(main).groupby("task", sort=False):
+            yield f"statistics_{task}", plots.statistics_figure(rows, found)
+
+
 def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
     """Read the log of the first of these learners that was kept."""
     for learner in learners:
@@ -118,6 +127,7 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "bounded_memory": _bounded_memory,
     "changes": _changes,
     "demands": _demands,
+    "findings": _findings,
 }
 
 

@@ -44,7 +44,7 @@ _NEEDED = ("id", "citation", "doi", "year", "quantity", "evidence", "test")
 _COLUMNS = (
     *("id", "citation", "doi", "year", "species", "task", "maze", "quantity", "definition"),
     *("value", "unit", "error", "n", "p", "direction", "evidence", "note", "statistic"),
-    *("task_name", "test", "expected_sign", "contradicts", "why_not"),
+    *("task_name", "test", "range", "expected_sign", "contradicts", "why_not"),
 )
 _NUMBERS = ("year", "value", "expected_sign")
 _TEXTS = tuple(column for column in _COLUMNS if column not in _NUMBERS)
@@ -74,9 +74,9 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
             The number; NaN if only a direction is known. The rest is text, as published.
         ``evidence, second_hand``
             How it was read, and whether in another paper than its own.
-        ``statistic, task_name, test, expected_sign``
-            What tests it: a name in ``STATISTICS`` and one in ``TASKS``; `expected_sign` (-1, 0, 1)
-            of the statistic minus its null.
+        ``statistic, task_name, test, range, expected_sign``
+            What tests it: a name in ``STATISTICS`` and one in ``TASKS``; the name of the range that
+            its value enters; or the `expected_sign` (-1, 0, 1) of the statistic minus its null.
         ``contradicts``
             The ids of findings that it excludes, with blanks between.
         ``why_not``
@@ -98,7 +98,7 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     >>> mine = pd.DataFrame({"id": ["mine2026.reverse"], "citation": ["Mine M (2026) My track."],
     ...     "doi": ["10.1000/mine"], "year": [2026], "quantity": ["reverse fraction"],
     ...     "evidence": ["primary paper"], "value": [0.44], "unit": ["fraction"],
-    ...     "statistic": ["S1"], "task_name": ["linear_track"], "test": ["range"]})
+    ...     "statistic": ["S1"], "task_name": ["linear_track"], "test": ["range"], "range": ["S1"]})
     >>> findings(mine)["source"].iloc[-1]
     'Mine 2026'
     """
@@ -172,8 +172,8 @@ def _problem(row: Any) -> str | None:
         return f"the test {row.test!r} needs a statistic, as in 'S1'."
     if not (row.task_name or row.why_not):
         return "task_name must say in which task it is tested, or why_not why it is not."
-    if row.test == "range" and np.isnan(row.value):
-        return "the test 'range' needs a value."
+    if row.test == "range" and (np.isnan(row.value) or not row.range):
+        return "the test 'range' needs a value, and the name of a range, as in 'S1'."
     if row.test == "sign" and row.expected_sign not in (-1, 0, 1):
         return f"the test 'sign' needs an expected_sign of -1, 0 or 1, got {row.expected_sign:g}."
     return None
@@ -196,7 +196,7 @@ def _first_author(citation: str) -> str:
 
 
 def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
-    """Give the range of the values that studies found, statistic by statistic.
+    """Give the range of the values that studies found, by its name.
 
     Values of tasks that have no graph here count too; second-hand values don't.
 
@@ -208,17 +208,17 @@ def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `statistic, low, high, n_values`, and `sources`, the studies in order of value.
+        Columns `range, low, high, n_values`, and `sources`, the studies in order of value.
 
     Examples
     --------
     >>> ranges = published_ranges(findings())
-    >>> ranges.loc[ranges["statistic"] == "S1", ["low", "high", "n_values"]].to_numpy().tolist()
+    >>> ranges.loc[ranges["range"] == "S1", ["low", "high", "n_values"]].to_numpy().tolist()
     [[0.3908, 0.543, 5.0]]
     """
     rows = table[(table["test"] == "range") & ~table["second_hand"]]
     rows = rows.assign(value=as_share(rows)).sort_values("value", kind="stable")
-    groups = rows.groupby("statistic", sort=True)
+    groups = rows.groupby("range", sort=True)
     return groups.agg(
         low=("value", "min"),
         high=("value", "max"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 
 from analyses.findings import published_ranges
 from analyses.tables import require_columns
 
-__all__ = ["LEAST_ANIMALS", "VERDICTS", "verdicts"]
+__all__ = ["LEAST_ANIMALS", "VERDICTS", "excluding", "expectation", "held_against", "verdicts"]
 
 VERDICTS = ("agrees", "disagrees", "not comparable")
 
@@ -19,6 +20,7 @@ LEAST_ANIMALS = 6
 """With fewer, no sign test can reach p < 0.05."""
 
 _LEVEL = 0.05
+_WORDS = {1: "above", 0: "no consistent difference", -1: "below"}
 
 
 class _Verdict(NamedTuple):
@@ -80,14 +82,16 @@ def verdicts(statistics: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     if of_statistic.index.has_duplicates:
         raise ValueError("statistics must have one row for each task, learner and statistic.")
     rows = of_statistic.to_dict("index")
-    ranges = published_ranges(table).set_index("statistic")[["low", "high"]].to_dict("index")
+    ranges = published_ranges(table).set_index("range")[["low", "high"]].to_dict("index")
     tasks = set(statistics["task"])
+    was_run = {(task, learner) for task, learner, _ in rows}
     relevant = table[table["task_name"].isin(tasks) | (table["task_name"] == "")]
     made = []
     for learner in statistics["learner"].unique():
         for finding in relevant.itertuples(index=False):
             row = rows.get((finding.task_name, learner, finding.statistic), {})
-            limits = ranges.get(finding.statistic, {}) if finding.test == "range" else {}
+            ran = (finding.task_name, learner) in was_run
+            limits = ranges.get(finding.range, {})
             made.append(
                 {
                     "learner": learner,
@@ -100,7 +104,7 @@ def verdicts(statistics: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
                     "published_low": limits.get("low", np.nan),
                     "published_high": limits.get("high", np.nan),
                     "expected_sign": finding.expected_sign,
-                    **_judge(finding, row, limits)._asdict(),
+                    **_judge(finding, row, limits, ran)._asdict(),
                     "contradicts": finding.contradicts,
                     "second_hand": finding.second_hand,
                 }
@@ -108,9 +112,13 @@ def verdicts(statistics: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(made)
 
 
-def _judge(finding: Any, row: Mapping[str, Any], limits: Mapping[str, float]) -> _Verdict:
+def _judge(
+    finding: Any, row: Mapping[str, Any], limits: Mapping[str, float], ran: bool
+) -> _Verdict:
     if finding.why_not:
         return _Verdict("not comparable", finding.why_not)
+    if not ran:
+        return _Verdict("not comparable", "ways back add nothing where states tell directions")
     if not row:
         return _Verdict("not comparable", f"{finding.statistic} was not measured there")
     if np.isnan(row["value"]):
@@ -119,6 +127,8 @@ def _judge(finding: Any, row: Mapping[str, Any], limits: Mapping[str, float]) ->
         return _Verdict("not comparable", "it makes no such chains")
     if finding.test == "range":
         return _judge_range(row, limits)
+    if np.isnan(row["null"]):
+        return _Verdict("not comparable", "the statistic has no null to differ from")
     if row["n_animals"] < LEAST_ANIMALS:
         return _Verdict(
             "not comparable",
@@ -142,7 +152,80 @@ def _judge_sign(expected: int, row: Mapping[str, Any]) -> _Verdict:
     counts = f"{n_above} of {row['n_animals']:.0f} animals above the null, {n_below} below"
     if n_above + n_below:
         counts += f", p = {row['p']:.2g}"
-    words = {1: "above", 0: "no consistent difference", -1: "below"}
     if found == expected:
-        return _Verdict("agrees", f"{words[found]} as expected: {counts}")
-    return _Verdict("disagrees", f"expected {words[expected]}, found {words[found]}: {counts}")
+        return _Verdict("agrees", f"{_WORDS[found]}, as expected: {counts}")
+    return _Verdict("disagrees", f"expected {_WORDS[expected]}, found {_WORDS[found]}: {counts}")
+
+
+def held_against(found: pd.DataFrame) -> pd.DataFrame:
+    """Keep the findings that some learner could be held against, and number the different tests.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        What `verdicts` gives.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Its rows, sorted by statistic and task, with the column `test`: findings that the same
+        statistic tests in the same way have the same number, and the same verdict.
+    """
+    held = found.loc[found["verdict"] != "not comparable", "finding"]
+    kept = found[found["finding"].isin(held)]
+    way = kept["expected_sign"].where(kept["published_low"].isna(), 2.0)
+    ordered = kept.assign(
+        way=way, number=kept["statistic"].str.extract(r"(\d+)", expand=False).astype(float)
+    ).sort_values(["number", "statistic", "task", "way"], kind="stable")
+    tests = ordered.groupby(["number", "statistic", "task", "way"], sort=True, dropna=False)
+    return ordered.assign(test=tests.ngroup()).drop(columns=["way", "number"])
+
+
+def expectation(finding: Any) -> str:
+    """Say in a few words what a finding expects of a model.
+
+    Parameters
+    ----------
+    finding : row of a DataFrame
+        With `published_low, published_high, expected_sign`.
+
+    Returns
+    -------
+    str
+        The range of the studies, or on which side of the null.
+
+    Examples
+    --------
+    >>> expectation({"published_low": np.nan, "published_high": np.nan, "expected_sign": -1})
+    'below'
+    """
+    low, high = finding["published_low"], finding["published_high"]
+    if np.isnan(low):
+        return _WORDS[int(finding["expected_sign"])]
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+
+
+def excluding(found: pd.DataFrame) -> dict[str, str]:
+    """Give a letter to each set of findings that exclude each other.
+
+    Parameters
+    ----------
+    found : pandas.DataFrame
+        What `verdicts` gives. Sets of which no finding was held against a learner are left out.
+
+    Returns
+    -------
+    dict of str
+        Finding -> letter.
+    """
+    held = set(held_against(found)["finding"])
+    findings = found.drop_duplicates("finding")
+    graph = nx.Graph()
+    for finding, others in zip(findings["finding"], findings["contradicts"], strict=True):
+        graph.add_edges_from((finding, other) for other in str(others or "").split())
+    sets = [names for names in nx.connected_components(graph) if not held.isdisjoint(names)]
+    return {
+        name: letter
+        for letter, names in zip("abcdefghijklmnopqrstuvwxyz", sets, strict=False)
+        for name in sorted(names)
+    }

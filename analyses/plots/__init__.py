@@ -15,6 +15,12 @@ from analyses.plots.discrepancies import (
     draw_differences,
     draw_discrepancy_curves,
 )
+from analyses.plots.findings import (
+    draw_grid,
+    draw_statistic,
+    grid_figure,
+    statistics_figure,
+)
 from analyses.plots.gain_floor import draw_gain_floor, gain_floor_figure
 from analyses.plots.gallery import draw_experience, draw_next_replay, gallery_figure
 from analyses.plots.learned_graph import (
@@ -48,6 +54,7 @@ __all__ = [
     "draw_discrepancy_curves",
     "draw_experience",
     "draw_gain_floor",
+    "draw_grid",
     "draw_learned_graph",
     "draw_learning_curves",
     "draw_mdp",
@@ -55,8 +62,10 @@ __all__ = [
     "draw_replay",
     "draw_replay_kinds",
     "draw_replay_over_time",
+    "draw_statistic",
     "gain_floor_figure",
     "gallery_figure",
+    "grid_figure",
     "growth_moments",
     "learned_graph_figure",
     "learning_curves_figure",
@@ -66,5 +75,6 @@ __all__ = [
     "replay_kinds_figure",
     "replay_over_time_figure",
     "save",
+    "statistics_figure",
     "style",
 ]

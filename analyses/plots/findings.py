@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,11 +14,12 @@ from matplotlib.patches import Patch, Rectangle
 from analyses.findings import as_share
 from analyses.plots.style import FULL_WIDTH, label, new_figure, styled, write_empty
 from analyses.tables import require_columns
+from analyses.verdicts import excluding, expectation, held_against
 
-__all__ = ["draw_grid", "draw_statistic", "grid_figure", "statistics_figure"]
+__all__ = ["draw_grid", "draw_statistic", "grid_figure", "learner_label", "statistics_figure"]
 
 _COLOURS = {"agrees": "#a6cde8", "disagrees": "#f7c08a", "not comparable": "#eeeeee"}
-_DARK = "#222222"
+_DARK, _BLUE = "#222222", "#0072b2"
 _EXPECTED = {1: "above", 0: "no difference", -1: "below"}
 _CELL = 0.26  # inches
 _VERDICTS = ["learner", "finding", "source", "task", "statistic", "label", "value", "ci_low"]
@@ -35,9 +34,9 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     """Draw the verdict on each finding for each learner, with effect and interval.
 
     Findings that the same statistic tests in the same way share a row. A cell's colour is the
-    verdict; the number is the model's mean, the bar below its interval on the scale of the row, with
-    the null as a thin line and the studies' range as a shade. At the right is how many learners
-    agree, and a letter where findings exclude each other: no learner can agree with all of a letter.
+    verdict. The number is the model's mean; the bar below it is its interval, on the scale of the
+    row, with the null as a thin line or the studies' range as a shade. At the right is how many
+    learners agree, and a letter where findings exclude each other: none can agree with all of it.
 
     Parameters
     ----------
@@ -57,30 +56,39 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
         If columns are missing.
     """
     require_columns(verdicts, _VERDICTS, "verdicts")
-    tested = _tested(verdicts)
     learners = list(dict.fromkeys(verdicts["learner"]))
-    rows = list(tested.groupby("row", sort=False))
-    letters = _exclusions(verdicts)
-    for y, (_, of_row) in enumerate(rows):
-        scale = _scale(of_row)
-        cells = of_row.drop_duplicates("learner").set_index("learner")
+    tests = [rows for _, rows in held_against(verdicts).groupby("test")]
+    letters = excluding(verdicts)
+    right = len(learners) - 0.2
+    for y, rows in enumerate(tests):
+        scale = _scale(rows)
+        cells = rows.drop_duplicates("learner").set_index("learner")
         for x, learner in enumerate(learners):
             _draw_cell(ax, x, y, cells.loc[learner], scale)
-        agreeing = int((cells["verdict"] == "agrees").sum())
-        said = f"{agreeing} of {len(learners)}" if agreeing else "none"
-        ax.text(
-            len(learners) + 0.15, y, said, va="center", fontweight="normal" if agreeing else "bold"
-        )
-        marks = sorted({letters[name] for name in of_row["finding"] if name in letters})
-        ax.text(len(learners) + 1.55, y, ",".join(marks), va="center", fontweight="bold")
+        n_agreeing = int((cells["verdict"] == "agrees").sum())
+        look: dict[str, Any] = {} if n_agreeing else {"fontweight": "bold"}
+        ax.text(right, y, n_agreeing or "none", va="center", **look)
+        marks = sorted({letters[name] for name in rows["finding"] if name in letters})
+        ax.text(right + 1.1, y, ",".join(marks), va="center", fontweight="bold")
+        if y and _number(rows) != _number(tests[y - 1]):
+            ax.axhline(y - 0.5, color="0.6", linewidth=0.5, zorder=0)
+    agreeing = held_against(verdicts).drop_duplicates(["learner", "test"])
+    n_agreed = agreeing[agreeing["verdict"] == "agrees"].groupby("learner").size()
+    for x, learner in enumerate(learners):
+        ax.text(x, len(tests) - 0.2, n_agreed.get(learner, 0), ha="center", va="center")
+    ax.text(right, -0.75, "agree", fontstyle="italic")
     ax.set_xlim(-0.5, len(learners) - 0.5)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_yticks(range(len(rows)), [_row_label(of_row) for _, of_row in rows])
+    ax.set_ylim(len(tests) + 0.1, -0.5)
+    labels = [_row_label(rows) for rows in tests]
+    ax.set_yticks(
+        [*range(len(tests)), len(tests) - 0.2], [*labels, f"agrees with, of {len(tests)}"]
+    )
     ax.set_xticks(range(len(learners)), [learner_label(name) for name in learners], rotation=90)
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
+    ax.tick_params(axis="y", labelsize=6)
     ax.spines[:].set_visible(False)
-    if not rows:
+    if not tests:
         write_empty(ax, "no finding is tested in these tasks")
     return ax
 
@@ -98,53 +106,15 @@ def learner_label(text: str) -> str:
     return ", ".join((label(name), *words))
 
 
-def _tested(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Keep findings that some learner's replay could be held against, one row a test."""
-    comparable = verdicts[verdicts["verdict"] != "not comparable"]
-    tested = verdicts[verdicts["finding"].isin(comparable["finding"])]
-    by_range = tested["published_low"].notna().astype(str)
-    row = tested["statistic"] + "|" + tested["task"] + "|" + by_range
-    row += "|" + tested["expected_sign"].astype(str).where(by_range == "False", "")
-    return tested.assign(row=row).sort_values(
-        ["statistic", "task"], kind="stable", key=lambda names: names.map(_natural)
-    )
-
-
-def _natural(name: str) -> tuple[int, str]:
-    """Sort S2 before S10, and tasks by name."""
-    digits = "".join(char for char in name.partition("_")[0][1:] if char.isdigit())
-    return (int(digits) if name[:1] == "S" and digits else 0, name)
-
-
-def _exclusions(verdicts: pd.DataFrame) -> dict[str, str]:
-    """Give a letter to each set of findings that exclude each other, if two of it are here."""
-    shown = _tested(verdicts)["finding"].unique()
-    pairs = verdicts.drop_duplicates("finding")
-    graph = nx.Graph()
-    for finding, others in zip(pairs["finding"], pairs["contradicts"].fillna(""), strict=True):
-        graph.add_edges_from((finding, other) for other in others.split())
-    sets = [set(found) for found in nx.connected_components(graph) if not found.isdisjoint(shown)]
-    return {
-        name: letter
-        for letter, found in zip("abcdefghijklmnopqrstuvwxyz", sets, strict=False)
-        for name in found
-    }
+def _number(rows: pd.DataFrame) -> str:
+    return str(rows["statistic"].iloc[0]).partition("_")[0]
 
 
 def _row_label(of_row: pd.DataFrame) -> str:
     first = of_row.iloc[0]
     sources = ", ".join(dict.fromkeys(of_row["source"]))
-    number = str(first["statistic"]).partition("_")[0]
-    return (
-        f"{number} {first['label']}\n{sources}; {label(first['task'])}: {_published(first)}"
-    )
-
-
-def _published(finding: Any) -> str:
-    if np.isnan(finding["published_low"]):
-        return _EXPECTED[int(finding["expected_sign"])]
-    low, high = finding["published_low"], finding["published_high"]
-    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+    where = f"{sources}; {label(first['task'])}: {expectation(first)}"
+    return f"{_number(of_row)} {first['label']}\n{where}"
 
 
 def _scale(of_row: pd.DataFrame) -> tuple[float, float]:
@@ -188,13 +158,8 @@ def _draw_cell(ax: Axes, x: int, y: int, cell: pd.Series, scale: tuple[float, fl
         ends = [place(cell["ci_low"]), place(cell["ci_high"])]
         ax.plot(ends, [line, line], color=_DARK, linewidth=0.8, solid_capstyle="butt")
     ax.plot(place(cell["value"]), line, "o", color=_DARK, markersize=1.6, markeredgewidth=0)
-    ax.text(x, y - 0.16, _number(cell["value"]), ha="center", va="center", fontsize=4.5)
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 10 else (
-        f"{value:.2f}"
-    )
+    shown = f"{cell['value']:.2f}" if abs(cell["value"]) < 10 else f"{cell['value']:.3g}"
+    ax.text(x, y - 0.16, shown, ha="center", va="center", fontsize=4.5)
 
 
 @styled
@@ -218,14 +183,15 @@ def grid_figure(verdicts: pd.DataFrame) -> Figure:
     """
     require_columns(verdicts, _VERDICTS, "verdicts")
     n_learners = verdicts["learner"].nunique()
-    n_rows = _tested(verdicts)["row"].nunique()
-    figure = new_figure(max(3.6 + _CELL * n_learners, FULL_WIDTH), 1.9 + _CELL * max(n_rows, 2))
+    n_rows = held_against(verdicts)["test"].nunique()
+    figure = new_figure(max(3.6 + _CELL * n_learners, FULL_WIDTH), 2.2 + _CELL * max(n_rows, 2))
     ax = figure.subplots()
     draw_grid(verdicts, ax)
     ax.set_xlabel(_left_out(verdicts), fontsize=5.5, loc="left")
     handles: list[Any] = [Patch(color=colour, label=name) for name, colour in _COLOURS.items()]
     handles.insert(
-        2, Patch(facecolor=_COLOURS["disagrees"], hatch="////", edgecolor="white", label="no replay")
+        2,
+        Patch(facecolor=_COLOURS["disagrees"], hatch="////", edgecolor="white", label="no replay"),
     )
     handles += [
         Line2D([], [], color=_DARK, marker="o", markersize=2, label="mean, 95 % interval"),
@@ -238,16 +204,14 @@ def grid_figure(verdicts: pd.DataFrame) -> Figure:
 
 def _left_out(verdicts: pd.DataFrame) -> str:
     """Count what the grid doesn't show, and explain its letters."""
-    tested = set(_tested(verdicts)["finding"])
-    others = verdicts.loc[~verdicts["finding"].isin(tested), ["finding", "reason"]]
-    n = others["finding"].nunique()
-    lines = [f"{n} published values are not comparable: verdicts.csv says why of each."] if n else []
-    letters = _exclusions(verdicts)
+    n = verdicts["finding"].nunique() - held_against(verdicts)["finding"].nunique()
+    lines = [f"{n} published values are not comparable; verdicts.csv says why."] if n else []
+    letters = excluding(verdicts)
     sources = verdicts.drop_duplicates("finding").set_index("finding")["source"]
     for letter in sorted(set(letters.values())):
         named = [sources.get(name) for name, of in letters.items() if of == letter]
         names = ", ".join(dict.fromkeys(name for name in named if name))
-        lines.append(f"{letter}  These exclude each other, no model agrees with all: {names}.")
+        lines.append(f"{letter}  These exclude each other, and no model agrees with all: {names}.")
     return "\n".join(lines)
 
 
@@ -288,21 +252,27 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
         )  # fmt: skip
         if order == "causal":
             ax.plot(rows["null"], y, "|", color="0.55", markersize=5, markeredgewidth=0.8)
-    values = studies.dropna(subset=["value"])
+    values = studies["value"].dropna()
     if len(values):
-        ax.axvspan(
-            values["value"].min(), values["value"].max(), color="#0072b2", alpha=0.12, linewidth=0
-        )
+        ax.axvspan(values.min(), values.max(), color=_BLUE, alpha=0.12, linewidth=0)
+    ax.plot(studies["value"], np.arange(-len(studies), 0), "D", color=_BLUE, markersize=2.6)
+    low, high = ax.get_xlim()
     for y, study in enumerate(studies.itertuples(index=False), start=-len(studies)):
-        ax.text(
-            1.02, y, study.text, transform=ax.get_yaxis_transform(), fontsize=4.5, va="center",
+        at_right = study.value > (low + high) / 2
+        ax.annotate(
+            study.text,
+            (low if np.isnan(study.value) else study.value, y),
+            (-4 if at_right else 4, 0),
+            textcoords="offset points",
+            ha="right" if at_right else "left",
+            va="center",
+            fontsize=4.5,
             color="#005a8f",
-        )  # fmt: skip
-        ax.plot(study.value, y, "D", color="#0072b2", markersize=2.6, clip_on=False)
+        )
     ax.set_ylim(len(learners) - 0.4, -len(studies) - 0.6)
     ax.set_yticks(range(len(learners)), [learner_label(name) for name in learners], fontsize=5)
     ax.tick_params(axis="y", length=0)
-    ax.set_title(f"{name.partition('_')[0]} {statistics['label'].iloc[0]}", fontsize=6)
+    ax.set_title(f"{_number(statistics)} {statistics['label'].iloc[0]}", fontsize=6)
     return ax
 
 
@@ -311,11 +281,9 @@ def _studies(table: pd.DataFrame, statistic: str, task: str) -> pd.DataFrame:
     rows = table[table["statistic"] == statistic].assign(value=as_share)
     shown = (rows["test"] == "range") | rows["unit"].isin(_SHOWN_UNITS)
     here = rows["task_name"] == task
-    rows = rows[shown | here].assign(value=rows["value"].where(shown))
-    texts = [
-        _study_text(study, here) for study, here in zip(rows.itertuples(), rows["task_name"] == task)
-    ]
-    return pd.DataFrame({"value": rows["value"], "text": texts})
+    kept = rows[shown | here].assign(value=rows["value"].where(shown))
+    texts = [_study_text(study, study.task_name == task) for study in kept.itertuples()]
+    return pd.DataFrame({"value": kept["value"], "text": texts})
 
 
 def _study_text(study: Any, here: bool) -> str:
@@ -362,6 +330,10 @@ def statistics_figure(statistics: pd.DataFrame, table: pd.DataFrame, columns: in
         draw_statistic(rows, table, ax)
         if number % columns:
             ax.set_yticklabels([])
+    for row in axes:  # the same learner at the same height
+        top = min(ax.get_ylim()[1] for ax in row)
+        for ax in row:
+            ax.set_ylim(top=top)
     for ax in axes.flat[len(panels) :]:
         ax.set_visible(False)
     figure.suptitle(label(tasks[0]), fontsize=8)
