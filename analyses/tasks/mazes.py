@@ -6,15 +6,23 @@ What is known of a maze, and what was chosen for it, is told with each; position
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
 import networkx as nx
+import numpy as np
 
 from analyses.tables import data_file
 from replay.names import unknown_name
+from replay.tasks import Block, Laps, Rule, Task, explore
 
-__all__ = ["find_maze", "landmarks", "maze_graph", "maze_remark"]
+__all__ = ["N_REST", "about_maze", "find_maze", "landmarks", "maze_graph", "maze_task"]
+
+N_REST = 10
+"""Pauses of rest before, after and between sessions."""
+
+_NOISE = "Rewards vary by a tenth of their mean, as in the simulations of Mattar & Daw."
 
 
 @cache
@@ -97,24 +105,70 @@ def landmarks(name: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(nodes) for key, nodes in find_maze(name)["landmarks"].items()}
 
 
-def maze_remark(name: str, more: str = "") -> str:
-    """Say what is known of a maze, and what was chosen.
+def about_maze(name: str, chosen: str = "") -> dict[str, Any]:
+    """Give what each task in a maze has of it.
 
     Parameters
     ----------
     name : str
         A name in ``data/mazes.json``.
-    more : str, optional
+    chosen : str, optional
         What was chosen for the task besides.
 
     Returns
     -------
-    str
+    dict
+        ``landmarks``, ``local_radius`` and ``remark`` of a `Task`.
 
     Examples
     --------
-    >>> maze_remark("y_maze").split(":")[0]
+    >>> about_maze("y_maze")["remark"].split(":")[0]
     'Known'
     """
     maze = find_maze(name)
-    return f"Known: {maze['known']} Chosen: {' '.join(filter(None, (maze['chosen'], more)))}"
+    remark = f"Known: {maze['known']} Chosen: {maze['chosen']} {chosen}".rstrip()
+    return {
+        "landmarks": landmarks(name),
+        "local_radius": maze["local_radius"],
+        "remark": f"{remark} {_NOISE}",
+    }
+
+
+def maze_task(
+    maze: str,
+    rules: Iterable[Rule],
+    protocol: Callable[[Task, np.random.Generator], Laps],
+    blocks: Iterable[Block],
+    *,
+    chosen: str = "",
+    name: str | None = None,
+    home: str | None = None,
+    **about: Any,
+) -> Task:
+    """Make a task in one of the mazes, with a protocol of its own.
+
+    Parameters
+    ----------
+    maze : str
+        A name in ``data/mazes.json``.
+    rules : iterable of Rule
+        All rules of all blocks.
+    protocol : callable
+        See `replay.tasks.Task`.
+    blocks : iterable of Block
+    chosen : str, optional
+        What was chosen for the task besides the maze.
+    name : str, optional
+        By default the maze's.
+    home : str, optional
+        Gives states a heading.
+    **about
+        What else a `Task` has.
+
+    Returns
+    -------
+    Task
+    """
+    places = explore(maze_graph(maze), rules, home)
+    about = about_maze(maze, chosen) | {"one_way": home is not None} | about
+    return Task(name or maze, places, protocol, tuple(blocks), **about)

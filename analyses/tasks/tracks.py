@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analyses.tasks.mazes import find_maze, landmarks, maze_graph, maze_remark
+from analyses.tasks.mazes import N_REST, about_maze, maze_graph
 from replay.tasks import Block, Task, task_of_routes
 
 __all__ = ["linear_track", "linear_track_0x", "linear_track_4x", "linear_track_novel", "long_track"]
 
-_NOISE = "Rewards vary by a tenth of their mean, as in the simulations of Mattar & Daw."
 _TO_AND_FRO = ("out", "in")
-_REST = 10
 
 
 def _track(name: str, maze: str, blocks: Sequence[Block], headings: tuple[str, str]) -> Task:
-    graph, about = maze_graph(maze), find_maze(maze)
+    graph = maze_graph(maze)
     nodes = list(graph)
     return task_of_routes(
         name,
@@ -23,16 +21,14 @@ def _track(name: str, maze: str, blocks: Sequence[Block], headings: tuple[str, s
         {"out": nodes, "in": nodes[::-1]},
         blocks,
         home=nodes[0],
-        landmarks=landmarks(maze),
-        local_radius=about["local_radius"],
         one_way=True,
-        remark=maze_remark(maze, _NOISE),
         headings=headings,
+        **about_maze(maze),
     )
 
 
 def _short_track(name: str, blocks: Sequence[Block]) -> Task:
-    before = Block("rest", 0, n_rest=_REST)
+    before = Block("rest", 0, n_rest=N_REST)
     return _track(name, "linear_track", [before, *blocks], ("out{}", "in{}"))
 
 
@@ -56,7 +52,7 @@ def linear_track(n_training: int = 20, n_laps: int = 40) -> Task:
     """
     blocks = [
         Block("training", n_training, _TO_AND_FRO, _pay(1.0, 1.0)),
-        Block("familiar", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=_REST),
+        Block("familiar", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=N_REST),
     ]
     return _short_track("linear_track", blocks)
 
@@ -75,7 +71,7 @@ def linear_track_novel(n_laps: int = 20, n_sessions: int = 3) -> Task:
     Task
     """
     blocks = [
-        Block(f"session {k + 1}", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=_REST)
+        Block(f"session {k + 1}", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=N_REST)
         for k in range(n_sessions)
     ]
     return _short_track("linear_track_novel", blocks)
@@ -87,7 +83,7 @@ def linear_track_4x(n_laps: int = 34) -> Task:
     Parameters
     ----------
     n_laps : int, default 34
-        Laps of each of the three epochs, one way each: 17 to and fro, as in the experiment 15 to 20.
+        Laps of each of the three epochs, one way each; the experiment had 15 to 20 to and fro.
 
     Returns
     -------
@@ -102,7 +98,7 @@ def linear_track_0x(n_laps: int = 34) -> Task:
     Parameters
     ----------
     n_laps : int, default 34
-        Laps of each of the three epochs, one way each: 17 to and fro, as in the experiment 15 to 20.
+        Laps of each of the three epochs, one way each; the experiment had 15 to 20 to and fro.
 
     Returns
     -------
@@ -115,7 +111,7 @@ def _reward_track(name: str, changed: float, n_laps: int) -> Task:
     blocks = [
         Block("equal", n_laps, _TO_AND_FRO, _pay(1.0, 1.0)),
         Block("unequal", n_laps, _TO_AND_FRO, _pay(1.0, changed)),
-        Block("restored", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=_REST),
+        Block("restored", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=N_REST),
     ]
     return _short_track(name, blocks)
 
@@ -133,7 +129,7 @@ def long_track(n_laps: int = 20) -> Task:
     Task
     """
     blocks = [
-        Block("rest", 0, n_rest=_REST),
-        Block("run", n_laps, _TO_AND_FRO, {"n0": 1.0, "n41": 1.0}, n_rest=_REST),
+        Block("rest", 0, n_rest=N_REST),
+        Block("run", n_laps, _TO_AND_FRO, {"n0": 1.0, "n41": 1.0}, n_rest=N_REST),
     ]
     return _track("long_track", "long_track", blocks, ("{}>", "{}<"))

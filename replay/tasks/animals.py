@@ -16,8 +16,6 @@ __all__ = ["BEHAVIOURS", "TaskRun", "run_task"]
 
 BEHAVIOURS = ("given", "own")
 
-_REWARD_SD = 0.1
-
 
 class TaskRun(NamedTuple):
     """What one animal did and replayed.
@@ -112,7 +110,7 @@ def _given_laps(
         means = lap.world.expected_reward()
         for state, next_state in zip(lap.path[:-1], lap.path[1:], strict=True):
             action = task.model.action(state, next_state)
-            reward = _noisy(means[state, action], reward_rng)
+            reward = noisy(means[state, action], task.reward_sd, reward_rng)
             rows.append((len(laps), state, action, reward, next_state))
         laps.append(lap)
     table = pd.DataFrame(rows, columns=["episode", "state", "action", "reward", "next_state"])
@@ -122,8 +120,9 @@ def _given_laps(
     )
 
 
-def _noisy(mean: float, rng: np.random.Generator) -> float:
-    return max(float(rng.normal(mean, _REWARD_SD * mean)), 0.0) if mean else 0.0
+def noisy(mean: float, sd: float, rng: np.random.Generator) -> float:
+    """Draw a reward: normal, but never negative; `sd` is a share of the mean."""
+    return max(float(rng.normal(mean, sd * mean)), 0.0) if mean * sd else float(mean)
 
 
 def _analysed(log: EventLog, task: Task) -> EventLog:

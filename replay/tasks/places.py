@@ -9,6 +9,7 @@ a place where a lap ends leads to a state of its own, so that the next lap can b
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -106,7 +107,7 @@ class Places:
         return State(node, _AWAY if is_home else self._homewards, memory)
 
     def enter(self, state: State, node: str, end: bool) -> State:
-        """Give the state in which a neighbouring node is entered, and where a lap ends or goes on."""
+        """Give the state in which a neighbouring node is entered; a lap ends there or goes on."""
         far = self.steps_from_home
         away = bool(far) and far[node] > far[state.node]
         return State(node, _AWAY if away else self._homewards, state.memory, end)
@@ -228,14 +229,14 @@ class Places:
     def _known(self, state: State) -> int:
         if state not in self.number:
             raise ValueError(
-                f"The state {state} is not among those of the task: give explore() every rule under "
-                "which it can be entered."
+                f"The state {state} is not among those of the task: give explore() every rule "
+                "under which it can be entered."
             )
         return self.number[state]
 
 
 def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> Places:
-    """Find all states that can be entered under any of some rules, all ways open.
+    """Find all states that can be entered while rules may change at any time, all ways open.
 
     Parameters
     ----------
@@ -277,17 +278,17 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
     distance = {} if home is None else _steps_from(home, graph)
     places = Places(graph, (), rules, neighbours, distance)
     found: dict[State, None] = {}
-    for rule in rules:
-        waiting = [places.start(node, rule.memory) for node in rule.start]
-        reached = set(waiting)
+    for memory in dict.fromkeys(rule.memory for rule in rules):
+        known = [rule for rule in rules if rule.memory == memory]
+        waiting = deque(places.start(node, memory) for rule in known for node in rule.start)
         while waiting:
-            state = waiting.pop(0)
+            state = waiting.popleft()
+            if state in found:
+                continue
             found[state] = None
             for node in neighbours[state.node] if not state.end else ():
-                entered = places.enter(state, node, node in rule.ends)
-                if entered not in reached:
-                    reached.add(entered)
-                    waiting.append(entered)
+                ends = {node in rule.ends for rule in known}
+                waiting.extend(places.enter(state, node, end) for end in sorted(ends))
     return replace(places, states=tuple(found))
 
 
@@ -307,8 +308,8 @@ def _steps_from(home: str, graph: nx.Graph) -> dict[str, int]:
     for node, neighbour in graph.edges:
         if steps.get(node) is None or steps.get(neighbour) == steps.get(node):
             raise ValueError(
-                f"Headings are told by the distance to {home!r}, but {node!r} and {neighbour!r} are "
-                "equally far from it, or cannot be reached: leave out home."
+                f"Headings are told by the distance to {home!r}, but {node!r} and {neighbour!r} "
+                "are equally far from it, or cannot be reached: leave out home."
             )
     return dict(steps)
 

@@ -26,9 +26,10 @@ def task_of_routes(
 ) -> Task:
     """Make a task whose laps run along given routes, in turn.
 
-    The contingency of a block names its routes; they are run in this order, again and again. A lap
-    ends where any route ends; it is paid what the block says, but not where it began, which the
-    animal remembers.
+    The contingency of a block names its routes, each once; they are run in this order, again and
+    again. A route that begins elsewhere than the animal is waits; if all do, the animal is carried.
+    A lap ends where any route ends; it is paid what the block says, but not where it began, which
+    the animal remembers.
 
     Parameters
     ----------
@@ -78,13 +79,20 @@ def task_of_routes(
         ]
 
     def protocol(task: Task, rng: np.random.Generator) -> Laps:
+        here = ""
         for block in task.blocks:
+            order = block.contingency
+            place = 0
             for number in range(block.n_laps):
-                route = block.contingency[number % len(block.contingency)]
-                nodes = routes[route]
-                path = task.model.walk(nodes, memory=nodes[0])
+                turn = [*order[place:], *order[:place]]
+                fitting = [route for route in turn if routes[route][0] == here]
+                route = (fitting or turn)[0]
+                place = (order.index(route) + 1) % len(order)
+                path = task.model.walk(routes[route], routes[route][0])
                 world = task.model.world(rules(block.rewards), block.closed, path[0])
-                is_last = number == block.n_laps - 1
-                yield Lap(world, path[0], path, block.name, route, is_last * block.n_rest)
+                n_rest = block.n_rest if number == block.n_laps - 1 else 0
+                run = yield Lap(world, path[0], path, block.name, route, n_rest)
+                here = task.model.states[run[-1]].node
 
-    return Task(name, explore(graph, rules({}), home), protocol, blocks, **about)
+    names = {(route[0], route[-1]): name for name, route in routes.items()}
+    return Task(name, explore(graph, rules({}), home), protocol, blocks, lap_names=names, **about)

@@ -1,4 +1,4 @@
-"""A task: a maze, what is run and rewarded in it, and what of its states is seen in the analyses."""
+"""A task: a maze, what is run and rewarded in it, and which states the analyses see."""
 
 from __future__ import annotations
 
@@ -27,22 +27,25 @@ class Block(NamedTuple):
     name : str
     n_laps : int
         0 in a block of rest alone.
-    contingency : str
+    contingency : tuple of str
         What is run or rewarded, as the task's protocol reads it.
     rewards : mapping of str to float
         Node -> mean reward there.
     closed : tuple of (str, str)
         Moves that cannot be made, from node to node.
     n_rest : int
-        Pauses of rest after the block.
+        Pauses of rest after the block. Of a first block without laps: rest before all.
+    error : float
+        How probable a lap is that breaks the rule, as the task's protocol reads it.
     """
 
     name: str
     n_laps: int
-    contingency: str = ""
+    contingency: tuple[str, ...] = ()
     rewards: Mapping[str, float] = {}
     closed: tuple[tuple[str, str], ...] = ()
     n_rest: int = 0
+    error: float = 0.0
 
 
 class Lap(NamedTuple):
@@ -60,6 +63,8 @@ class Lap(NamedTuple):
         The block, and what kind of lap it is.
     n_rest : int
         Pauses of rest after it.
+    shown : bool
+        Whether the animal is shown this lap, and cannot act otherwise.
     """
 
     world: MDP
@@ -68,6 +73,7 @@ class Lap(NamedTuple):
     block: str
     name: str
     n_rest: int = 0
+    shown: bool = False
 
 
 Laps = Generator[Lap, tuple[int, ...], None]
@@ -76,7 +82,7 @@ Laps = Generator[Lap, tuple[int, ...], None]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A maze, what is run and rewarded in it, and what of its states is seen in the analyses.
+    """A maze, what is run and rewarded in it, and which states the analyses see.
 
     The model's states have a place, a heading where that counts, and a memory where a rule needs
     one. The *analysed* states have place and heading only.
@@ -101,6 +107,11 @@ class Task:
         What is known of the task, and what is a modelling choice.
     headings : tuple of (str, str)
         How analysed states are called that lead away from home, and towards it.
+    lap_names : mapping of (str, str) to str
+        First and last node of a lap -> its name. Without any, laps have the name that the protocol
+        gives them.
+    reward_sd : float
+        Standard deviation of a reward, as a share of its mean.
 
     Attributes
     ----------
@@ -123,6 +134,8 @@ class Task:
     one_way: bool = False
     remark: str = ""
     headings: tuple[str, str] = ("{}>", "{}<")
+    lap_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    reward_sd: float = 0.1
 
     @property
     def graph(self) -> nx.Graph:

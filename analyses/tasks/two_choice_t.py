@@ -1,4 +1,4 @@
-"""Mazes with a choice: the two-choice T (a figure of eight)."""
+"""The two-choice T of Gupta 2010: a figure of eight that is run one way."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from itertools import pairwise
 
 import numpy as np
 
-from analyses.tasks.mazes import find_maze, landmarks, maze_graph, maze_remark
-from replay.tasks import Block, Lap, Laps, Rule, Task, explore
+from analyses.tasks.mazes import N_REST, find_maze, landmarks, maze_task
+from replay.tasks import Block, Lap, Laps, Rule, Task
 
 __all__ = ["gupta_2t"]
 
-_REST = 10
+_MAZE = "gupta_2t"
 _SIDES = ("left", "right")
+_ALTERNATION = "alternation"
 _SESSIONS = (
     ("left", "right"),
     ("right", "left"),
-    ("left", "alternation"),
-    ("alternation", "left"),
-    ("right", "alternation"),
-    ("alternation", "right"),
+    ("left", _ALTERNATION),
+    (_ALTERNATION, "left"),
+    ("right", _ALTERNATION),
+    (_ALTERNATION, "right"),
 )
-_GUPTA_REMARK = (
+_CHOSEN = (
     "A lap goes from one visit of a second feeder to the next, since pauses are there; the animal "
     "does not pause at the first feeder. The last arm is remembered while the rule is alternation, "
-    "and only then. After the switch in mid-session the first lap still follows the old rule. "
-    "Rewards vary by a tenth of their mean, as in the simulations of Mattar & Daw."
+    "and only then. After the switch in mid-session the first lap still follows the old rule. Each "
+    "animal has all six sessions, in random order; how many laps there are."
 )
 
 
@@ -45,43 +46,40 @@ def gupta_2t(n_laps: int = 12) -> Task:
     Returns
     -------
     Task
+
+    Examples
+    --------
+    >>> task = gupta_2t()
+    >>> len(task.places), task.one_way
+    (37, False)
     """
-    maze = "gupta_2t"
-    blocks = [Block("rest", 0, n_rest=_REST)]
-    against = _against(find_maze(maze)["laps"].values())
+    against = _against(find_maze(_MAZE)["laps"].values())
+    blocks = [Block("rest", 0, n_rest=N_REST)]
     for halves in _SESSIONS:
         for k, rule in enumerate(halves):
-            sides = _SIDES if rule == "alternation" else (rule,)
+            sides = _SIDES if rule == _ALTERNATION else (rule,)
             paid = {node: 1.0 for side in sides for node in _feeders(side)}
-            blocks.append(Block(rule, n_laps, (rule,), paid, against, n_rest=_REST * k))
-    rules = [rule for block in blocks[1:] for rule in _gupta_rules(block)]
-    return Task(
-        maze,
-        explore(maze_graph(maze), rules),
-        _gupta_laps,
-        tuple(blocks),
-        landmarks=landmarks(maze),
-        local_radius=find_maze(maze)["local_radius"],
-        remark=maze_remark(maze, _GUPTA_REMARK),
-    )
+            blocks.append(Block(rule, n_laps, (rule,), paid, against, n_rest=N_REST * k))
+    rules = [rule for block in blocks[1:] for rule in _rules(block)]
+    return maze_task(_MAZE, rules, _laps, blocks, chosen=_CHOSEN)
 
 
-def _gupta_rules(block: Block) -> list[Rule]:
+def _rules(block: Block) -> list[Rule]:
     """Say what pays in a half-session, for each last arm where that counts."""
-    marks = landmarks("gupta_2t")
+    marks = landmarks(_MAZE)
     begin = marks["maze_start"]
     stops = {side: marks[f"feeders_{side}"][-1] for side in _SIDES}
     ends = tuple(stops.values())
-    if block.contingency != ("alternation",):
+    if block.contingency != (_ALTERNATION,):
         return [Rule((*begin, *ends), ends, tuple(block.rewards.items()))]
     paid = {side: tuple((n, block.rewards[n]) for n in _feeders(side)) for side in _SIDES}
     return [Rule((*begin, stops[last]), ends, paid[_other(last)], last) for last in _SIDES]
 
 
-def _gupta_laps(task: Task, rng: np.random.Generator) -> Laps:
+def _laps(task: Task, rng: np.random.Generator) -> Laps:
     """Run the sessions in random order; each begins at the maze's start."""
     halves = task.blocks[1:]
-    ways = find_maze("gupta_2t")["laps"]
+    ways = find_maze(_MAZE)["laps"]
     side_of = {_feeders(side)[-1]: side for side in _SIDES}
     for session in rng.permutation(len(halves) // 2):
         here = task.landmarks["maze_start"][0]
@@ -91,11 +89,11 @@ def _gupta_laps(task: Task, rng: np.random.Generator) -> Laps:
             (rule,) = block.contingency
             for number in range(block.n_laps):
                 followed = old if old and number == 0 else rule
-                side = _other(last) if followed == "alternation" else followed
+                side = _other(last) if followed == _ALTERNATION else followed
                 nodes = _after(ways[last], here) + _until(ways[side], _feeders(side)[-1])
-                memory = last if rule == "alternation" else ""
+                memory = last if rule == _ALTERNATION else ""
                 path = task.model.walk(nodes, memory)
-                world = task.model.world(_gupta_rules(block), block.closed, path[0])
+                world = task.model.world(_rules(block), block.closed, path[0])
                 n_rest = block.n_rest if number == block.n_laps - 1 else 0
                 run = yield Lap(world, path[0], path, block.name, side, n_rest)
                 here = task.model.states[run[-1]].node
@@ -104,7 +102,7 @@ def _gupta_laps(task: Task, rng: np.random.Generator) -> Laps:
 
 
 def _feeders(side: str) -> tuple[str, ...]:
-    return landmarks("gupta_2t")[f"feeders_{side}"]
+    return landmarks(_MAZE)[f"feeders_{side}"]
 
 
 def _other(side: str) -> str:
