@@ -1,0 +1,211 @@
+"""S5: replay of what was not run lately."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analyses.replay_statistics.places import arms, lap_side, main_arm, own_sides, sides
+from analyses.replay_statistics.replays import (
+    AWAKE,
+    Replays,
+    Statistic,
+    chosen,
+    covered,
+    every_animal,
+    laps_around,
+    own_code,
+    paths,
+    rows,
+    share,
+)
+from analyses.replay_statistics.rewards import counted, log_rates
+
+__all__ = ["RECENCY"]
+
+_MOSTLY = 0.75
+"""A block is run on one side if more than this share of its laps is."""
+
+_BASELINE, _PAST, _FUTURE, _GOAL, _PREVIOUS_GOAL, _SEVERAL = range(6)
+
+
+def _opposite_by_block(
+    replays: Replays, min_length: int = 5, order: str = "causal"
+) -> pd.DataFrame:
+    """Share of chains on the other side: blocks of one side minus those of both."""
+    columns = ["states", "place", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns)
+    side = sides(replays, chains)
+    lap, _ = laps_around(replays, chains)
+    on_one = np.append(_runs_one_side(replays), False)[lap]
+    counts = (side != "") & (lap >= 0)
+    one, both = (
+        share(replays, chains[kept], side[kept] == "opposite")
+        for kept in (counts & on_one, counts & ~on_one)
+    )
+    return rows(every_animal(replays), one["value"] - both["value"], 0.0, one["n"] + both["n"])
+
+
+def _runs_one_side(replays: Replays) -> np.ndarray:
+    """Tell of each lap whether its block is mostly run on one side."""
+    laps = replays.laps.assign(side=lap_side(replays))
+    mean = laps.groupby(["animal", "block"], observed=True, sort=False)["side"].transform("mean")
+    return (mean.abs() > 2 * _MOSTLY - 1).to_numpy()
+
+
+def _lag(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Median number of laps since the other side was run, of chains there; 1 is the lap before."""
+    columns = ["states", "place", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns)
+    chains = chains[sides(replays, chains) == "opposite"]
+    laps, side = replays.laps.sort_values(["animal", "episode"]), None
+    ordered = replays._replace(laps=laps)
+    side, (left, _) = lap_side(ordered), own_sides(replays)
+    run_left = covered(paths(chains), left) > 0
+    before, _ = laps_around(ordered, chains)
+    number = np.arange(len(laps))
+    last = np.stack([np.maximum.accumulate(np.where(side == s, number, -1)) for s in (1, -1)])
+    found = np.append(last, [[-1], [-1]], axis=1)[run_left.astype(int), before]
+    animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
+    known = (found >= 0) & (before >= 0)
+    known[known] = animal[found[known]] == animal[before[known]]
+    lag = pd.Series(episode[before[known]] - episode[found[known]], dtype=float)
+    return median(replays, chains[known], lag)
+
+
+def median(replays: Replays, table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
+    """Give the median over the chains of each animal."""
+    animals = every_animal(replays)
+    by_animal = values.groupby(own_code(animals, table))
+    everyone = np.arange(len(animals))
+    n = by_animal.size().reindex(everyone, fill_value=0)
+    return rows(animals, by_animal.median().reindex(everyone).to_numpy(), np.nan, n.to_numpy())
+
+
+def _run_before(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Median share of the laps so far that were run on the side of a chain."""
+    columns = ["states", "place", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns)
+    left, right = own_sides(replays)
+    walked = paths(chains)
+    on_left, on_right = (covered(walked, side) > 0 for side in (left, right))
+    kept = on_left ^ on_right
+    ordered = replays._replace(laps=replays.laps.sort_values(["animal", "episode"]))
+    laps = ordered.laps.assign(left=lap_side(ordered) == -1, right=lap_side(ordered) == 1)
+    so_far = laps.groupby("animal", observed=True, sort=False)[["left", "right"]].cumsum()
+    before, _ = laps_around(ordered, chains)
+    kept &= before >= 0
+    counts = so_far.to_numpy()[before[kept]]
+    run = np.where(on_left[kept], counts[:, 0], counts[:, 1])
+    total = counts.sum(axis=1)
+    of_all = pd.Series(run / np.where(total > 0, total, np.nan))
+    return median(replays, chains[kept], of_all)
+
+
+def _roles(replays: Replays, table: pd.DataFrame) -> np.ndarray:
+    """Tell what each arm is to the animal at each pause (or chain), shape (n_rows, n_arms).
+
+    The past and future arm are those where the lap before ended and the next one will; the goal is
+    the arm that paid in the block, the previous goal that of the block before.
+    """
+    arm, laps = arms(replays), replays.laps
+    n_arms = int(arm.max(initial=-1)) + 1
+    end = np.append(arm[laps["end"].to_numpy()], -1)
+    before, after = laps_around(replays, table)
+    goal, previous = _goals(replays, end[:-1])
+    now = np.where(after >= 0, after, before)
+    of_role = {
+        _PAST: end[before],
+        _FUTURE: end[after],
+        _GOAL: np.append(goal, -1)[now],
+        _PREVIOUS_GOAL: np.append(previous, -1)[now],
+    }
+    roles = np.full((len(table), n_arms), _BASELINE, dtype=np.int8)
+    row = np.arange(len(table))
+    for role, which in of_role.items():
+        known = which >= 0
+        at = row[known], which[known]
+        roles[at] = np.where(roles[at] == _BASELINE, role, _SEVERAL)
+    return roles
+
+
+def _goals(replays: Replays, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find for each lap the arm that pays in its block, and the one that paid in the block before.
+
+    An arm that paid in no lap is not known to the animal either.
+    """
+    laps = replays.laps.assign(arm=end, row=np.arange(len(end)))
+    key = ["animal", "block"]
+    paid = laps[(laps["reward"] > 0) & (laps["arm"] >= 0)]
+    goal = paid.groupby(key, observed=True)["arm"].agg(lambda arms: arms.mode().iloc[0])
+    blocks = laps.groupby(key, observed=True)["episode"].min().reset_index()
+    blocks = blocks.sort_values(["animal", "episode"])
+    blocks["goal"] = goal.reindex(pd.MultiIndex.from_frame(blocks[key])).to_numpy()
+    blocks["previous"] = blocks.groupby("animal", observed=True)["goal"].shift()
+    found = laps[[*key, "row"]].merge(blocks, on=key, how="left").sort_values("row")
+    goals = found[["goal", "previous"]].fillna(-1).to_numpy(int)
+    return goals[:, 0], goals[:, 1]
+
+
+def _arm_rate(
+    replays: Replays, min_length: int = 5, order: str = "causal", *, role: int
+) -> pd.DataFrame:
+    """Log rate ratio of the arm of one role to arms of none."""
+    animals = every_animal(replays)
+    columns = ["states", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns)
+    pauses = replays.pauses[replays.pauses["phase"].isin(AWAKE)]
+    there = main_arm(arms(replays), chains)
+    chains, there = chains[there >= 0], there[there >= 0]
+    of_chain = _roles(replays, chains)[np.arange(len(chains)), there]
+    cells = np.select([of_chain == role, of_chain == _BASELINE], [1, 0], -1)
+    n = counted(replays, chains, cells, 2)
+    roles, code = _roles(replays, pauses), own_code(animals, pauses)
+    open_arms = np.stack(
+        [
+            np.bincount(code, (roles == which).sum(axis=1), minlength=len(animals))
+            for which in (_BASELINE, role)
+        ],
+        axis=1,
+    )
+    rate = log_rates(n, open_arms)
+    return rows(animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=1))
+
+
+def _arm(label: str, role: int) -> Statistic:
+    return Statistic(
+        f"{label} arm, to arms without a part",
+        "log rate ratio",
+        partial(_arm_rate, role=role),
+        "as any arm",
+        0.0,
+        "difference",
+    )
+
+
+RECENCY: dict[str, Statistic] = {
+    "S5": Statistic(
+        "chains on the other side, blocks of one side minus both",
+        "difference",
+        _opposite_by_block,
+        "no difference",
+        0.0,
+        "difference",
+    ),
+    "S5_lag": Statistic(
+        "laps since the other side was run, of chains there",
+        "laps",
+        _lag,
+        "none",
+        np.nan,
+        "number",
+    ),
+    "S5_run_before": Statistic(
+        "share of laps so far on the side of a chain", "share", _run_before, "none", np.nan, "share"
+    ),
+    "S5_past_arm": _arm("past", _PAST),
+    "S5_previous_goal": _arm("previous goal", _PREVIOUS_GOAL),
+    "S8_future_arm": _arm("future", _FUTURE),
+}

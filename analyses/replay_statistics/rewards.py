@@ -1,0 +1,201 @@
+"""S4: replay after rewards that change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analyses.replay_statistics.replays import (
+    AWAKE,
+    Replays,
+    Statistic,
+    chosen,
+    every_animal,
+    laps_around,
+    own_code,
+    rows,
+)
+
+if TYPE_CHECKING:
+    from replay.tasks import Task
+
+__all__ = ["REWARDS", "changed_ends", "counted", "log_rates"]
+
+_HALF = 0.5
+
+
+def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
+    """Find the end of a track whose reward changes, and the other one.
+
+    Parameters
+    ----------
+    task : Task
+        Its blocks pay at places.
+
+    Returns
+    -------
+    changed : str or None
+        The node whose mean reward is not the same in all blocks; None unless there is just one.
+    unchanged : set of str
+        The other nodes that pay.
+    equal, unequal : set of str
+        Blocks by name in which all pay the same, and the others.
+    """
+    blocks = [block for block in task.blocks if block.n_laps]
+    ends = sorted({node for block in blocks for node in block.rewards})
+    paid = {end: {float(block.rewards.get(end, 0.0)) for block in blocks} for end in ends}
+    varying = [end for end in ends if len(paid[end]) > 1]
+    changed = varying[0] if len(varying) == 1 else None
+    equal = {
+        block.name for block in blocks if len({block.rewards.get(end, 0.0) for end in ends}) == 1
+    }
+    return changed, set(ends) - {changed}, equal, {block.name for block in blocks} - equal
+
+
+def counted(replays: Replays, table: pd.DataFrame, cells: np.ndarray, n_cells: int) -> np.ndarray:
+    """Count the rows of each animal in cells, such as the end of the track and the block.
+
+    Parameters
+    ----------
+    replays : Replays
+        The tables.
+    table : DataFrame
+        Has `animal`.
+    cells : ndarray of int, shape (n_rows,)
+        The cell of each row, counted from 0; -1 for none.
+    n_cells : int
+        How many there are.
+
+    Returns
+    -------
+    ndarray of int, shape (n_animals, n_cells)
+        How many rows.
+    """
+    animals, kept = every_animal(replays), cells >= 0
+    cell = own_code(animals, table)[kept] * n_cells + cells[kept]
+    return np.bincount(cell, minlength=len(animals) * n_cells).reshape(-1, n_cells)
+
+
+def log_rates(n_chains: np.ndarray, n_pauses: np.ndarray) -> np.ndarray:
+    """Give the log of chains per pause in cells.
+
+    To each count half a chain is added on average, in proportion to the pauses: so that none at all
+    has a logarithm, and cells without chains don't differ for having fewer pauses.
+
+    Parameters
+    ----------
+    n_chains, n_pauses : ndarray of int, shape (n_animals, n_cells)
+        The counts.
+
+    Returns
+    -------
+    ndarray of float, shape (n_animals, n_cells)
+        The log rates; NaN where there was no pause, and of animals without any chain.
+
+    Examples
+    --------
+    >>> log_rates(np.array([[9, 9], [0, 0]]), np.array([[10, 10], [10, 20]])).round(2).tolist()
+    [[-0.05, -0.05], [nan, nan]]
+    """
+    total = n_pauses.sum(axis=1, keepdims=True)
+    half = _HALF * n_pauses.shape[1] / np.maximum(total, 1)
+    rate = np.log(n_chains / np.where(n_pauses > 0, n_pauses, np.nan) + half)
+    return np.where(n_chains.sum(axis=1, keepdims=True) > 0, rate, np.nan)
+
+
+def _awake_pauses(replays: Replays) -> pd.DataFrame:
+    return replays.pauses[replays.pauses["phase"].isin(AWAKE)]
+
+
+def _changed_end(
+    replays: Replays, min_length: int = 5, order: str = "causal", *, direction: str | None = None
+) -> pd.DataFrame:
+    """Log rate ratio of changed to unchanged end, unequal minus equal blocks."""
+    chains = chosen(replays, min_length, order, ["direction", "place", "block"])
+    if direction is not None:
+        chains = chains[chains["direction"] == direction]
+    pauses = _awake_pauses(replays)
+    cells = _cells(replays)
+    n = counted(replays, chains, cells(chains), 4)
+    rate = log_rates(n, counted(replays, pauses, cells(pauses), 4))
+    value = (rate[:, 3] - rate[:, 2]) - (rate[:, 1] - rate[:, 0])
+    return rows(every_animal(replays), value, 0.0, n.sum(axis=1))
+
+
+def _cells(replays: Replays) -> Callable[[pd.DataFrame], np.ndarray]:
+    """Give the function to cells: equal blocks 0 and 1, unequal 2 and 3; odd: the changed end."""
+    changed, unchanged, equal, unequal = changed_ends(replays.task)
+    node = np.array(replays.task.node, dtype=object)
+    at = np.select([node == changed, np.isin(node, list(unchanged))], [1, 0], -1)
+
+    def cells(table: pd.DataFrame) -> np.ndarray:
+        block = table["block"].astype(str)
+        epoch = np.select([block.isin(equal), block.isin(unequal)], [0, 2], -1)
+        end = at[table["place"].to_numpy()]
+        return np.where((epoch >= 0) & (end >= 0), epoch + end, -1)
+
+    return cells
+
+
+def _reverse_minus_forward(
+    replays: Replays, min_length: int = 5, order: str = "causal"
+) -> pd.DataFrame:
+    """Log rate of reverse minus that of forward chains, at the changed end in unequal blocks."""
+    chains = chosen(replays, min_length, order, ["direction", "place", "block"])
+    cells, reverse = _cells(replays), (chains["direction"] == "reverse").to_numpy()
+    forward = (chains["direction"] == "forward").to_numpy()
+    there = cells(chains) == 3
+    n = counted(replays, chains, np.select([there & reverse, there & forward], [1, 0], -1), 2)
+    rate = log_rates(n, np.ones_like(n))
+    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=1))
+
+
+def _rewarded(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Log rate ratio after laps with and without reward."""
+    pauses = replays.pauses[replays.pauses["phase"] == "episode_end"]
+    chains = chosen(replays, min_length, order, ["episode", "phase"], ["episode_end"])
+    paid = np.append((replays.laps["reward"] > 0).to_numpy().astype(int), -1)
+    n, n_pauses = (
+        counted(replays, table, paid[laps_around(replays, table)[0]], 2)
+        for table in (chains, pauses)
+    )
+    rate = log_rates(n, n_pauses)
+    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=1))
+
+
+def _change(label: str, direction: str | None) -> Statistic:
+    return Statistic(
+        f"{label} at the changed end: unequal minus equal reward",
+        "log rate ratio",
+        partial(_changed_end, direction=direction),
+        "no change",
+        0.0,
+        "difference",
+    )
+
+
+REWARDS: dict[str, Statistic] = {
+    "S4": _change("all chains", None),
+    "S4_reverse": _change("reverse chains", "reverse"),
+    "S4_forward": _change("forward chains", "forward"),
+    "S4_reverse_minus_forward": Statistic(
+        "reverse to forward at the changed end, unequal reward",
+        "log rate ratio",
+        _reverse_minus_forward,
+        "as many of each",
+        0.0,
+        "difference",
+    ),
+    "S4_rewarded": Statistic(
+        "chains after laps with reward, to those without",
+        "log rate ratio",
+        _rewarded,
+        "as many after each",
+        0.0,
+        "difference",
+    ),
+}
