@@ -25,7 +25,7 @@ SETTINGS = {
     "max_pops": 20,
     "n_replays": 20,
     "max_backups": 20,
-    "replay_at": "start_and_end",
+    "replay_at": "pauses",
 }
 """The same for all learners that have the parameter: twenty backups a pause, none on the way."""
 
@@ -129,7 +129,8 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
     Returns
     -------
     Replays
-        Chains of both orders, pauses with the number of their backups, laps, and the backups.
+        Chains of both orders, pauses with the number of their backups, laps with their `second`
+        state, and the backups.
 
     Raises
     ------
@@ -143,10 +144,13 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
     of_lap = laps.set_index("episode")[["block", "lap"]]
     names = of_lap.reindex(chains["episode"]).set_axis(chains.index)
     backups = paused.backups
+    steps = log.columns("steps")
+    begins = np.flatnonzero(np.diff(steps["episode"], prepend=-1))
+    second = pd.Series(steps["next_state"][begins], index=steps["episode"][begins])
     return Replays(
         chains.assign(animal=animal, place=place, **names.fillna("")),
         _pauses(laps, backups, task).assign(animal=animal),
-        laps.assign(animal=animal),
+        laps.assign(animal=animal, second=laps["episode"].map(second)),
         backups.assign(animal=animal),
         task,
     )

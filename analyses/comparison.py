@@ -456,7 +456,7 @@ def _tables(plan: Comparison, results: Results, table: pd.DataFrame) -> dict[str
     n_replays = pauses.groupby(["task", "learner"], observed=True)["n_replays"].sum()
     statistics = _summarise(plan, animals).join(n_replays, on=["task", "learner"])
     judged = statistics[statistics["judged"]]
-    found = verdicts(judged, table)
+    found = verdicts(judged, table, behaviour=plan.behaviour)
     how = judged.drop_duplicates(["task", "learner", "statistic"]).set_index(
         ["task", "learner", "statistic"]
     )[["label", "order", "min_length", "reversible"]]

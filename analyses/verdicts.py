@@ -12,12 +12,23 @@ import pandas as pd
 from analyses.findings import published_ranges
 from analyses.tables import require_columns
 
-__all__ = ["LEAST_ANIMALS", "VERDICTS", "excluding", "expectation", "held_against", "verdicts"]
+__all__ = [
+    "LEAST_ANIMALS",
+    "NEED_CHOICES",
+    "VERDICTS",
+    "excluding",
+    "expectation",
+    "held_against",
+    "verdicts",
+]
 
 VERDICTS = ("agrees", "disagrees", "not comparable")
 
 LEAST_ANIMALS = 6
 """With fewer, no sign test can reach p < 0.05."""
+
+NEED_CHOICES = ("S8_followed", "S8_future_arm", "S8_taken_centre", "S8_taken_side")
+"""Statistics of whether replay tells the next choice: given laps are nobody's choice."""
 
 _LEVEL = 0.05
 _WORDS = {1: "above", 0: "no consistent difference", -1: "below"}
@@ -28,7 +39,9 @@ class _Verdict(NamedTuple):
     reason: str
 
 
-def verdicts(statistics: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+def verdicts(
+    statistics: pd.DataFrame, table: pd.DataFrame, *, behaviour: str = "own"
+) -> pd.DataFrame:
     """Say for each learner and finding whether they agree, and why.
 
     A learner that replays nothing in a task disagrees with what is tested there: these findings
@@ -49,6 +62,8 @@ def verdicts(statistics: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
         that of the sign test of the animals above and below their nulls.
     table : pandas.DataFrame
         What `findings` gives. Findings of tasks that `statistics` doesn't have are left out.
+    behaviour : {"own", "given"}, default "own"
+        Whether learners chose the laps themselves; else ``NEED_CHOICES`` are not comparable.
 
     Returns
     -------
@@ -90,6 +105,7 @@ def verdicts(statistics: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     for learner in statistics["learner"].unique():
         for finding in relevant.itertuples(index=False):
             row = rows.get((finding.task_name, learner, finding.statistic), {})
+            chosen = behaviour == "own" or finding.statistic not in NEED_CHOICES
             ran = (finding.task_name, learner) in was_run
             limits = ranges.get(finding.range, {})
             made.append(
@@ -104,7 +120,7 @@ def verdicts(statistics: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
                     "published_low": limits.get("low", np.nan),
                     "published_high": limits.get("high", np.nan),
                     "expected_sign": finding.expected_sign,
-                    **_judge(finding, row, limits, ran)._asdict(),
+                    **_judge(finding, row, limits, ran, chosen)._asdict(),
                     "contradicts": finding.contradicts,
                     "second_hand": finding.second_hand,
                 }
@@ -113,10 +129,12 @@ def verdicts(statistics: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _judge(
-    finding: Any, row: Mapping[str, Any], limits: Mapping[str, float], ran: bool
+    finding: Any, row: Mapping[str, Any], limits: Mapping[str, float], ran: bool, chosen: bool
 ) -> _Verdict:
     if finding.why_not:
         return _Verdict("not comparable", finding.why_not)
+    if not chosen:
+        return _Verdict("not comparable", "needs laps that the learner chose: behaviour 'own'")
     if not ran:
         return _Verdict("not comparable", "ways back add nothing where states tell directions")
     if not row:

@@ -19,7 +19,7 @@ from replay.jit import inlined
 from replay.priority_queue import remove, tick
 
 __all__ = ["CHANGE", "FIRST_IN", "GAIN", "MOMENTS", "NEED", "PRIORITIES", "RANDOM", "RECENCY"]
-__all__ += ["EACH_STEP", "END", "IN_REST", "IN_WORDS", "START_AND_END"]
+__all__ += ["EACH_STEP", "END", "IN_PAUSES", "IN_REST", "IN_WORDS", "START_AND_END"]
 __all__ += ["is_due", "phases_of", "ranked", "take"]
 
 PRIORITIES = ("change", "need", "recency", "first_in", "random", "gain")
@@ -40,10 +40,11 @@ IN_WORDS = {
 }
 """What comes first, in words; the braces stand for what it is that changes."""
 
-MOMENTS = ("step", "episode_end", "start_and_end", "rest")
+MOMENTS = ("step", "episode_end", "start_and_end", "rest", "pauses")
 """``step``: after every step, the last of an episode included. ``episode_end``: after that only.
-``start_and_end``: there and at the next start. ``rest``: in periods of rest only."""
-EACH_STEP, END, START_AND_END, IN_REST = range(4)
+``start_and_end``: there and at the next start. ``rest``: in periods of rest only. ``pauses``: at
+ends, starts and in rest."""
+EACH_STEP, END, START_AND_END, IN_REST, IN_PAUSES = range(5)
 
 
 @inlined
@@ -69,6 +70,8 @@ def is_due(moment, phase):
     """
     if moment == IN_REST:
         return phase == REST
+    if moment == IN_PAUSES:
+        return phase in (EPISODE_END, START, REST)
     if phase == EPISODE_END:
         return True
     return (moment == EACH_STEP and phase == STEP) or (moment == START_AND_END and phase == START)

@@ -183,6 +183,7 @@ def test_which_pauses_are_for_replay():
         "episode_end": {EPISODE_END},
         "start_and_end": {EPISODE_END, START},
         "rest": {REST},
+        "pauses": {EPISODE_END, START, REST},
     }
 
 
@@ -193,6 +194,7 @@ def test_when_it_is_replayed(learner):
         "episode_end": {"episode_end"},
         "start_and_end": {"episode_end", "start"},
         "rest": set(),
+        "pauses": {"episode_end", "start"},
     }
     for moment, phases in expected.items():
         log = simulate(MAZE, learner, {"replay_at": moment}, n_steps=3000).log

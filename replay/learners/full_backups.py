@@ -31,6 +31,7 @@ from replay.priorities import (
     EACH_STEP,
     FIRST_IN,
     GAIN,
+    IN_PAUSES,
     IN_WORDS,
     MOMENTS,
     PRIORITIES,
@@ -82,7 +83,7 @@ class Params(NamedTuple):
         of maxima.
     priority : {"change", "need", "recency", "first_in", "random", "gain"}
         Which of the queued pairs is backed up next; see :data:`replay.priorities.PRIORITIES`.
-    replay_at : {"step", "episode_end", "start_and_end", "rest"}
+    replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which pairs are backed up; see :data:`replay.priorities.MOMENTS`.
     forgetting, surprise_rate : float
         How the model follows a world that changes; see :mod:`replay.world_model`.
@@ -166,7 +167,7 @@ def init(params, sizes):
 
 def most_backups(params, memory):
     """Bound the backups of the next step."""
-    return 2 + params.max_pops * (2 if params.replay_at == START_AND_END else 1)
+    return 2 + params.max_pops * (2 if params.replay_at in (START_AND_END, IN_PAUSES) else 1)
 
 
 def n_words(params, memory, known):

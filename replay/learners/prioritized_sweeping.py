@@ -33,6 +33,7 @@ from replay.priorities import (
     CHANGE,
     EACH_STEP,
     FIRST_IN,
+    IN_PAUSES,
     IN_WORDS,
     MOMENTS,
     PRIORITIES,
@@ -104,7 +105,7 @@ class Params(NamedTuple):
         Whether the next action is drawn before this step's update, as in the published code.
     priority : {"change", "need", "recency", "first_in", "random"}
         Which of the queued states is popped next; see :data:`replay.priorities.PRIORITIES`.
-    replay_at : {"step", "episode_end", "start_and_end", "rest"}
+    replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which states are popped; see :data:`replay.priorities.MOMENTS`. With
         ``reset_model`` it is the episode's end.
     forgetting : float
@@ -202,7 +203,7 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
-    n_pauses = 2 if params.replay_at == START_AND_END else 1
+    n_pauses = 2 if params.replay_at in (START_AND_END, IN_PAUSES) else 1
     return 2 + n_pauses * n_pops * (memory.model.most_in[0] + 1)
 
 
