@@ -229,4 +229,5 @@ def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
 
 def as_share(table: pd.DataFrame) -> pd.Series:
     """Give the values of findings, those in percent as shares."""
-    return table["value"].where(~table["unit"].str.startswith("%"), table["value"] / 100)
+    shares = (table["value"] / 100).round(12)
+    return table["value"].where(~table["unit"].str.startswith("%"), shares)

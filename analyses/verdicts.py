@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.findings import published_ranges
+from analyses.findings import as_share, published_ranges
 from analyses.tables import require_columns
 
 __all__ = [
@@ -68,8 +68,8 @@ def verdicts(
     Returns
     -------
     pandas.DataFrame
-        One row a learner and finding: `learner, finding, source, task, statistic, value, ci_low,
-        ci_high, null, p, n_animals, n_chains, published, published_low, published_high,
+        One row a learner and finding: `learner, finding, source, task, statistic`, what was
+        measured, `published` (a share where it was a percentage), `published_low, published_high,
         expected_sign, verdict, reason, contradicts, second_hand`.
 
     Raises
@@ -98,16 +98,19 @@ def verdicts(
         raise ValueError("statistics must have one row for each task, learner and statistic.")
     rows = of_statistic.to_dict("index")
     ranges = published_ranges(table).set_index("range")[["low", "high"]].to_dict("index")
-    tasks = set(statistics["task"])
     was_run = {(task, learner) for task, learner, _ in rows}
-    relevant = table[table["task_name"].isin(tasks) | (table["task_name"] == "")]
+    relevant = table[table["task_name"].isin({"", *statistics["task"]})]
+    relevant = relevant.assign(published=as_share(relevant))
     made = []
     for learner in statistics["learner"].unique():
         for finding in relevant.itertuples(index=False):
             row = rows.get((finding.task_name, learner, finding.statistic), {})
-            chosen = behaviour == "own" or finding.statistic not in NEED_CHOICES
-            ran = (finding.task_name, learner) in was_run
             limits = ranges.get(finding.range, {})
+            why_not = finding.why_not
+            if not why_not and behaviour != "own" and finding.statistic in NEED_CHOICES:
+                why_not = "needs laps that the learner chose: behaviour 'own'"
+            if not why_not and (finding.task_name, learner) not in was_run:
+                why_not = "not run there: ways back add nothing where states tell directions"
             made.append(
                 {
                     "learner": learner,
@@ -116,11 +119,11 @@ def verdicts(
                     "task": finding.task_name,
                     "statistic": finding.statistic,
                     **{name: row.get(name, np.nan) for name in columns[3:]},
-                    "published": finding.value,
+                    "published": finding.published,
                     "published_low": limits.get("low", np.nan),
                     "published_high": limits.get("high", np.nan),
                     "expected_sign": finding.expected_sign,
-                    **_judge(finding, row, limits, ran, chosen)._asdict(),
+                    **_judge(finding, row, limits, why_not)._asdict(),
                     "contradicts": finding.contradicts,
                     "second_hand": finding.second_hand,
                 }
@@ -129,14 +132,10 @@ def verdicts(
 
 
 def _judge(
-    finding: Any, row: Mapping[str, Any], limits: Mapping[str, float], ran: bool, chosen: bool
+    finding: Any, row: Mapping[str, Any], limits: Mapping[str, float], why_not: str
 ) -> _Verdict:
-    if finding.why_not:
-        return _Verdict("not comparable", finding.why_not)
-    if not chosen:
-        return _Verdict("not comparable", "needs laps that the learner chose: behaviour 'own'")
-    if not ran:
-        return _Verdict("not comparable", "ways back add nothing where states tell directions")
+    if why_not:
+        return _Verdict("not comparable", why_not)
     if not row:
         return _Verdict("not comparable", f"{finding.statistic} was not measured there")
     if np.isnan(row["value"]):
@@ -239,8 +238,9 @@ def excluding(found: pd.DataFrame) -> dict[str, str]:
     held = set(held_against(found)["finding"])
     findings = found.drop_duplicates("finding")
     graph = nx.Graph()
-    for finding, others in zip(findings["finding"], findings["contradicts"], strict=True):
-        graph.add_edges_from((finding, other) for other in str(others or "").split())
+    excluded = findings["contradicts"].fillna("")
+    for finding, others in zip(findings["finding"], excluded, strict=True):
+        graph.add_edges_from((finding, other) for other in others.split())
     sets = [names for names in nx.connected_components(graph) if not held.isdisjoint(names)]
     return {
         name: letter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -256,6 +257,7 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     if len(values):
         ax.axvspan(values.min(), values.max(), color=_BLUE, alpha=0.12, linewidth=0)
     ax.plot(studies["value"], np.arange(-len(studies), 0), "D", color=_BLUE, markersize=2.6)
+    ax.margins(x=0.12)
     low, high = ax.get_xlim()
     for y, study in enumerate(studies.itertuples(index=False), start=-len(studies)):
         at_right = study.value > (low + high) / 2
@@ -272,13 +274,15 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     ax.set_ylim(len(learners) - 0.4, -len(studies) - 0.6)
     ax.set_yticks(range(len(learners)), [learner_label(name) for name in learners], fontsize=5)
     ax.tick_params(axis="y", length=0)
-    ax.set_title(f"{_number(statistics)} {statistics['label'].iloc[0]}", fontsize=6)
+    title = f"{_number(statistics)} {statistics['label'].iloc[0]}"
+    ax.set_title(fill(title, 40), fontsize=6)
     return ax
 
 
 def _studies(table: pd.DataFrame, statistic: str, task: str) -> pd.DataFrame:
     """List what was published of a statistic: values of all tasks, directions of this one."""
-    rows = table[table["statistic"] == statistic].assign(value=as_share)
+    rows = table[table["statistic"] == statistic].fillna({"error": "", "task_name": ""})
+    rows = rows.assign(value=as_share)
     shown = (rows["test"] == "range") | rows["unit"].isin(_SHOWN_UNITS)
     here = rows["task_name"] == task
     kept = rows[shown | here].assign(value=rows["value"].where(shown))
@@ -289,7 +293,8 @@ def _studies(table: pd.DataFrame, statistic: str, task: str) -> pd.DataFrame:
 def _study_text(study: Any, here: bool) -> str:
     where = "" if here else f", {label(study.task_name or study.maze)}"
     if np.isnan(study.value):
-        return f"{study.source}: {_EXPECTED[int(study.expected_sign)]}"
+        sign = study.expected_sign
+        return f"{study.source}: {'in words only' if np.isnan(sign) else _EXPECTED[int(sign)]}"
     error = f" ({study.error})" if study.error else ""
     return f"{study.source}{where}: {study.value:.3g}{error}"
 
