@@ -323,7 +323,7 @@ def feed(
     rng = _replay_rng(_count("seed", seed, at_least=0))
     clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
     n_before, rests = _rests(rest or {}, steps)
-    if n_before and hasattr(found.module, "replay"):
+    if n_before and hasattr(found.module, "explore"):  # the others know nothing yet
         backups.set_step(kept.buffer, -1)
         for _ in range(n_before):
             kept.make_room(2 * found.module.most_backups(found.params, memory))

@@ -22,12 +22,12 @@ _NAMES = {
 _CHOSEN = (
     "A trial is three laps: from home to a centre port, from there to an arm, and back home, each "
     "known to the animal; where it acts by itself either centre port will do. The home port pays a "
-    "tenth of the goal. Where laps are given, arms are searched at random, and the goal is left by "
-    "chance in one of ten trials. How many trials there are."
+    "tenth of the goal. Where laps are given, arms are searched one after the other, and the goal "
+    "is left by chance in one of ten trials. How many trials there are."
 )
 
 
-def eight_arm(n_goals: int = 4, n_trials: int = 24) -> Task:
+def eight_arm(n_goals: int = 4, n_trials: int = 40) -> Task:
     """Eight arms, one of which pays until it has done so 4 to 15 times; then another one does.
 
     Laps of a goal are in the block ``search`` until it was found, then in the block ``goal``.
@@ -36,8 +36,8 @@ def eight_arm(n_goals: int = 4, n_trials: int = 24) -> Task:
     ----------
     n_goals : int, default 4
         How many goals there are, one after the other.
-    n_trials : int, default 24
-        After so many trials a goal moves in any case, and so does a search end.
+    n_trials : int, default 40
+        After so many trials a goal moves in any case, found or not.
 
     Returns
     -------
@@ -82,21 +82,23 @@ def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
         goal = str(rng.choice([arm for arm in _ENDS if arm != before]))
         rules = _trial(goal, dict(search.rewards))
         n_wanted, n_found, n_done, is_over = int(rng.integers(_FEWEST, _MOST + 1)), 0, 0, False
+        tried: set[str] = set()
         while not is_over:
             block = known if n_found else search
-            others = [arm for arm in _ENDS if arm != goal or not n_found]
             searches = not n_found or rng.random() < block.error
-            arm = str(rng.choice(others)) if searches else goal
+            left = [arm for arm in _ENDS if arm not in tried]
+            arm = str(rng.choice(left)) if searches else goal
             here = _HOME
             for phase, aim in zip(_PHASES, (str(rng.choice(_PORTS)), arm, _HOME), strict=True):
                 path = task.model.walk(shortest_way(graph, here, aim, rng), phase)
                 world = task.model.world(rules, block.closed, path[0])
-                n_rest = block.n_rest if is_over else 0
+                n_rest = known.n_rest if is_over else 0
                 name = task.lap_names[here, aim]
                 run = yield Lap(world, path[0], path, block.name, name, n_rest)
                 here = task.model.states[run[-1]].node
                 if phase == _TO_ARM:
                     n_found += here == goal
+                    tried = {goal} if n_found else tried | {here}
                     n_done += 1
                     is_over = n_found == n_wanted or n_done == block.n_laps // 3
         before = goal

@@ -101,9 +101,9 @@ def _rules(block: Block) -> list[Rule]:
     arms = (_CUED, _UNCUED)
     paid = tuple(block.rewards.items())
     if block.name == "run 1":
-        return [Rule((_HOME,), (_HOME, _STOP), paid[1:]), Rule((_STOP,), (_HOME,), paid[:1], _BACK)]
+        return [Rule((_HOME,), (_STOP,), paid[1:]), Rule((_STOP,), (_HOME,), paid[:1], _BACK)]
     if block.name == "run 2":
-        return [Rule((_HOME,), (_HOME, *arms), paid[1:]), Rule(arms, (_HOME,), paid[:1], _BACK)]
+        return [Rule((_HOME,), arms, paid[1:]), Rule(arms, (_HOME,), paid[:1], _BACK)]
     return [Rule((_STOP,), arms, paid)]
 
 

@@ -57,11 +57,11 @@ def w_track(n_laps: int = 24, n_sessions: int = 8) -> Task:
 
 def _rules(paid: dict[str, float]) -> list[Rule]:
     """Say what pays: the centre on the way home, else the side that was not visited last."""
-    ends = (_CENTRE, *_WELLS.values())
-    home = Rule(tuple(_WELLS.values()), ends, ((_CENTRE, paid[_CENTRE]),))
+    sides = tuple(_WELLS.values())
+    home = Rule(sides, (_CENTRE, *sides), ((_CENTRE, paid[_CENTRE]),))
+    right = {last: _WELLS[side] for last, side in _OTHER.items()}
     return [home] + [
-        Rule((_CENTRE,), ends, ((_WELLS[_OTHER[last]], paid[_WELLS[_OTHER[last]]]),), last)
-        for last in _WELLS
+        Rule((_CENTRE,), sides, ((right[last], paid[right[last]]),), last) for last in _WELLS
     ]
 
 

@@ -185,5 +185,5 @@ def replay(params, memory, pause, rng, log):
     if params.sample_trajectories:
         if pause.phase != EPISODE_END:
             _replay_trajectories(params, memory, pause, rng, log)
-    elif pause.phase != START and memory.n_tried[0] > 0:
+    elif pause.phase != START:
         _replay_at_random(params, memory, pause.phase, rng, log)

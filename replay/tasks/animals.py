@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,8 @@ import pandas as pd
 from replay.event_log import EventLog
 from replay.names import unknown_name
 from replay.simulation import feed
-from replay.tasks.task import Lap, Task
+from replay.tasks.own_behaviour import act_through, noisy
+from replay.tasks.task import Lap, Task, send
 
 __all__ = ["BEHAVIOURS", "TaskRun", "run_task"]
 
@@ -26,7 +28,8 @@ class TaskRun(NamedTuple):
         Steps and backups, in analysed states.
     laps : DataFrame
         One row a lap, which is an episode: `episode, block, lap` (its name), `start, end` (analysed
-        states), `reward, n_steps, n_rest` (pauses of rest after it).
+        states), `reward, n_steps, n_rest` (pauses of rest after it), `goal` (the analysed state in
+        which it paid most, -1 if it paid nowhere).
     """
 
     log: EventLog
@@ -67,52 +70,50 @@ def run_task(
     """
     if behaviour not in BEHAVIOURS:
         raise unknown_name("behaviour", behaviour, BEHAVIOURS)
-    laps_rng, reward_rng = (
-        np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(3)[1:]
-    )
-    laps, transitions = _given_laps(task, laps_rng, reward_rng)
-    n_done = transitions.groupby("episode").size().cumsum()
-    rest = {int(n_done[i]): lap.n_rest for i, lap in enumerate(laps)}
-    if task.blocks and task.blocks[0].n_laps == 0:
-        rest[0] = task.blocks[0].n_rest
-    model = task.model.world()
-    log = feed(
-        learner,
-        transitions,
-        n_states=model.n_states,
-        n_actions=model.n_actions,
-        params=params,
-        seed=seed,
-        mdp=model,
-        rest=rest,
-    ).label(seed=seed, mdp=task.name)
-    return TaskRun(_analysed(log, task), _laps(task, laps, transitions))
+    replay_rng, *rngs = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(4))
+    first = task.blocks[0] if task.blocks else None
+    n_rest = first.n_rest if first is not None and first.n_laps == 0 else 0
+    if behaviour == "own":
+        laps, log = act_through(
+            task, learner, params, seed=seed, n_rest_before=n_rest, rngs=(replay_rng, *rngs)
+        )
+    else:
+        laps, transitions = _given_laps(task, *rngs[:2])
+        ends = np.flatnonzero(transitions["terminated"]) + 1
+        log = feed(
+            learner,
+            transitions,
+            n_states=len(task.model.states),
+            n_actions=task.model.n_actions,
+            params=params,
+            seed=seed,
+            mdp=task.model.world(),
+            rest={0: n_rest} | {n: lap.n_rest for n, lap in zip(ends.tolist(), laps, strict=True)},
+        ).label(seed=seed, mdp=task.name)
+    return TaskRun(_analysed(log, task), _laps(task, laps, log.columns("steps")))
 
 
 def _given_laps(
     task: Task, laps_rng: np.random.Generator, reward_rng: np.random.Generator
 ) -> tuple[list[Lap], pd.DataFrame]:
     """Run the laps as the task gives them; the table is what `feed` takes."""
-    laps, rows = [], []
+    laps: list[Lap] = []
+    rows = []
     protocol = task.laps(laps_rng)
-    sent = None
-    while True:
-        try:
-            lap = protocol.send(sent)
-        except StopIteration:
-            break
+    lap = next(protocol, None)
+    while lap is not None:
         if lap.path is None:
             raise ValueError(
                 f"The task {task.name!r} gives no way for lap {len(laps)}: let the learner act, "
                 "with behaviour='own'."
             )
-        sent = lap.path
         means = lap.world.expected_reward()
-        for state, next_state in zip(lap.path[:-1], lap.path[1:], strict=True):
+        for state, next_state in pairwise(lap.path):
             action = task.model.action(state, next_state)
             reward = noisy(means[state, action], task.reward_sd, reward_rng)
             rows.append((len(laps), state, action, reward, next_state))
         laps.append(lap)
+        lap = send(protocol, lap.path)
     table = pd.DataFrame(rows, columns=["episode", "state", "action", "reward", "next_state"])
     return laps, table.assign(
         terminated=table["episode"] != table["episode"].shift(-1),
@@ -120,13 +121,8 @@ def _given_laps(
     )
 
 
-def noisy(mean: float, sd: float, rng: np.random.Generator) -> float:
-    """Draw a reward: normal, but never negative; `sd` is a share of the mean."""
-    return max(float(rng.normal(mean, sd * mean)), 0.0) if mean * sd else float(mean)
-
-
 def _analysed(log: EventLog, task: Task) -> EventLog:
-    """Name the states of a log as they are seen in the analyses."""
+    """Name the states of a log as the analyses see them."""
     steps, backups = dict(log.columns("steps")), dict(log.columns("backups"))
     for table in (steps, backups):
         for column in {"state", "next_state", "location"} & table.keys():
@@ -135,17 +131,38 @@ def _analysed(log: EventLog, task: Task) -> EventLog:
     return EventLog(tables, log.provenance, task.world)
 
 
-def _laps(task: Task, laps: list[Lap], transitions: pd.DataFrame) -> pd.DataFrame:
-    by_lap = transitions.groupby("episode")
+def _laps(task: Task, laps: list[Lap], steps: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Tell how each lap was run."""
+    ends = np.flatnonzero(steps["terminated"] | steps["truncated"])
+    begins = np.append(0, ends[:-1] + 1)
+    start, end = steps["state"][begins], steps["next_state"][ends]
+    names = []
+    for lap, first, last in zip(laps, start, end, strict=True):
+        way = task.model.states[first].node, task.model.states[last].node
+        names.append(task.lap_names.get(way, "other") if task.lap_names else lap.name)
     return pd.DataFrame(
         {
             "episode": np.arange(len(laps)),
             "block": [lap.block for lap in laps],
-            "lap": [lap.name for lap in laps],
-            "start": task.analysed[by_lap["state"].first()],
-            "end": task.analysed[by_lap["next_state"].last()],
-            "reward": by_lap["reward"].sum().to_numpy(),
-            "n_steps": by_lap.size().to_numpy(),
+            "lap": names,
+            "start": task.analysed[start],
+            "end": task.analysed[end],
+            "reward": np.add.reduceat(steps["reward"], begins),
+            "n_steps": ends + 1 - begins,
             "n_rest": [lap.n_rest for lap in laps],
+            "goal": [_goal(task, lap) for lap in laps],
         }
     )
+
+
+def _goal(task: Task, lap: Lap) -> int:
+    """Look up where a lap pays most; -1 if it pays nowhere."""
+    states, paid = task.model.states, lap.world.reward
+    rows = lap.world.transition_rows() // lap.world.n_actions
+    memory = states[lap.start].memory
+    here = [states[row].memory == memory for row in rows[paid > 0]]
+    entered, amount = lap.world.successor[paid > 0][here], paid[paid > 0][here]
+    if not len(entered):
+        return -1
+    at_end = [states[state].end for state in entered]
+    return int(task.analysed[entered[np.lexsort((at_end, amount))[-1]]])

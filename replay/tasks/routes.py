@@ -28,7 +28,7 @@ def task_of_routes(
 
     The contingency of a block names its routes, each once; they are run in this order, again and
     again. A route that begins elsewhere than the animal is waits; if all do, the animal is carried.
-    A lap ends where any route ends; it is paid what the block says, but not where it began, which
+    A lap ends where any route ends, and is paid what the block says, but not where it began; that
     the animal remembers.
 
     Parameters
@@ -74,7 +74,12 @@ def task_of_routes(
 
     def rules(rewards: Mapping[str, float]) -> list[Rule]:
         return [
-            Rule((start,), ends, tuple((n, r) for n, r in rewards.items() if n != start), start)
+            Rule(
+                (start,),
+                tuple(node for node in ends if node != start),
+                tuple((node, reward) for node, reward in rewards.items() if node != start),
+                memory=start,
+            )
             for start in starts
         ]
 

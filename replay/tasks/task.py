@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from replay.mdp import MDP
 from replay.tasks.places import Places
 
-__all__ = ["Block", "Lap", "Laps", "Task"]
+__all__ = ["Block", "Lap", "Laps", "Task", "send"]
 
 _LANE_CM = 4.0  # so that both directions of travel can be told apart in a figure
 
@@ -78,6 +78,26 @@ class Lap(NamedTuple):
 
 Laps = Generator[Lap, tuple[int, ...], None]
 """A protocol: it yields a lap and is sent the states of that lap as it was run."""
+
+
+def send(protocol: Laps, states: Sequence[int]) -> Lap | None:
+    """Tell a protocol how the last lap was run, and get the next one, None after the last.
+
+    Parameters
+    ----------
+    protocol : generator
+        What `Task.laps` gives.
+    states : sequence of int
+        The states of the lap.
+
+    Returns
+    -------
+    Lap or None
+    """
+    try:
+        return protocol.send(tuple(states))
+    except StopIteration:
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +206,9 @@ class Task:
         n_outcomes = np.unique(moves[:, :2], axis=0, return_counts=True)[1]
         start = np.bincount(here, weights=whole.start_probability)
         return MDP.from_transitions(
-            *moves.T,
+            moves[:, 0],
+            moves[:, 1],
+            moves[:, 2],
             np.repeat(1 / n_outcomes, n_outcomes),
             np.zeros(len(moves)),
             start_probability=start,
