@@ -108,8 +108,11 @@ def replays(
     for animal in animals:
         run = run_task(task, learner, params, seed=animal_seed(seed, animal), behaviour=behaviour)
         made.append(replays_of(run.log, run.laps, task, animal))
-    tables = (pd.concat(parts, ignore_index=True) for parts in list(zip(*made, strict=True))[:-1])
-    return Replays(*tables, task)
+    chains, pauses, laps, backups = (
+        pd.concat([getattr(each, name) for each in made], ignore_index=True)
+        for name in ("chains", "pauses", "laps", "backups")
+    )
+    return Replays(chains, pauses, laps, backups, task)
 
 
 def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -> Replays:
@@ -188,9 +191,8 @@ def _pauses(laps: pd.DataFrame, backups: pd.DataFrame, task: Task) -> pd.DataFra
     parts.append(resting[about].assign(phase="rest", place=resting["end"], number=number))
     before = task.blocks[0] if task.blocks and not task.blocks[0].n_laps else None
     if before is not None:
-        first = {"episode": -1, "block": before.name, "lap": "", "phase": "rest"}
         early = pd.DataFrame({"number": range(before.n_rest), "place": laps["start"].iloc[0]})
-        parts.append(early.assign(**first))
+        parts.append(early.assign(episode=-1, block=before.name, lap="", phase="rest"))
     pauses = pd.concat(parts, ignore_index=True)
     events = backups.groupby(["episode", "phase", "event"], observed=True).size()
     made = events.rename("n_backups").reset_index()

@@ -110,11 +110,11 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     _check_together(table)
     second_hand = table["evidence"] == SECOND_HAND
     marks = np.where(second_hand, f" ({SECOND_HAND})", "")
-    years = table["year"].astype(str)
-    names = table["citation"].map(_first_author)
-    table.insert(1, "source", names + " " + years + marks)
-    table.insert(table.columns.get_loc("evidence") + 1, "second_hand", second_hand)
-    return table
+    names = table["citation"].map(_first_author) + " " + table["year"].astype(str)
+    columns = list(_COLUMNS)
+    columns.insert(columns.index("citation"), "source")
+    columns.insert(columns.index("note"), "second_hand")
+    return table.assign(source=names + marks, second_hand=second_hand)[columns]
 
 
 def _typed(table: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -96,53 +96,56 @@ def verdicts(
     of_statistic = statistics.set_index(["task", "learner", "statistic"])
     if of_statistic.index.has_duplicates:
         raise ValueError("statistics must have one row for each task, learner and statistic.")
-    rows = of_statistic.to_dict("index")
-    ranges = published_ranges(table).set_index("range")[["low", "high"]].to_dict("index")
+    rows: dict[Any, Any] = of_statistic.to_dict("index")
+    ranges: dict[Any, Any] = published_ranges(table).set_index("range").to_dict("index")
     was_run = {(task, learner) for task, learner, _ in rows}
     relevant = table[table["task_name"].isin({"", *statistics["task"]})]
     relevant = relevant.assign(published=as_share(relevant))
     made = []
     for learner in statistics["learner"].unique():
-        for finding in relevant.itertuples(index=False):
-            row = rows.get((finding.task_name, learner, finding.statistic), {})
-            limits = ranges.get(finding.range, {})
-            why_not = finding.why_not
-            if not why_not and behaviour != "own" and finding.statistic in NEED_CHOICES:
+        for finding in relevant.to_dict("records"):
+            row = rows.get((finding["task_name"], learner, finding["statistic"]), {})
+            limits = ranges.get(finding["range"], {})
+            why_not = finding["why_not"]
+            if not why_not and behaviour != "own" and finding["statistic"] in NEED_CHOICES:
                 why_not = "needs laps that the learner chose: behaviour 'own'"
-            if not why_not and (finding.task_name, learner) not in was_run:
+            if not why_not and (finding["task_name"], learner) not in was_run:
                 why_not = "not run there: ways back add nothing where states tell directions"
             made.append(
                 {
                     "learner": learner,
-                    "finding": finding.id,
-                    "source": finding.source,
-                    "task": finding.task_name,
-                    "statistic": finding.statistic,
+                    "finding": finding["id"],
+                    "source": finding["source"],
+                    "task": finding["task_name"],
+                    "statistic": finding["statistic"],
                     **{name: row.get(name, np.nan) for name in columns[3:]},
-                    "published": finding.published,
+                    "published": finding["published"],
                     "published_low": limits.get("low", np.nan),
                     "published_high": limits.get("high", np.nan),
-                    "expected_sign": finding.expected_sign,
+                    "expected_sign": finding["expected_sign"],
                     **_judge(finding, row, limits, why_not)._asdict(),
-                    "contradicts": finding.contradicts,
-                    "second_hand": finding.second_hand,
+                    "contradicts": finding["contradicts"],
+                    "second_hand": finding["second_hand"],
                 }
             )
     return pd.DataFrame(made)
 
 
 def _judge(
-    finding: Any, row: Mapping[str, Any], limits: Mapping[str, float], why_not: str
+    finding: Mapping[Hashable, Any],
+    row: Mapping[str, Any],
+    limits: Mapping[str, float],
+    why_not: str,
 ) -> _Verdict:
     if why_not:
         return _Verdict("not comparable", why_not)
     if not row:
-        return _Verdict("not comparable", f"{finding.statistic} was not measured there")
+        return _Verdict("not comparable", f"{finding['statistic']} was not measured there")
     if np.isnan(row["value"]):
         if row["n_replays"] == 0:
             return _Verdict("disagrees", "no replay at all")
         return _Verdict("not comparable", "it makes no such chains")
-    if finding.test == "range":
+    if finding["test"] == "range":
         return _judge_range(row, limits)
     if np.isnan(row["null"]):
         return _Verdict("not comparable", "the statistic has no null to differ from")
@@ -151,7 +154,7 @@ def _judge(
             "not comparable",
             f"{row['n_animals']:.0f} animals have a value, a sign test needs {LEAST_ANIMALS}",
         )
-    return _judge_sign(int(finding.expected_sign), row)
+    return _judge_sign(int(finding["expected_sign"]), row)
 
 
 def _judge_range(row: Mapping[str, Any], limits: Mapping[str, float]) -> _Verdict:

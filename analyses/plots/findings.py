@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from textwrap import fill
 from typing import Any
 
@@ -68,7 +69,7 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
             _draw_cell(ax, x, y, cells.loc[learner], scale)
         n_agreeing = int((cells["verdict"] == "agrees").sum())
         look: dict[str, Any] = {} if n_agreeing else {"fontweight": "bold"}
-        ax.text(right, y, n_agreeing or "none", va="center", **look)
+        ax.text(right, y, str(n_agreeing or "none"), va="center", **look)
         marks = sorted({letters[name] for name in rows["finding"] if name in letters})
         ax.text(right + 1.1, y, ",".join(marks), va="center", fontweight="bold")
         if y and _number(rows) != _number(tests[y - 1]):
@@ -76,7 +77,7 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     agreeing = held_against(verdicts).drop_duplicates(["learner", "test"])
     n_agreed = agreeing[agreeing["verdict"] == "agrees"].groupby("learner").size()
     for x, learner in enumerate(learners):
-        ax.text(x, len(tests) - 0.2, n_agreed.get(learner, 0), ha="center", va="center")
+        ax.text(x, len(tests) - 0.2, str(n_agreed.get(learner, 0)), ha="center", va="center")
     ax.text(right, -0.75, "agree", fontstyle="italic")
     ax.set_xlim(-0.5, len(learners) - 0.5)
     ax.set_ylim(len(tests) + 0.1, -0.5)
@@ -253,17 +254,17 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
         )  # fmt: skip
         if order == "causal":
             ax.plot(rows["null"], y, "|", color="0.55", markersize=5, markeredgewidth=0.8)
-    values = studies["value"].dropna()
-    if len(values):
-        ax.axvspan(values.min(), values.max(), color=_BLUE, alpha=0.12, linewidth=0)
-    ax.plot(studies["value"], np.arange(-len(studies), 0), "D", color=_BLUE, markersize=2.6)
+    values = np.array([value for value, _ in studies])
+    if np.isfinite(values).any():
+        ax.axvspan(np.nanmin(values), np.nanmax(values), color=_BLUE, alpha=0.12, linewidth=0)
+    ax.plot(values, np.arange(-len(studies), 0), "D", color=_BLUE, markersize=2.6)
     ax.margins(x=0.12)
     low, high = ax.get_xlim()
-    for y, study in enumerate(studies.itertuples(index=False), start=-len(studies)):
-        at_right = study.value > (low + high) / 2
+    for height, (value, text) in enumerate(studies, start=-len(studies)):
+        at_right = value > (low + high) / 2
         ax.annotate(
-            study.text,
-            (low if np.isnan(study.value) else study.value, y),
+            text,
+            (low if np.isnan(value) else value, height),
             (-4 if at_right else 4, 0),
             textcoords="offset points",
             ha="right" if at_right else "left",
@@ -279,24 +280,24 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     return ax
 
 
-def _studies(table: pd.DataFrame, statistic: str, task: str) -> pd.DataFrame:
+def _studies(table: pd.DataFrame, statistic: str, task: str) -> list[tuple[float, str]]:
     """List what was published of a statistic: values of all tasks, directions of this one."""
     rows = table[table["statistic"] == statistic].fillna({"error": "", "task_name": ""})
     rows = rows.assign(value=as_share)
     shown = (rows["test"] == "range") | rows["unit"].isin(_SHOWN_UNITS)
     here = rows["task_name"] == task
     kept = rows[shown | here].assign(value=rows["value"].where(shown))
-    texts = [_study_text(study, study.task_name == task) for study in kept.itertuples()]
-    return pd.DataFrame({"value": kept["value"], "text": texts})
+    return [(study["value"], _study_text(study, task)) for study in kept.to_dict("records")]
 
 
-def _study_text(study: Any, here: bool) -> str:
-    where = "" if here else f", {label(study.task_name or study.maze)}"
-    if np.isnan(study.value):
-        sign = study.expected_sign
-        return f"{study.source}: {'in words only' if np.isnan(sign) else _EXPECTED[int(sign)]}"
-    error = f" ({study.error})" if study.error else ""
-    return f"{study.source}{where}: {study.value:.3g}{error}"
+def _study_text(study: Mapping[Hashable, Any], task: str) -> str:
+    if np.isnan(study["value"]):
+        sign = study["expected_sign"]
+        return f"{study['source']}: {'in words only' if np.isnan(sign) else _EXPECTED[int(sign)]}"
+    place = study["task_name"] or study["maze"]
+    where = "" if place == task else f", {label(place)}"
+    error = f" ({study['error']})" if study["error"] else ""
+    return f"{study['source']}{where}: {study['value']:.3g}{error}"
 
 
 @styled
