@@ -44,7 +44,8 @@ CHAIN = {
     "place": 0,
 }
 PAUSE = {name: CHAIN[name] for name in ("animal", "episode", "phase", "block", "lap", "place")}
-LAP = {"animal": 0, "episode": 0, "block": "run", "lap": "out", "start": 0, "end": 0, "reward": 1.0}
+LAP = {"animal": 0, "episode": 0, "block": "run", "lap": "out", "start": 0, "end": 0, "reward": 1.0,
+       "goal": -1}  # fmt: skip
 
 
 def chain(*states, **columns):

@@ -61,7 +61,7 @@ def arena(closed, name="run"):
             if a < b and np.hypot(*np.subtract(nodes[a], nodes[b])) == 10:
                 graph.add_edge(a, b)
     moves = [move for wall in closed for move in (wall, wall[::-1])]
-    blocks = [block("first"), block(name, closed=tuple(moves), rewards={"w22": 1.0})]
+    blocks = [block("first"), block(name, closed=tuple(moves))]
     return make_task(graph, {"wells": tuple(graph)}, blocks)
 
 
@@ -151,7 +151,8 @@ def test_through_the_goal_and_other_wells():
         walk("w22", "w21", "w20", "w10", "w00", place=AT["w22"]),
         walk("w00", "w10", "w20", "w21", "w22", place=at, block="first"),
     ]
-    value, null, n = compute("S8", replays(TASK, chains))
+    laps = [{"lap": "home", "goal": AT["w22"]}, {"lap": "random", "goal": AT["w01"]}]
+    value, null, n = compute("S8", replays(TASK, chains, laps=laps))
     # Seven other wells: all but the goal w22 and w00, where the animal is.
     assert (value, null, n) == (0.5, pytest.approx((3 / 7 + 5 / 7) / 2), 2)
 
@@ -167,8 +168,9 @@ def test_through_the_goal_against_random_walks():
 
 def test_first_move_as_replayed():
     """The animal goes from w10 to w20 at first, and home to w22 in two of three laps."""
-    laps = [{"episode": i, "start": AT["w10"], "end": AT["w22"]} for i in range(2)]
-    laps += [{"episode": 2, "start": AT["w10"], "end": AT["w20"]}]
+    home = {"lap": "home", "goal": AT["w22"], "start": AT["w10"], "end": AT["w22"]}
+    laps = [home, {**home, "episode": 1}]
+    laps += [{"episode": 2, "start": AT["w10"], "end": AT["w20"], "goal": AT["w20"]}]
     start = {"place": AT["w10"], "phase": "start"}
     reaches = walk("w10", "w20", "w21", "w22", "w12", **start)
     fails = walk("w10", "w20", "w21", "w11", "w12", **start)

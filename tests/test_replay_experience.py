@@ -81,7 +81,7 @@ def test_unvisited_arms():
         chain(*STEM, phase="rest", episode=-1),
         chain(*CUED),
     ]
-    laps = [{"episode": 0, "start": T["s0"], "end": T["s2"]},
+    laps = [{"episode": 0, "start": T["s0"], "end": T["cued4"], "lap": "look_cued"},
             {"episode": 1, "start": T["s0"], "end": T["cued4"]}]  # fmt: skip
     tables = replays(t_maze(), chains, laps=laps)
     assert compute("S11_cued", tables)[::2] == (0.3, 10)
@@ -190,24 +190,59 @@ ARM = {arm: [S["home"], *(S[f"a{arm}_{i}"] for i in range(3))] for arm in range(
 
 
 def test_past_arm_and_previous_goal():
-    """Arm 1 paid in the first block, arm 2 in the second; a lap to arm 3, and one to arm 2."""
-    ends = [1, 1, 2, 3, 2]
-    paid = [1.0, 1.0, 1.0, 0.0, 1.0]
-    blocks = ["first", "first", "second", "second", "second"]
+    """Arm 1 paid first, then arm 2. The last lap went to arm 3, the next one goes to arm 2."""
+    ways = [(1, 1), (0, None), (2, 2), (0, None), (3, 2), (0, None), (2, 2)]
+    arm_end = {0: S["home"]} | {arm: path[-1] for arm, path in ARM.items()}
     laps = [
-        {"episode": i, "start": S["home"], "end": ARM[end][-1], "reward": reward, "block": name}
-        for i, (end, reward, name) in enumerate(zip(ends, paid, blocks, strict=True))
+        {"episode": i, "end": arm_end[end], "goal": arm_end[0 if goal is None else goal]}
+        for i, (end, goal) in enumerate(ways)
     ]
-    pauses = [{"episode": 4, "phase": "start", "block": "second"}]
+    pauses = [{"episode": 6, "phase": "start", "place": S["home"]}]
+    pauses += [{"episode": 4, "place": ARM[3][-1]}]
     counts = {1: 6, 2: 5, 3: 1, 4: 3}
     chains = [
-        chain(*ARM[arm], episode=4, phase="start", block="second")
+        chain(*ARM[arm], episode=6, phase="start", place=S["home"])
         for arm, n in counts.items()
         for _ in range(n)
     ]
+    chains += [chain(*ARM[3], episode=4, place=ARM[3][-1])] * 9  # in the arm itself: left out
     tables = replays(star(), chains, pauses, laps)
-    # Before that lap arm 3 is past, arm 1 the previous goal, arm 4 the only one without a part.
+    # At that start arm 3 is past, arm 1 the previous goal, arm 4 the only one without a part.
     assert compute("S5_previous_goal", tables, min_length=3)[0] == pytest.approx(np.log(6.5 / 3.5))
     assert compute("S5_past_arm", tables, min_length=3)[0] == pytest.approx(np.log(1.5 / 3.5))
     # Arm 2 is goal and future arm at once, which says nothing of either.
     assert np.isnan(compute("S8_future_arm", tables, min_length=3)[0])
+    assert np.isnan(compute("S5_past_arm", replays(track(), chains[:1]), min_length=3)[0])
+
+
+def test_future_arm():
+    laps = [{"end": S["home"]}, {"episode": 1, "end": ARM[2][-1], "goal": ARM[1][-1]}]
+    pauses = [{"place": S["home"]}]
+    chains = [chain(*ARM[arm], place=S["home"]) for arm in (2, 2, 2, 3)]
+    tables = replays(star(), chains, pauses, laps)
+    # Arms 3 and 4 have no part: half a chain for each pause and arm, on average over both cells.
+    expected = np.log((3 + 1 / 3) / 1) - np.log((1 + 2 / 3) / 2)
+    assert compute("S8_future_arm", tables, min_length=3)[0] == pytest.approx(expected)
+
+
+# Sequences of Liu et al. 2019
+
+
+def test_paid_sequence():
+    graph = nx.DiGraph()
+    marks = {"first_chain": tuple("ABC"), "second_chain": tuple("XYZ")}
+    for nodes in marks.values():
+        nx.add_path(graph, nodes)
+    blocks = [block("plain"), block("value", rewards={"C": 1.0})]
+    task = make_task(graph, marks, blocks)
+    at = {node: i for i, node in enumerate(task.node)}
+    paid, neutral = ([at[node] for node in nodes] for nodes in marks.values())
+
+    def rest(path, n_forward, n_reverse, name):
+        ways = ["forward"] * n_forward + ["reverse"] * n_reverse
+        return [chain(*path, direction=way, block=name, phase="rest") for way in ways]
+
+    chains = [*rest(paid, 3, 1, "plain"), *rest(paid, 1, 4, "value"), *rest(neutral, 3, 2, "value")]
+    tables = replays(task, chains)
+    assert compute("S4_paid_sequence", tables, min_length=3) == (pytest.approx(0.55), 0, 9)
+    assert compute("S4_paid_to_neutral", tables, min_length=3) == (pytest.approx(0.4), 0, 10)

@@ -11,6 +11,7 @@ from replay_tables import (
     block,
     chain,
     compute,
+    eight,
     make_task,
     replays,
     track,
@@ -211,3 +212,36 @@ def test_summary():
     nothing = summarise("S1", STATISTICS["S1"].compute(replays(track(), []))).iloc[0]
     assert np.isnan(nothing[["value", "ci_low", "null", "p"]].astype(float)).all()
     assert nothing["n_animals"] == nothing["n_chains"] == 0
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@pytest.mark.parametrize("task", [track(), eight(), w_track()], ids=["track", "eight", "w_track"])
+def test_every_statistic_of_every_task_gives_one_row_an_animal(name, task):
+    """Where a task lacks what a statistic needs, or there is no replay, nothing is told."""
+    pauses = [{"animal": animal, "phase": "start"} for animal in (3, 1)]
+    laps = [{"animal": animal} for animal in (3, 1)]
+    chains = [chain(*range(6), animal=3), chain(*range(5, -1, -1), animal=3, phase="rest")]
+    statistic = STATISTICS[name]
+    for tables in (replays(task, chains, pauses, laps), replays(task, [], pauses, laps)):
+        found = statistic.compute(tables, min_length=3, order="causal")
+        assert found.columns.tolist() == ["animal", "value", "null", "n"]
+        assert found["animal"].tolist() == [1, 3]
+        assert not found["null"][found["value"].isna()].notna().any()
+        told = found["value"].dropna()
+        assert statistic.kind != "share" or told.between(0, 1).all()
+        assert len(summarise(name, found)) == 1
+    assert statistic.label
+    assert statistic.unit
+    assert statistic.kind in ("share", "difference", "number")
+    if statistic.kind == "difference":
+        assert statistic.expected_null == 0
+
+
+def test_wrong_choices_of_chains():
+    tables = replays(track(), [])
+    with pytest.raises(ValueError, match=r"Unknown order 'casual'\. Choose from: causal, temporal"):
+        STATISTICS["S1"].compute(tables, order="casual")
+    with pytest.raises(ValueError, match="at least 2 states, got min_length=1"):
+        STATISTICS["S1"].compute(tables, min_length=1)
+    with pytest.raises(ValueError, match="chains lacks the columns"):
+        STATISTICS["S1"].compute(tables._replace(chains=tables.chains.drop(columns="direction")))

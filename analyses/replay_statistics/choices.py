@@ -50,33 +50,35 @@ def _taken(
 
 
 def goals(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
-    """Find the goal of each chain's block: a place, or -1.
+    """Find the goal at each chain: a place, or -1.
 
-    It is the landmark `goal` or, where there are wells, the one that pays most in the block.
+    It is the landmark `goal` or, where there are wells, the one at which the block's laps named
+    ``home`` pay.
 
     Parameters
     ----------
     replays : Replays
-        The tables.
+        The tables; laps tell where they pay in a column `goal`.
     chains : DataFrame
-        Have `block`.
+        Have `animal, block`.
 
     Returns
     -------
     ndarray of int, shape (n_chains,)
         The goals.
     """
-    task = replays.task
+    task, laps = replays.task, replays.laps
     fixed = np.flatnonzero(landmark(task, "goal"))
     if len(fixed):
         return np.full(len(chains), fixed[0])
-    number = {node: place for place, node in reversed(list(enumerate(task.node)))}
-    best = {}
-    for block in task.blocks:
-        paid = sorted(block.rewards, key=block.rewards.__getitem__)
-        alone = len(paid) == 1 or (paid and block.rewards[paid[-1]] > block.rewards[paid[-2]])
-        best[block.name] = number[paid[-1]] if alone else -1
-    return chains["block"].astype(str).map(best).fillna(-1).to_numpy(int)
+    if not landmark(task, "wells").any() or "goal" not in laps:
+        return np.full(len(chains), -1)
+    key = ["animal", "block"]
+    homes = laps[laps["lap"].astype(str) == "home"].drop_duplicates(key, keep="last")
+    known = pd.MultiIndex.from_frame(homes[key].astype({"block": str}))
+    home = np.append(homes["goal"].to_numpy(int), -1)
+    wanted = pd.MultiIndex.from_frame(chains[key].astype({"block": str}))
+    return home[known.get_indexer(wanted)]
 
 
 def _through_goal(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:

@@ -26,6 +26,8 @@ from analyses.replay_statistics.rewards import counted, log_rates
 
 __all__ = ["EXPERIENCE", "chains_by_lap"]
 
+_LOOK = "look"
+
 
 def chains_by_lap(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
     """Count chains per pause after each number of laps.
@@ -105,14 +107,18 @@ def _ends(replays: Replays, table: pd.DataFrame) -> np.ndarray:
 def _arm_share(
     replays: Replays, min_length: int = 5, order: str = "causal", *, arm: str, seen: bool = True
 ) -> pd.DataFrame:
-    """Share of chains at rest on an arm that was not run yet: before all laps, or after some."""
+    """Share of chains at rest on an arm that was not run yet: before all laps, or after some.
+
+    To look along an arm (a lap whose name begins with ``look``) is not to run there.
+    """
     chains = chosen(replays, min_length, order, ["states", "episode", "phase"], REST)
     laps, arms = replays.laps, landmark(replays.task, "cued_arm", "uncued_arm")
     if not arms.any():
         return share(replays, chains[:0], [])
     animals = every_animal(replays)
     first = np.full(len(animals), np.inf)
-    run = arms[laps["end"].to_numpy()] | arms[laps["start"].to_numpy()]
+    run = arms[laps["end"].to_numpy(int)] | arms[laps["start"].to_numpy(int)]
+    run &= ~laps["lap"].astype(str).str.startswith(_LOOK).to_numpy()
     np.minimum.at(first, own_code(animals, laps)[run], laps["episode"].to_numpy()[run])
     done = laps_done(chains)
     chains = chains[(done <= first[own_code(animals, chains)]) & ((done > 0) == seen)]

@@ -29,10 +29,11 @@ from analyses.replay_statistics.replays import (
     rows,
     share,
 )
+from analyses.sequences import Columns
 
 __all__ = ["NOVELTY", "crosses", "opposite_pairs", "shortcut_share"]
 
-_EVERY_OTHER_BIT = 0x5555
+_EVERY_OTHER_BIT = 0x5555_5555_5555_5555
 
 
 def connections(replays: Replays) -> list[list[int]]:
@@ -166,7 +167,16 @@ def makes_shortcut(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return (joined != 0) & ((first ^ second) & 1 == 1)
 
 
-def shortcut_share(pairs: pd.DataFrame | dict[str, np.ndarray]) -> float:
+def shortcuts(pairs: pd.DataFrame | Columns) -> np.ndarray:
+    """Tell which pairs form a shortcut."""
+    forward, reverse, forward_first = (
+        np.asarray(pairs[name]) for name in ("forward", "reverse", "forward_first")
+    )
+    first = np.where(forward_first, forward, reverse)
+    return makes_shortcut(first, np.where(forward_first, reverse, forward))
+
+
+def shortcut_share(pairs: pd.DataFrame | Columns) -> float:
     """Give the share of pairs that form a shortcut, for `analyses.nulls.null_test`.
 
     Parameters
@@ -179,32 +189,26 @@ def shortcut_share(pairs: pd.DataFrame | dict[str, np.ndarray]) -> float:
     float
         The share; NaN without a pair.
     """
-    forward, reverse, forward_first = (
-        np.asarray(pairs[name]) for name in ("forward", "reverse", "forward_first")
-    )
-    first = np.where(forward_first, forward, reverse)
-    second = np.where(forward_first, reverse, forward)
-    return float(makes_shortcut(first, second).mean()) if len(first) else float("nan")
+    found = shortcuts(pairs)
+    return float(found.mean()) if len(found) else float("nan")
 
 
 def _paired_shortcuts(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
     """Share of pairs that form a shortcut; the null is its mean over all ways to pair them."""
     pairs = opposite_pairs(replays, min_length, order)
-    animals = every_animal(replays)
-    value, null, n = (np.full(len(animals), fill) for fill in (np.nan, np.nan, 0))
-    code = own_code(animals, pairs)
-    ways = np.unique(pairs[["forward", "reverse"]])
-    first, second = np.meshgrid(ways, ways, indexing="ij")
-    matches = makes_shortcut(first, second).astype(float)
-    for i in np.unique(code):
-        own = pairs[code == i]
-        n[i], value[i] = len(own), shortcut_share(own)
-        ahead = own["forward_first"].to_numpy()
-        forward, reverse = (np.searchsorted(ways, own[way]) for way in ("forward", "reverse"))
-        of_reverse = np.bincount(reverse, minlength=len(ways)) / len(own)
-        chance = np.where(ahead, (matches @ of_reverse)[forward], (of_reverse @ matches)[forward])
-        null[i] = chance.mean()
-    return rows(animals, value, null, n)
+    found = share(replays, pairs, shortcuts(pairs))
+    ways, number = np.unique(pairs[["forward", "reverse"]], return_inverse=True)
+    forward, reverse = number.reshape(-1, 2).T
+    matches = makes_shortcut(ways[:, None], ways).astype(float)
+    code, first = own_code(every_animal(replays), pairs), pairs["forward_first"].to_numpy()
+    shape = (len(found), len(ways))
+    any_reverse, leading, following = (np.zeros(shape) for _ in range(3))
+    np.add.at(any_reverse, (code, reverse), 1)
+    np.add.at(leading, (code[first], forward[first]), 1)
+    np.add.at(following, (code[~first], forward[~first]), 1)
+    expected = (any_reverse * (leading @ matches + following @ matches.T)).sum(axis=1)
+    n = found["n"].to_numpy()
+    return rows(found["animal"], found["value"], expected / np.maximum(n, 1) ** 2, n)
 
 
 NOVELTY: dict[str, Statistic] = {

@@ -107,70 +107,63 @@ def _run_before(replays: Replays, min_length: int = 5, order: str = "causal") ->
 def _roles(replays: Replays, table: pd.DataFrame) -> np.ndarray:
     """Tell what each arm is to the animal at each pause (or chain), shape (n_rows, n_arms).
 
-    The past and future arm are those where the lap before ended and the next one will; the goal is
-    the arm that paid in the block, the previous goal that of the block before.
+    The past and the future arm are those in which a lap ended last, and will end next. The goal is
+    the arm that pays (the column `goal` of laps), the previous goal the one that did so before.
     """
-    arm, laps = arms(replays), replays.laps
+    arm, laps = arms(replays), replays.laps.sort_values(["animal", "episode"])
     n_arms = int(arm.max(initial=-1)) + 1
-    end = np.append(arm[laps["end"].to_numpy()], -1)
-    before, after = laps_around(replays, table)
-    goal, previous = _goals(replays, end[:-1])
+    roles = np.full((len(table), n_arms), _BASELINE, dtype=np.int8)
+    end, goal = (
+        pd.Series(arm[laps[name].to_numpy(int)], dtype=float).where(laps[name].to_numpy() >= 0)
+        for name in ("end", "goal")
+    )
+    animal = laps["animal"].to_numpy()
+    visited, goal = end.where(end >= 0), goal.where((goal >= 0) & (end >= 0))
+    future, paying = (column.groupby(animal).bfill() for column in (visited, goal))
+    past, paid = (column.groupby(animal).ffill() for column in (visited, goal))
+    paying = paying.fillna(paid)
+    before_that = paying.groupby(animal).shift()
+    previous = before_that.where(before_that != paying).groupby(animal).ffill()
+    before, after = laps_around(replays._replace(laps=laps), table)
     now = np.where(after >= 0, after, before)
     of_role = {
-        _PAST: end[before],
-        _FUTURE: end[after],
-        _GOAL: np.append(goal, -1)[now],
-        _PREVIOUS_GOAL: np.append(previous, -1)[now],
+        _PAST: past.to_numpy()[before],
+        _FUTURE: np.where(after >= 0, future.to_numpy()[after], np.nan),
+        _GOAL: paying.to_numpy()[now],
+        _PREVIOUS_GOAL: previous.to_numpy()[now],
     }
-    roles = np.full((len(table), n_arms), _BASELINE, dtype=np.int8)
+    of_role[_PAST] = np.where(before >= 0, of_role[_PAST], np.nan)
     row = np.arange(len(table))
     for role, which in of_role.items():
-        known = which >= 0
-        at = row[known], which[known]
+        known = ~np.isnan(which)
+        at = row[known], which[known].astype(int)
         roles[at] = np.where(roles[at] == _BASELINE, role, _SEVERAL)
     return roles
-
-
-def _goals(replays: Replays, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Find for each lap the arm that pays in its block, and the one that paid in the block before.
-
-    An arm that paid in no lap is not known to the animal either.
-    """
-    laps = replays.laps.assign(arm=end, row=np.arange(len(end)))
-    key = ["animal", "block"]
-    paid = laps[(laps["reward"] > 0) & (laps["arm"] >= 0)]
-    goal = paid.groupby(key, observed=True)["arm"].agg(lambda arms: arms.mode().iloc[0])
-    blocks = laps.groupby(key, observed=True)["episode"].min().reset_index()
-    blocks = blocks.sort_values(["animal", "episode"])
-    blocks["goal"] = goal.reindex(pd.MultiIndex.from_frame(blocks[key])).to_numpy()
-    blocks["previous"] = blocks.groupby("animal", observed=True)["goal"].shift()
-    found = laps[[*key, "row"]].merge(blocks, on=key, how="left").sort_values("row")
-    goals = found[["goal", "previous"]].fillna(-1).to_numpy(int)
-    return goals[:, 0], goals[:, 1]
 
 
 def _arm_rate(
     replays: Replays, min_length: int = 5, order: str = "causal", *, role: int
 ) -> pd.DataFrame:
-    """Log rate ratio of the arm of one role to arms of none."""
-    animals = every_animal(replays)
-    columns = ["states", "episode", "phase"]
-    chains = chosen(replays, min_length, order, columns)
+    """Log rate ratio of the arm of one role to arms of none, while the animal is in no arm."""
+    animals, arm = every_animal(replays), arms(replays)
+    chains = chosen(replays, min_length, order, ["states", "episode", "phase", "place"])
+    chains = chains[arm[chains["place"].to_numpy()] < 0]
     pauses = replays.pauses[replays.pauses["phase"].isin(AWAKE)]
-    there = main_arm(arms(replays), chains)
+    pauses = pauses[arm[pauses["place"].to_numpy(int)] < 0]
+    if not (arm >= 0).any() or "goal" not in replays.laps:
+        return rows(animals, np.full(len(animals), np.nan), 0.0, 0)
+    there = main_arm(arm, chains)
     chains, there = chains[there >= 0], there[there >= 0]
     of_chain = _roles(replays, chains)[np.arange(len(chains)), there]
-    cells = np.select([of_chain == role, of_chain == _BASELINE], [1, 0], -1)
-    n = counted(replays, chains, cells, 2)
-    roles, code = _roles(replays, pauses), own_code(animals, pauses)
-    open_arms = np.stack(
-        [
-            np.bincount(code, (roles == which).sum(axis=1), minlength=len(animals))
-            for which in (_BASELINE, role)
-        ],
-        axis=1,
+    n = counted(
+        replays, chains, np.select([of_chain == role, of_chain == _BASELINE], [1, 0], -1), 2
     )
-    rate = log_rates(n, open_arms)
+    roles, code = _roles(replays, pauses), own_code(animals, pauses)
+    open_arms = [
+        np.bincount(code, (roles == which).sum(axis=1), minlength=len(animals))
+        for which in (_BASELINE, role)
+    ]
+    rate = log_rates(n, np.stack(open_arms, axis=1))
     return rows(animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=1))
 
 

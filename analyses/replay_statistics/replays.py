@@ -193,13 +193,13 @@ def own_code(animals: pd.Index, table: pd.DataFrame) -> np.ndarray:
 
 
 def rows(
-    animals: pd.Index, value: npt.ArrayLike, null: npt.ArrayLike, n: npt.ArrayLike
+    animals: pd.Index | pd.Series, value: npt.ArrayLike, null: npt.ArrayLike, n: npt.ArrayLike
 ) -> pd.DataFrame:
     """Write what each animal has to say as one row.
 
     Parameters
     ----------
-    animals : Index
+    animals : Index or Series
         The animals.
     value, null, n : array_like, shape (n_animals,) or scalar
         The value, what to expect by chance, and how many chains there were.
@@ -283,9 +283,11 @@ def covered(walked: Paths, inside: np.ndarray) -> np.ndarray:
     ndarray of int, shape (n_chains,)
         How many of its members each chain holds.
     """
-    kept = inside[walked.state]
-    visits = np.unique(walked.chain[kept] * len(inside) + walked.state[kept])
-    return np.bincount(visits // len(inside), minlength=walked.n_chains)
+    member = np.where(inside, np.cumsum(inside) - 1, -1)[walked.state]
+    kept = np.flatnonzero(member >= 0)
+    visited = np.zeros((walked.n_chains, int(inside.sum())), dtype=bool)
+    visited[walked.chain[kept], member[kept]] = True
+    return visited.sum(axis=1)
 
 
 def laps_done(pauses: pd.DataFrame) -> np.ndarray:

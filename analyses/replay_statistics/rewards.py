@@ -11,13 +11,16 @@ import pandas as pd
 
 from analyses.replay_statistics.replays import (
     AWAKE,
+    REST,
     Replays,
     Statistic,
     chosen,
     every_animal,
+    landmark,
     laps_around,
     own_code,
     rows,
+    share,
 )
 
 if TYPE_CHECKING:
@@ -167,6 +170,46 @@ def _rewarded(replays: Replays, min_length: int = 5, order: str = "causal") -> p
     return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=1))
 
 
+def _paid_sequence(
+    replays: Replays, min_length: int = 5, order: str = "causal", *, against: str
+) -> pd.DataFrame:
+    """Share of reverse chains at rest along the sequence that pays, in blocks in which it does.
+
+    It is held against that of the sequence that never pays, or of itself in the blocks before.
+    """
+    task = replays.task
+    columns = ["direction", "first", "block", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns, REST)
+    chains = chains[chains["direction"].isin(["forward", "reverse"])]
+    paying = {block.name for block in task.blocks if block.rewards}
+    nodes = {node for block in task.blocks for node in block.rewards}
+    paid = np.zeros(len(task.node), dtype=bool)
+    neutral = paid.copy()
+    for name in ("first_chain", "second_chain"):
+        pays = not nodes.isdisjoint(task.landmarks.get(name, ()))
+        paid |= landmark(task, name) & pays
+        neutral |= landmark(task, name) & (not pays)
+    first = chains["first"].to_numpy()
+    after = chains["block"].astype(str).isin(paying).to_numpy()
+    other = neutral[first] & after if against == "neutral" else paid[first] & ~after
+    one, two = (
+        share(replays, chains[which], chains.loc[which, "direction"] == "reverse")
+        for which in (paid[first] & after, other)
+    )
+    return rows(every_animal(replays), one["value"] - two["value"], 0.0, one["n"] + two["n"])
+
+
+def _sequence(label: str, against: str) -> Statistic:
+    return Statistic(
+        f"reverse chains of the paid sequence at rest, minus {label}",
+        "difference",
+        partial(_paid_sequence, against=against),
+        "no difference",
+        0.0,
+        "difference",
+    )
+
+
 def _change(label: str, direction: str | None) -> Statistic:
     return Statistic(
         f"{label} at the changed end: unequal minus equal reward",
@@ -198,4 +241,6 @@ REWARDS: dict[str, Statistic] = {
         0.0,
         "difference",
     ),
+    "S4_paid_sequence": _sequence("before it paid", "before"),
+    "S4_paid_to_neutral": _sequence("of the other sequence", "neutral"),
 }

@@ -64,11 +64,13 @@ def _tree(replays: Replays) -> _Tree:
 
 def _paths_of(tree: _Tree, chains: pd.DataFrame) -> np.ndarray:
     """Give the path that most states of each chain lie on; -1 if none does."""
+    n_paths = tree.n_starts * tree.n_ends
+    if not n_paths:
+        return np.full(len(chains), -1)
     walked = paths(chains)
     on = tree.path[walked.state]
-    n_paths = tree.n_starts * tree.n_ends
     cell = walked.chain[on >= 0] * n_paths + on[on >= 0]
-    visits = np.bincount(cell, minlength=walked.n_chains * n_paths).reshape(-1, max(n_paths, 1))
+    visits = np.bincount(cell, minlength=walked.n_chains * n_paths).reshape(-1, n_paths)
     return np.where(visits.any(axis=1), visits.argmax(axis=1), -1)
 
 

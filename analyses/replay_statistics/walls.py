@@ -51,7 +51,8 @@ class _Walls:
         layout = {name: [slot in there for slot in self.slots] for name, there in closed.items()}
         walled = {name: walls for name, walls in layout.items() if any(walls)}
         self.blocks = list(walled)
-        self.layout = np.array(list(walled.values()), dtype=bool).reshape(-1, len(self.slots))
+        self.layout = np.array(list(walled.values()), dtype=bool)
+        self.layout = self.layout.reshape(len(walled), len(self.slots))
 
     def slot_numbers(self, node: tuple[str, ...]) -> np.ndarray:
         """Give the slot between two places, shape (n_places, n_places); -1 for none."""
