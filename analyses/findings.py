@@ -230,4 +230,4 @@ def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
 def as_share(table: pd.DataFrame) -> pd.Series:
     """Give the values of findings, those in percent as shares."""
     shares = (table["value"] / 100).round(12)
-    return table["value"].where(~table["unit"].str.startswith("%"), shares)
+    return table["value"].where(~table["unit"].str.startswith("%", na=False), shares)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 from analyses import workers
@@ -54,6 +55,9 @@ def estimate(plan: Comparison, left: list[tuple[str, int]], jobs: int) -> Cost:
     pieces = [(task, *plan.pieces(task)[index]) for task, index in left]
     first = max(plan.tasks, key=lambda task: len(plan.pieces(task)))
     present = dict.fromkeys(learner for _, learner, _ in pieces)
+    # Compiling each loop once, in one process each, beats doing it in all of them.
+    modules = {plan.module(learner): (plan, first, learner) for learner in present}
+    deque(workers.run(time_animal, modules.values(), jobs=jobs), maxlen=0)
     of_learner = dict(
         workers.run(time_animal, [(plan, first, learner) for learner in present], jobs=jobs)
     )

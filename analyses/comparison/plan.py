@@ -54,6 +54,10 @@ class Comparison(NamedTuple):
         """Build a task, once."""
         return _built(self.tasks[name].build)
 
+    def module(self, learner: str) -> Any:
+        """Give the module that a learner is compiled from."""
+        return find_learner(self.learners[learner][0]).module
+
     def is_reversible(self, learner: str) -> bool:
         """Tell whether the learner's model knows ways back without having gone them."""
         name, given = self.learners[learner]
@@ -81,6 +85,9 @@ class Comparison(NamedTuple):
             },
             "statistics": {task: list(entry.statistics) for task, entry in self.tasks.items()},
             "min_length": {task: entry.min_length for task, entry in self.tasks.items()},
+            "blocks": {
+                task: [block._asdict() for block in self.task(task).blocks] for task in self.tasks
+            },
             "remarks": {task: self.task(task).remark for task in self.tasks},
             "n_animals": self.n_animals,
             "behaviour": self.behaviour,

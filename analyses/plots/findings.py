@@ -115,8 +115,9 @@ def _number(rows: pd.DataFrame) -> str:
 def _row_label(of_row: pd.DataFrame) -> str:
     first = of_row.iloc[0]
     sources = ", ".join(dict.fromkeys(of_row["source"]))
+    what = of_row["label"].dropna().iloc[0]
     where = f"{sources}; {label(first['task'])}: {expectation(first)}"
-    return f"{_number(of_row)} {first['label']}\n{where}"
+    return f"{_number(of_row)} {what}\n{where}"
 
 
 def _scale(of_row: pd.DataFrame) -> tuple[float, float]:
