@@ -278,8 +278,8 @@ def feed(
     mdp : MDP, optional
         Supplies the positions of states, and the ways back to learners with ``reversible``.
     rest : mapping of int to int, optional
-        Number of rows done -> pauses of rest then, between the two episodes. 0 is before the first
-        row; backups made then have the step and the episode -1.
+        Number of rows done -> pauses of rest then, between two episodes. 0 is before the first row,
+        when only learners with `explore` know anything; the step and the episode are -1 then.
 
     Returns
     -------

@@ -22,6 +22,7 @@ __all__ = ["N_REST", "about_maze", "find_maze", "landmarks", "maze_graph", "maze
 N_REST = 10
 """Pauses of rest before, after and between sessions."""
 
+_PAUSES = "Pauses are at the start and the end of a lap only."
 _NOISE = "Rewards vary by a tenth of their mean, as in the simulations of Mattar & Daw."
 
 
@@ -105,7 +106,7 @@ def landmarks(name: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(nodes) for key, nodes in find_maze(name)["landmarks"].items()}
 
 
-def about_maze(name: str, chosen: str = "") -> dict[str, Any]:
+def about_maze(name: str, chosen: str = "", noisy: bool = True) -> dict[str, Any]:
     """Give what each task in a maze has of it.
 
     Parameters
@@ -114,6 +115,8 @@ def about_maze(name: str, chosen: str = "") -> dict[str, Any]:
         A name in ``data/mazes.json``.
     chosen : str, optional
         What was chosen for the task besides.
+    noisy : bool, default True
+        Whether rewards vary.
 
     Returns
     -------
@@ -126,11 +129,12 @@ def about_maze(name: str, chosen: str = "") -> dict[str, Any]:
     'Known'
     """
     maze = find_maze(name)
-    remark = f"Known: {maze['known']} Chosen: {maze['chosen']} {chosen}".rstrip()
+    known = f"Known: {maze['known']} Chosen: {maze['chosen']}"
+    remarks = [known, chosen, _PAUSES, _NOISE if noisy else ""]
     return {
         "landmarks": landmarks(name),
         "local_radius": maze["local_radius"],
-        "remark": f"{remark} {_NOISE}",
+        "remark": " ".join(filter(None, remarks)),
     }
 
 
@@ -170,5 +174,6 @@ def maze_task(
     Task
     """
     places = explore(maze_graph(maze), rules, home)
-    about = about_maze(maze, chosen) | {"one_way": home is not None} | about
-    return Task(name or maze, places, protocol, tuple(blocks), **about)
+    common = about_maze(maze, chosen, noisy=about.get("reward_sd") != 0)
+    common["one_way"] = home is not None
+    return Task(name or maze, places, protocol, tuple(blocks), **common | about)

@@ -43,7 +43,7 @@ def w_track(n_laps: int = 24, n_sessions: int = 8) -> Task:
     --------
     >>> task = w_track()
     >>> len(task.places), sorted({state.memory for state in task.model.states})
-    (48, ['', 'left', 'right'])
+    (50, ['', 'left', 'right'])
     """
     blocks = [Block("rest", 0, n_rest=N_REST)]
     paid = dict.fromkeys((_CENTRE, *_WELLS.values()), 1.0)

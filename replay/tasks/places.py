@@ -270,7 +270,7 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
     >>> [state.node + state.heading for state in places.states if state.memory == "out"]
     ['a>', 'b>', 'c>', 'a<']
     >>> places.walk(["c", "b", "a"], "in")
-    (4, 5, 6)
+    (4, 5, 7)
     """
     rules = tuple(rules)
     _check_nodes(graph, rules, home)
