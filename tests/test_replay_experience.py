@@ -54,6 +54,27 @@ def test_decline_over_sessions():
     assert (value, n) == (pytest.approx(np.log((4 + 0.5 * 2 * 4 / 8) / (12 + 0.5))), 16)
 
 
+@pytest.mark.parametrize("phase", ["start", "episode_end"])
+def test_the_same_replay_at_every_stop_is_no_effect(phase):
+    """Before the first lap there is no pause, so that some cells have fewer than others."""
+    paid = {"n0": 1.0, "n9": 1.0}
+    names = ["equal", "unequal", "restored"]
+    blocks = [
+        block(name, rewards=paid | {"n9": 1.0 + 3 * (i == 1)}) for i, name in enumerate(names)
+    ]
+    ends = [9, 0] * 15
+    laps = [{"episode": i, "block": names[i // 10], "end": end} for i, end in enumerate(ends)]
+    pauses = [{**lap, "place": lap["end"]} for lap in laps]
+    pauses += [{**lap, "phase": "start", "place": 9 - lap["end"]} for lap in laps[1:]]
+    stops = [pause for pause in pauses if pause.get("phase", "episode_end") == phase]
+    about = ("episode", "block", "place")
+    replayed = [{key: pause[key] for key in about} | {"phase": phase} for pause in stops]
+    chains = [chain(*FIVE, direction="reverse", **pause) for pause in replayed]
+    tables = replays(track(blocks=blocks), chains, pauses, laps)
+    for name in ("S4", "S4_reverse", "S10", "S10_sessions"):
+        assert compute(name, tables)[0] == pytest.approx(0, abs=1e-12), name
+
+
 # S11: arms that were seen but not run
 
 

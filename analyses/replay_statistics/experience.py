@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -79,13 +80,17 @@ def _last_to_first_session(
     return _rate_ratio(replays, min_length, order, _ends)
 
 
-def _rate_ratio(replays: Replays, min_length: int, order: str, cells) -> pd.DataFrame:
-    columns = ["episode", "phase", "block"]
-    chains = chosen(replays, min_length, order, columns)
+def _rate_ratio(
+    replays: Replays,
+    min_length: int,
+    order: str,
+    cells: Callable[[Replays, pd.DataFrame], np.ndarray],
+) -> pd.DataFrame:
+    chains = chosen(replays, min_length, order, ["episode", "phase", "block"])
     pauses = replays.pauses[replays.pauses["phase"].isin(AWAKE)]
     n, n_pauses = (counted(replays, table, cells(replays, table), 2) for table in (chains, pauses))
     rate = log_rates(n, n_pauses)
-    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=1))
+    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
 
 def _thirds(replays: Replays, table: pd.DataFrame) -> np.ndarray:

@@ -158,13 +158,10 @@ def _arm_rate(
     n = counted(
         replays, chains, np.select([of_chain == role, of_chain == _BASELINE], [1, 0], -1), 2
     )
-    roles, code = _roles(replays, pauses), own_code(animals, pauses)
-    open_arms = [
-        np.bincount(code, (roles == which).sum(axis=1), minlength=len(animals))
-        for which in (_BASELINE, role)
-    ]
-    rate = log_rates(n, np.stack(open_arms, axis=1))
-    return rows(animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=1))
+    roles = _roles(replays, pauses)
+    cells = np.select([roles == role, roles == _BASELINE], [1, 0], -1)
+    rate = log_rates(n, counted(replays, pauses, cells, 2))
+    return rows(animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
 
 def _arm(label: str, role: int) -> Statistic:

@@ -60,54 +60,66 @@ def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
 
 
 def counted(replays: Replays, table: pd.DataFrame, cells: np.ndarray, n_cells: int) -> np.ndarray:
-    """Count the rows of each animal in cells, such as the end of the track and the block.
+    """Count each animal's chains (or pauses) in cells, before laps and after them apart.
 
     Parameters
     ----------
     replays : Replays
         The tables.
     table : DataFrame
-        Has `animal`.
-    cells : ndarray of int, shape (n_rows,)
-        The cell of each row, counted from 0; -1 for none.
+        Has `animal, phase`.
+    cells : ndarray of int, shape (n_rows,) or (n_rows, n_arms)
+        The cell of each row (or of each arm at each row), such as the end of the track and the
+        block, counted from 0; -1 for none.
     n_cells : int
         How many there are.
 
     Returns
     -------
-    ndarray of int, shape (n_animals, n_cells)
-        How many rows.
+    ndarray of int, shape (n_animals, n_cells, 2)
+        How many rows, in pauses before a lap and after one.
     """
-    animals, kept = every_animal(replays), cells >= 0
-    cell = own_code(animals, table)[kept] * n_cells + cells[kept]
-    return np.bincount(cell, minlength=len(animals) * n_cells).reshape(-1, n_cells)
+    animals = every_animal(replays)
+    code, phase = own_code(animals, table), (table["phase"] != AWAKE[0]).to_numpy().astype(int)
+    shape = len(animals), n_cells, len(AWAKE)
+    row = np.nonzero(cells >= 0)
+    at = np.ravel_multi_index((code[row[0]], cells[row], phase[row[0]]), shape)
+    return np.bincount(at, minlength=int(np.prod(shape))).reshape(shape)
 
 
 def log_rates(n_chains: np.ndarray, n_pauses: np.ndarray) -> np.ndarray:
-    """Give the log of chains per pause in cells.
+    """Give the log of chains per stop in cells.
 
-    To each count half a chain is added on average, in proportion to the pauses: so that none at all
-    has a logarithm, and cells without chains don't differ for having fewer pauses.
+    A stop has a pause after a lap and one before the next; the rate is the sum of those of both. So
+    cells don't differ for having fewer pauses of one kind, as the first lap has none before it. To
+    each rate that of half a chain in an average cell is added: so none at all has a logarithm too.
 
     Parameters
     ----------
-    n_chains, n_pauses : ndarray of int, shape (n_animals, n_cells)
-        The counts.
+    n_chains, n_pauses : ndarray of int, shape (n_animals, n_cells, 2)
+        The counts, as `counted` gives them.
 
     Returns
     -------
     ndarray of float, shape (n_animals, n_cells)
-        The log rates; NaN where there was no pause, and of animals without any chain.
+        The log rates. NaN where there was no pause of a kind that the animal's other cells have,
+        and of animals without any chain.
 
     Examples
     --------
-    >>> log_rates(np.array([[9, 9], [0, 0]]), np.array([[10, 10], [10, 20]])).round(2).tolist()
-    [[-0.05, -0.05], [nan, nan]]
+    One animal with nine chains in ten pauses and in twenty, all after laps; one without any:
+
+    >>> n_chains = np.array([[[0, 9], [0, 9]], [[0, 0], [0, 0]]])
+    >>> n_pauses = np.array([[[0, 10], [0, 20]], [[0, 10], [0, 20]]])
+    >>> log_rates(n_chains, n_pauses).round(2).tolist()
+    [[-0.07, -0.73], [nan, nan]]
     """
-    total = n_pauses.sum(axis=1, keepdims=True)
-    half = _HALF * n_pauses.shape[1] / np.maximum(total, 1)
-    rate = np.log(n_chains / np.where(n_pauses > 0, n_pauses, np.nan) + half)
-    return np.where(n_chains.sum(axis=1, keepdims=True) > 0, rate, np.nan)
+    has_kind = n_pauses.any(axis=1, keepdims=True)
+    rate = n_chains / np.where(n_pauses > 0, n_pauses, np.where(has_kind, np.nan, 1))
+    n_stops = n_pauses.mean(axis=1).max(axis=-1)
+    half = _HALF / np.where(n_stops > 0, n_stops, np.nan)
+    rates = np.log(rate.sum(axis=-1) + half[:, None])
+    return np.where(n_chains.sum(axis=(1, 2))[:, None] > 0, rates, np.nan)
 
 
 def _awake_pauses(replays: Replays) -> pd.DataFrame:
@@ -118,7 +130,7 @@ def _changed_end(
     replays: Replays, min_length: int = 5, order: str = "causal", *, direction: str | None = None
 ) -> pd.DataFrame:
     """Log rate ratio of changed to unchanged end, unequal minus equal blocks."""
-    chains = chosen(replays, min_length, order, ["direction", "place", "block"])
+    chains = chosen(replays, min_length, order, ["direction", "place", "block", "phase"])
     if direction is not None:
         chains = chains[chains["direction"] == direction]
     pauses = _awake_pauses(replays)
@@ -126,7 +138,7 @@ def _changed_end(
     n = counted(replays, chains, cells(chains), 4)
     rate = log_rates(n, counted(replays, pauses, cells(pauses), 4))
     value = (rate[:, 3] - rate[:, 2]) - (rate[:, 1] - rate[:, 0])
-    return rows(every_animal(replays), value, 0.0, n.sum(axis=1))
+    return rows(every_animal(replays), value, 0.0, n.sum(axis=(1, 2)))
 
 
 def _cells(replays: Replays) -> Callable[[pd.DataFrame], np.ndarray]:
@@ -148,13 +160,13 @@ def _reverse_minus_forward(
     replays: Replays, min_length: int = 5, order: str = "causal"
 ) -> pd.DataFrame:
     """Log rate of reverse minus that of forward chains, at the changed end in unequal blocks."""
-    chains = chosen(replays, min_length, order, ["direction", "place", "block"])
+    chains = chosen(replays, min_length, order, ["direction", "place", "block", "phase"])
     cells, reverse = _cells(replays), (chains["direction"] == "reverse").to_numpy()
     forward = (chains["direction"] == "forward").to_numpy()
     there = cells(chains) == 3
     n = counted(replays, chains, np.select([there & reverse, there & forward], [1, 0], -1), 2)
     rate = log_rates(n, np.ones_like(n))
-    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=1))
+    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
 
 def _rewarded(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
@@ -167,7 +179,7 @@ def _rewarded(replays: Replays, min_length: int = 5, order: str = "causal") -> p
         for table in (chains, pauses)
     )
     rate = log_rates(n, n_pauses)
-    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=1))
+    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
 
 def _paid_sequence(
