@@ -304,3 +304,40 @@ def test_errors_say_what_to_do():
     with pytest.raises(ValueError, match="gives no way for lap 0: let the learner act"):
         run_task(task, "q_learning")
     assert len(run_task(task, "q_learning", behaviour="own").laps) == 1
+    closed = [Block("run", 1, ("out",), closed=(("b", "c"),))]
+    track.remove_edge("a", "c")
+    with pytest.raises(ValueError, match="Lap 0 of the task 't' is to go from 'b' to 'c'"):
+        run_task(task_of_routes("t", track, {"out": "abc"}, closed), "q_learning")
+    for behaviour in ("given", "own"):
+        with pytest.raises(ValueError, match="must yield a lap, but has none"):
+            run_task(
+                task_of_routes("t", track, {"out": "abc"}, []), "q_learning", behaviour=behaviour
+            )
+
+
+def test_routes_wait_for_the_animal_and_blocks_of_rest_for_their_time():
+    """The second way out waits for a way in; rest alone comes after the block before."""
+    blocks = [
+        Block("before", 0, n_rest=1),
+        Block("out", 3, ("out", "out", "in"), n_rest=2),
+        Block("sleep", 0, n_rest=5),
+        Block("in", 1, ("in",)),
+    ]
+    track = nx.path_graph(["a", "b", "c"])
+    nx.set_node_attributes(track, {"a": (0, 0), "b": (10, 0), "c": (20, 0)}, "pos")
+    task = task_of_routes("t", track, {"out": "abc", "in": "cba"}, blocks, home="a")
+    laps = run(task).laps
+    assert laps["lap"].tolist() == ["out", "in", "out", "in"]
+    assert laps["n_rest"].tolist() == [0, 0, 7, 0]
+
+
+def test_ways_back_are_known_wherever_laps_go_on():
+    for name in ("gupta_2t", "barrier_arena", "mattar_open_maze"):
+        model = build(name).model
+        moves = model.whole.transition_rows()
+        entered = model.whole.successor
+        state, action = np.divmod(moves, model.n_actions)
+        passes = ~model.whole.terminal[entered] & (state != entered)
+        passes &= np.isin(state, entered)  # a start may be entered as an end only
+        assert (model.whole.way_back[state[passes], action[passes]] >= 0).all()
+        assert passes.any()

@@ -12,7 +12,7 @@ from replay.event_log import EventLog
 from replay.names import unknown_name
 from replay.simulation import feed
 from replay.tasks.own_behaviour import act_through, noisy
-from replay.tasks.task import Lap, Task, send
+from replay.tasks.task import Lap, Task, begin, send
 
 __all__ = ["BEHAVIOURS", "TaskRun", "run_task"]
 
@@ -87,7 +87,7 @@ def run_task(
             n_actions=task.model.n_actions,
             params=params,
             seed=seed,
-            mdp=task.model.world(),
+            mdp=task.model.whole,
             rest={0: n_rest} | {n: lap.n_rest for n, lap in zip(ends.tolist(), laps, strict=True)},
         ).label(seed=seed, mdp=task.name)
     return TaskRun(_analysed(log, task), _laps(task, laps, log.columns("steps")))
@@ -99,8 +99,8 @@ def _given_laps(
     """Run the laps as the task gives them; the table is what `feed` takes."""
     laps: list[Lap] = []
     rows = []
-    protocol = task.laps(laps_rng)
-    lap = next(protocol, None)
+    protocol, first = begin(task, laps_rng)
+    lap: Lap | None = first
     while lap is not None:
         if lap.path is None:
             raise ValueError(
@@ -110,6 +110,13 @@ def _given_laps(
         means = lap.world.expected_reward()
         for state, next_state in pairwise(lap.path):
             action = task.model.action(state, next_state)
+            if next_state not in lap.world.successors(state, action):
+                here, there = (task.model.states[number].node for number in (state, next_state))
+                raise ValueError(
+                    f"Lap {len(laps)} of the task {task.name!r} is to go from {here!r} to "
+                    f"{there!r}, but its world has no such move: the way is closed, or the lap "
+                    "ends elsewhere."
+                )
             reward = noisy(means[state, action], task.reward_sd, reward_rng)
             rows.append((len(laps), state, action, reward, next_state))
         laps.append(lap)

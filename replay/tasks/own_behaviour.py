@@ -11,7 +11,7 @@ from replay import backups
 from replay.event_log import EventLog
 from replay.learners import find_learner
 from replay.loop import STEP, Clock, Pause, Sizes, World, act_epsilon_greedily, kernels, world_of
-from replay.tasks.task import Lap, Task, send
+from replay.tasks.task import Lap, Task, begin, send
 
 __all__ = ["LONGEST_LAP", "act_through", "noisy"]
 
@@ -71,8 +71,8 @@ class _Animal:
     ) -> None:
         self.task, self.found = task, find_learner(learner, params)
         self.replay_rng, laps_rng, self.reward_rng, self.rng = rngs
-        self.protocol = task.laps(laps_rng)
-        module, chosen, whole = self.found.module, self.found.params, task.model.world()
+        self.protocol, self.first = begin(task, laps_rng)
+        module, chosen, whole = self.found.module, self.found.params, task.model.whole
         sizes = Sizes(
             whole.n_states,
             whole.n_actions,
@@ -94,7 +94,7 @@ class _Animal:
         self.pieces: list[tuple[np.ndarray, ...]] = []
 
     def run(self, n_rest_before: int) -> list[Lap]:
-        laps = [next(self.protocol)]
+        laps = [self.first]
         self._rest(laps[0].start, n_rest_before)
         self._begin(laps[0].start)
         while True:
@@ -153,8 +153,6 @@ class _Animal:
                 following = send(self.protocol, states)
                 start[0] = lap.start if following is None else following.start
                 self._step(world, lap.n_rest)
-                if following is not None and following.shown:
-                    self._begin(following.start)
                 return following
             self._step(world, 0)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -194,21 +194,40 @@ class Places:
         self, rules: tuple[Rule, ...], closed: tuple[tuple[str, str], ...], start: int | None
     ) -> MDP:
         by_memory = {rule.memory: rule for rule in (*reversed(self.rules), *rules)}
+        paid = {memory: dict(rule.rewards) for memory, rule in by_memory.items()}
         barred = set(closed)
+
+        def move(state: State, node: str) -> tuple[State, float]:
+            if (state.node, node) in barred:
+                return state, 0.0
+            entered = self.enter(state, node, node in by_memory[state.memory].ends)
+            return entered, paid[state.memory].get(node, 0.0)
+
+        return self._mdp(move, self.starts if start is None else np.array([start]))
+
+    @cached_property
+    def whole(self) -> MDP:
+        """All moves that can ever be made, as an MDP without reward.
+
+        No way is closed, and laps go on wherever they may under some rule.
+        """
+
+        def move(state: State, node: str) -> tuple[State, float]:
+            passing = self.enter(state, node, False)
+            return (passing if passing in self.number else self.enter(state, node, True)), 0.0
+
+        return self._mdp(move, self.starts)
+
+    def _mdp(
+        self, move: Callable[[State, str], tuple[State, float]], starts: NDArray[np.int64]
+    ) -> MDP:
         transition = np.empty((len(self.states), self.n_actions), dtype=np.int64)
         reward = np.zeros(transition.shape)
         for number, state in enumerate(self.states):
             transition[number] = number
-            if state.end:
-                continue
-            rule = by_memory[state.memory]
-            paid = dict(rule.rewards)
-            for action, node in enumerate(self.neighbours[state.node]):
-                if (state.node, node) not in barred:
-                    entered = self._known(self.enter(state, node, node in rule.ends))
-                    transition[number, action] = entered
-                    reward[number, action] = paid.get(node, 0.0)
-        starts = self.starts if start is None else np.array([start])
+            for action, node in enumerate(() if state.end else self.neighbours[state.node]):
+                entered, reward[number, action] = move(state, node)
+                transition[number, action] = self._known(entered)
         return MDP.from_tables(
             transition,
             reward,

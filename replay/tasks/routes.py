@@ -26,10 +26,10 @@ def task_of_routes(
 ) -> Task:
     """Make a task whose laps run along given routes, in turn.
 
-    The contingency of a block names its routes, each once; they are run in this order, again and
-    again. A route that begins elsewhere than the animal is waits; if all do, the animal is carried.
-    A lap ends where any route ends, and is paid what the block says, but not where it began; that
-    the animal remembers.
+    The contingency of a block names its routes; they are run in this order, again and again. A
+    route that begins elsewhere than the animal is waits; if all do, the animal is carried. A lap
+    ends where any route ends, and is paid what the block says, but not where it began; that the
+    animal remembers.
 
     Parameters
     ----------
@@ -85,19 +85,28 @@ def task_of_routes(
 
     def protocol(task: Task, rng: np.random.Generator) -> Laps:
         here = ""
-        for block in task.blocks:
+        for block, n_rest_after in zip(task.blocks, _rests(task.blocks), strict=True):
             order = block.contingency
             place = 0
             for number in range(block.n_laps):
-                turn = [*order[place:], *order[:place]]
-                fitting = [route for route in turn if routes[route][0] == here]
-                route = (fitting or turn)[0]
-                place = (order.index(route) + 1) % len(order)
+                turn = [(place + k) % len(order) for k in range(len(order))]
+                fitting = [k for k in turn if routes[order[k]][0] == here]
+                chosen = (fitting or turn)[0]
+                route, place = order[chosen], chosen + 1
                 path = task.model.walk(routes[route], routes[route][0])
                 world = task.model.world(rules(block.rewards), block.closed, path[0])
-                n_rest = block.n_rest if number == block.n_laps - 1 else 0
+                n_rest = n_rest_after if number == block.n_laps - 1 else 0
                 run = yield Lap(world, path[0], path, block.name, route, n_rest)
                 here = task.model.states[run[-1]].node
 
     names = {(route[0], route[-1]): name for name, route in routes.items()}
     return Task(name, explore(graph, rules({}), home), protocol, blocks, lap_names=names, **about)
+
+
+def _rests(blocks: Sequence[Block]) -> list[int]:
+    """Count the pauses after each block; those of blocks without laps come after the one before."""
+    rests = [block.n_rest for block in blocks]
+    for k in range(len(blocks) - 1, 0, -1):
+        if blocks[k].n_laps == 0:
+            rests[k - 1] += rests[k]
+    return rests

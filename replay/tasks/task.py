@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from replay.mdp import MDP
 from replay.tasks.places import Places
 
-__all__ = ["Block", "Lap", "Laps", "Task", "send"]
+__all__ = ["Block", "Lap", "Laps", "Task", "begin", "send"]
 
 _LANE_CM = 4.0  # so that both directions of travel can be told apart in a figure
 
@@ -80,6 +80,33 @@ Laps = Generator[Lap, tuple[int, ...], None]
 """A protocol: it yields a lap and is sent the states of that lap as it was run."""
 
 
+def begin(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
+    """Give the protocol of a task, and its first lap.
+
+    Parameters
+    ----------
+    task : Task
+        Must have laps.
+    rng : numpy.random.Generator
+        Of what the protocol draws.
+
+    Returns
+    -------
+    protocol : generator
+    lap : Lap
+
+    Raises
+    ------
+    ValueError
+        If there is no lap.
+    """
+    protocol = task.laps(rng)
+    lap = next(protocol, None)
+    if lap is None:
+        raise ValueError(f"The protocol of the task {task.name!r} must yield a lap, but has none.")
+    return protocol, lap
+
+
 def send(protocol: Laps, states: Sequence[int]) -> Lap | None:
     """Tell a protocol how the last lap was run, and get the next one, None after the last.
 
@@ -121,8 +148,8 @@ class Task:
     local_radius : int
         How far from the animal a sequence may begin to count as local, in steps on the graph.
     one_way : bool
-        Whether states tell the direction of travel, or the maze has one-way paths: a learned model
-        that knows ways back then knows nothing more.
+        Whether states tell the direction of travel, or the maze has one-way paths: only where the
+        animal turns round can a learned model then know a way back.
     remark : str
         What is known of the task, and what is a modelling choice.
     headings : tuple of (str, str)
@@ -199,7 +226,7 @@ class Task:
     @cached_property
     def world(self) -> MDP:
         """The analysed states as an MDP without reward: where one can get from where."""
-        whole, here = self.model.world(), self.analysed
+        whole, here = self.model.whole, self.analysed
         ends = np.setdiff1d(here, here[~whole.terminal])
         state, action = np.divmod(whole.transition_rows(), whole.n_actions)
         moves = np.unique(np.column_stack((here[state], action, here[whole.successor])), axis=0)
