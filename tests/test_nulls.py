@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from replay_tables import make_task, replays
 
 from analyses.nulls import (
     chain_count,
@@ -23,6 +24,7 @@ from analyses.nulls import (
     random_walks,
     shuffled_order,
 )
+from analyses.replay_statistics import STATISTICS
 from analyses.segments import find_segments
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -181,6 +183,23 @@ def test_errors_say_what_is_wrong():
         null_test(joined, backups(), shuffled_order, alternative="more")
     with pytest.raises(ValueError, match="at least one draw, got n_draws=0"):
         null_test(joined, backups(), shuffled_order, n_draws=0)
+
+
+def test_chains_per_pause_and_by_chance():
+    """Of two animals one sweeps back over paths, the other replays the same in any order."""
+    sweeps = pd.DataFrame(backups(40)).assign(animal=0, phase="start")
+    rng = np.random.default_rng(0)
+    mixed = pd.DataFrame(shuffled_order(backups(40), rng)).assign(animal=1, phase="episode_end")
+    resting = sweeps.assign(event=sweeps["event"] + 100, phase="rest")
+    pauses = [{"animal": 0}, {"animal": 1}]
+    tables = replays(make_task(nx.path_graph(["a", "b"])), [], pauses)
+    tables = tables._replace(backups=pd.concat([sweeps, resting, mixed]))
+    for name in ("S0_order", "S0_edges"):
+        one, two = STATISTICS[name].compute(tables, min_length=4).itertuples()
+        long = (sweeps.groupby("event").size() >= 3).mean()
+        assert (one.value, one.n) == (pytest.approx(long), long * sweeps["event"].nunique())
+        assert one.null < long / 3
+        assert two.value < long / 3
 
 
 # The test of Mattar & Daw

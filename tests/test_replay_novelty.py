@@ -1,14 +1,29 @@
 """Statistics S5 and S6 by hand: a figure of eight, run one way."""
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from replay_tables import LEFT, RIGHT, SIDES, E, chain, compute, eight, laps_of, replays
+from replay_tables import (
+    LEFT,
+    RIGHT,
+    SIDES,
+    E,
+    chain,
+    compute,
+    eight,
+    laps_of,
+    make_task,
+    replays,
+)
 
+from analyses.classification import classify
 from analyses.nulls import null_test, random_pairs
 from analyses.replay_statistics import STATISTICS, opposite_pairs, shortcut_share
 from analyses.replay_statistics.novelty import crosses
 from analyses.replay_statistics.replays import paths
+from replay import simulate
+from replay.mazes import open_maze
 
 
 def test_side_of_the_animal_and_of_chains():
@@ -153,3 +168,36 @@ def test_pairs_stay_within_pause_and_directions():
     two_events = pair_tables([(TO_TOP["left"],), (FROM_TOP["right"],)])
     assert opposite_pairs(two_events).empty
     assert opposite_pairs(pair_tables([(FROM_TOP["left"], TO_BOTTOM["left"])])).empty
+
+
+# What learners do by construction
+
+
+@pytest.fixture(scope="module", params=["episodic_control", "monte_carlo"])
+def sweeper(request):
+    """Replays of three runs in an open maze, where paths cross."""
+    mdp, parts = open_maze(), []
+    for animal in range(3):
+        run = simulate(mdp, request.param, n_steps=3000, seed=animal)
+        found = pd.concat([classify(run.log, order=order) for order in ("causal", "temporal")])
+        parts.append(found.assign(animal=animal, block="run", place=found["location"]))
+    task = make_task(nx.path_graph([f"n{i}" for i in range(mdp.n_states)]))
+    pauses = [{"animal": animal} for animal in range(3)]
+    return replays(task, [], pauses, pauses)._replace(chains=pd.concat(parts, ignore_index=True))
+
+
+@pytest.mark.parametrize("order", ["causal", "temporal"])
+@pytest.mark.parametrize("min_length", [3, 5])
+def test_who_sweeps_back_over_an_episode_composes_nothing(sweeper, order, min_length):
+    for name, value in (("S1", 1), ("S6_composed", 0), ("S6_shortcut", 0)):
+        found = STATISTICS[name].compute(sweeper, min_length=min_length, order=order)
+        told = found["value"].dropna()  # an animal that went to and fro has no direction
+        assert len(told) >= 2
+        assert (told == value).all(), name
+
+
+def test_who_sweeps_over_a_learned_model_composes():
+    run = simulate(open_maze(), "prioritized_sweeping", n_steps=3000, seed=0)
+    found = classify(run.log).assign(animal=0, block="run")
+    tables = replays(make_task(nx.path_graph(["a", "b"])), [])._replace(chains=found)
+    assert compute("S6_composed", tables, min_length=3)[0] > 0

@@ -1,5 +1,6 @@
 """All statistics by name."""
 
+from analyses.replay_statistics.chance import CHANCE
 from analyses.replay_statistics.choices import CHOICES
 from analyses.replay_statistics.directions import DIRECTIONS
 from analyses.replay_statistics.experience import EXPERIENCE
@@ -14,7 +15,7 @@ from analyses.replay_statistics.walls import WALLS
 
 __all__ = ["STATISTICS"]
 
-_GROUPS = [DIRECTIONS, PLACES, REWARDS, RECENCY, NOVELTY]
+_GROUPS = [CHANCE, DIRECTIONS, PLACES, REWARDS, RECENCY, NOVELTY]
 _GROUPS += [WALLS, CHOICES, WALKS, EXPERIENCE, UTILITY]
 
 STATISTICS: dict[str, Statistic] = dict(
