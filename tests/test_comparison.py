@@ -290,6 +290,13 @@ def test_statistics_stand_beside_the_studies(tables):
         statistics_figure(tables["statistics"], findings())
 
 
+def test_what_was_published_elsewhere_in_other_units_is_left_out(tables):
+    rows = tables["statistics"].query("statistic == 'S3' and min_length == 5")
+    other = rows.assign(statistic="S8")  # directions of other tasks
+    ax = draw_statistic(other, findings(), new_figure(3, 3).subplots())
+    assert not ax.texts
+
+
 def test_second_hand_values_say_so_in_the_figure():
     rows = pd.DataFrame(
         {"task": "mattar_open_maze", "learner": "x", "statistic": "S9_rest", "label": "exponent",

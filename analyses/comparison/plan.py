@@ -171,11 +171,12 @@ def plan_comparison(
     complete = {}
     for name, entry in found.items():
         of_findings = asked.loc[asked["task_name"] == name, "statistic"]
-        statistics = tuple(dict.fromkeys((*entry.statistics, *of_findings)))
-        for statistic in statistics:
-            if statistic not in STATISTICS:
-                raise unknown_name("statistic", statistic, STATISTICS)
-        complete[name] = entry._replace(statistics=statistics)
+        wanted = {*entry.statistics, *of_findings}
+        unknown = wanted.difference(STATISTICS)
+        if unknown:
+            raise unknown_name("statistic", min(unknown), STATISTICS)
+        in_order = tuple(name for name in STATISTICS if name in wanted)
+        complete[name] = entry._replace(statistics=in_order)
     given = {text: (name, dict(params)) for text, (name, params) in chosen.items()}
     for name, params in given.values():
         find_learner(name, params)

@@ -259,14 +259,14 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     if np.isfinite(values).any():
         ax.axvspan(np.nanmin(values), np.nanmax(values), color=_BLUE, alpha=0.12, linewidth=0)
     ax.plot(values, np.arange(-len(studies), 0), "D", color=_BLUE, markersize=2.6)
-    ax.margins(x=0.12)
-    low, high = ax.get_xlim()
+    low, high = _limits(np.concatenate([values, *statistics[["value", "null"]].to_numpy(float)]))
+    ax.set_xlim(low, high)  # an interval of few animals may be longer
     for height, (value, text) in enumerate(studies, start=-len(studies)):
         at_right = value > (low + high) / 2
         ax.annotate(
             text,
             (low if np.isnan(value) else value, height),
-            (-4 if at_right else 4, 0),
+            (-3 if at_right else 3, 0),
             textcoords="offset points",
             ha="right" if at_right else "left",
             va="center",
@@ -281,13 +281,22 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     return ax
 
 
+def _limits(numbers: np.ndarray) -> tuple[float, float]:
+    """Give the ends of an axis on which all numbers have some room."""
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size:
+        return 0.0, 1.0
+    room = 0.15 * float(np.ptp(numbers)) or 0.5
+    return float(numbers.min()) - room, float(numbers.max()) + room
+
+
 def _studies(table: pd.DataFrame, statistic: str, task: str) -> list[tuple[float, str]]:
     """List what was published of a statistic: values of all tasks, directions of this one."""
     rows = table[table["statistic"] == statistic].fillna({"error": "", "task_name": ""})
     rows = rows.assign(value=as_share)
     shown = (rows["test"] == "range") | rows["unit"].isin(_SHOWN_UNITS)
     here = rows["task_name"] == task
-    kept = rows[shown | here].assign(value=rows["value"].where(shown))
+    kept = rows.assign(value=rows["value"].where(shown))[shown | here]
     return [(study["value"], _study_text(study, task)) for study in kept.to_dict("records")]
 
 
@@ -295,8 +304,8 @@ def _study_text(study: Mapping[Hashable, Any], task: str) -> str:
     if np.isnan(study["value"]):
         sign = study["expected_sign"]
         return f"{study['source']}: {'in words only' if np.isnan(sign) else _EXPECTED[int(sign)]}"
-    place = study["task_name"] or study["maze"]
-    where = "" if place == task else f", {label(place)}"
+    elsewhere = study["task_name"] not in ("", task)
+    where = f", {label(study['task_name'])}" if elsewhere else ""
     error = f" ({study['error']})" if study["error"] else ""
     return f"{study['source']}{where}: {study['value']:.3g}{error}"
 
