@@ -44,7 +44,7 @@ __all__ += ["permutation_test", "random_edges", "random_pairs", "random_walks", 
 Data = TypeVar("Data")
 
 _ALTERNATIVES = ("greater", "less", "two-sided")
-_MOST_ROUNDS = 1000
+_MOST_ROUNDS = 200
 _BACKUP = ("event", "state", "next_state")
 
 
@@ -280,7 +280,7 @@ def random_walks(
     Returns
     -------
     ndarray of int, shape (n_chains, longest)
-        A walk a row; all -1 where the graph seems to have none (1,000 were tried).
+        A walk a row; all -1 where the graph seems to have none (200 were tried).
     """
     begin, neighbour = _neighbours(edges, int(max(chains.max(initial=-1), edges.max(initial=-1))))
     walks = np.full_like(chains, -1)

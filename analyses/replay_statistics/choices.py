@@ -130,11 +130,12 @@ def _followed(replays: Replays, min_length: int = 5, order: str = "causal") -> p
     columns = ["states", "place", "block", "episode", "phase"]
     chains = chosen(replays, min_length, order, columns, ["start"])
     laps, number = replays.laps, nodes_of(replays.task).number
-    goal, (_, after) = goals(replays, chains), laps_around(replays, chains)
-    begins = number[[path[0] for path in chains["states"]]] if len(chains) else number[:0]
     if "second" not in laps:
         return share(replays, chains[:0], [])
+    goal, (_, after) = goals(replays, chains), laps_around(replays, chains)
     end, second = (np.append(laps[name].to_numpy(int), 0)[after] for name in ("end", "second"))
+    walked = paths(chains)
+    begins = number[walked.state[walked.begin[:-1]]]
     kept = (goal >= 0) & (after >= 0) & (number[end] == number[goal])
     kept &= begins == number[chains["place"].to_numpy()]
     chains, goal, second = chains[kept], goal[kept], second[kept]

@@ -1,4 +1,4 @@
-"""S3, S9: where chains begin, on which side of the maze they run, and how far they get."""
+"""S3: where chains begin, on which side of the maze they run, and in which arm."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["PLACES", "arms", "lap_side", "main_arm", "own_sides", "runs_on", "si
 __all__ += ["sides"]
 
 _LEFT, _RIGHT = ("left_loop", "left_arm"), ("right_loop", "right_arm")
-_ARM = re.compile(r"arm_?\w")
+_ARM = re.compile(r"arm(\d+|_\w)")
 
 _LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05
 

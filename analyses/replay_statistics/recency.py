@@ -7,13 +7,19 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from analyses.replay_statistics.places import arms, lap_side, main_arm, own_sides, sides
+from analyses.replay_statistics.places import (
+    arms,
+    lap_side,
+    main_arm,
+    own_sides,
+    runs_on,
+    sides,
+)
 from analyses.replay_statistics.replays import (
     AWAKE,
     Replays,
     Statistic,
     chosen,
-    covered,
     every_animal,
     laps_around,
     own_code,
@@ -60,14 +66,13 @@ def _lag(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.Dat
     columns = ["states", "place", "episode", "phase"]
     chains = chosen(replays, min_length, order, columns)
     chains = chains[sides(replays, chains) == "opposite"]
-    laps, side = replays.laps.sort_values(["animal", "episode"]), None
+    laps = replays.laps.sort_values(["animal", "episode"])
     ordered = replays._replace(laps=laps)
-    side, (left, _) = lap_side(ordered), own_sides(replays)
-    run_left = covered(paths(chains), left) > 0
-    before, _ = laps_around(ordered, chains)
+    runs, run = runs_on(*own_sides(replays), paths(chains)), lap_side(ordered)
     number = np.arange(len(laps))
-    last = np.stack([np.maximum.accumulate(np.where(side == s, number, -1)) for s in (1, -1)])
-    found = np.append(last, [[-1], [-1]], axis=1)[run_left.astype(int), before]
+    last = [np.maximum.accumulate(np.where(run == side, number, -1)) for side in (-1, 1)]
+    before, _ = laps_around(ordered, chains)
+    found = np.append(last, [[-1], [-1]], axis=1)[(runs > 0).astype(int), before]
     animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
     known = (found >= 0) & (before >= 0)
     known[known] = animal[found[known]] == animal[before[known]]
@@ -88,20 +93,16 @@ def _run_before(replays: Replays, min_length: int = 5, order: str = "causal") ->
     """Median share of the laps so far that were run on the side of a chain."""
     columns = ["states", "place", "episode", "phase"]
     chains = chosen(replays, min_length, order, columns)
-    left, right = own_sides(replays)
-    walked = paths(chains)
-    on_left, on_right = (covered(walked, side) > 0 for side in (left, right))
-    kept = on_left ^ on_right
+    runs = runs_on(*own_sides(replays), paths(chains))
     ordered = replays._replace(laps=replays.laps.sort_values(["animal", "episode"]))
-    laps = ordered.laps.assign(left=lap_side(ordered) == -1, right=lap_side(ordered) == 1)
-    so_far = laps.groupby("animal", observed=True, sort=False)[["left", "right"]].cumsum()
+    side, animal = lap_side(ordered), ordered.laps["animal"]
+    so_far = pd.DataFrame({"left": side < 0, "right": side > 0}, index=animal.index)
+    so_far = so_far.groupby(animal, observed=True, sort=False).cumsum()
     before, _ = laps_around(ordered, chains)
-    kept &= before >= 0
+    kept = (runs != 0) & (before >= 0)
     counts = so_far.to_numpy()[before[kept]]
-    run = np.where(on_left[kept], counts[:, 0], counts[:, 1])
-    total = counts.sum(axis=1)
-    of_all = pd.Series(run / np.where(total > 0, total, np.nan))
-    return median(replays, chains[kept], of_all)
+    run, total = np.where(runs[kept] < 0, counts[:, 0], counts[:, 1]), counts.sum(axis=1)
+    return median(replays, chains[kept], pd.Series(run / np.where(total > 0, total, np.nan)))
 
 
 def _roles(replays: Replays, table: pd.DataFrame) -> np.ndarray:
@@ -111,32 +112,27 @@ def _roles(replays: Replays, table: pd.DataFrame) -> np.ndarray:
     the arm that pays (the column `goal` of laps), the previous goal the one that did so before.
     """
     arm, laps = arms(replays), replays.laps.sort_values(["animal", "episode"])
-    n_arms = int(arm.max(initial=-1)) + 1
-    roles = np.full((len(table), n_arms), _BASELINE, dtype=np.int8)
-    end, goal = (
-        pd.Series(arm[laps[name].to_numpy(int)], dtype=float).where(laps[name].to_numpy() >= 0)
-        for name in ("end", "goal")
-    )
     animal = laps["animal"].to_numpy()
-    visited, goal = end.where(end >= 0), goal.where((goal >= 0) & (end >= 0))
-    future, paying = (column.groupby(animal).bfill() for column in (visited, goal))
-    past, paid = (column.groupby(animal).ffill() for column in (visited, goal))
-    paying = paying.fillna(paid)
-    before_that = paying.groupby(animal).shift()
-    previous = before_that.where(before_that != paying).groupby(animal).ffill()
+    end = arm[laps["end"].to_numpy(int)].astype(float)
+    goal = np.where(laps["goal"] >= 0, arm[laps["goal"].to_numpy(int)], -1)
+    visited = pd.Series(end).where(end >= 0)
+    paying = pd.Series(goal, dtype=float).where((goal >= 0) & (end >= 0))
+    paying = paying.groupby(animal).bfill().fillna(paying.groupby(animal).ffill())
+    one_before = paying.groupby(animal).shift()
+    previous = one_before.where(one_before != paying).groupby(animal).ffill()
     before, after = laps_around(replays._replace(laps=laps), table)
     now = np.where(after >= 0, after, before)
     of_role = {
-        _PAST: past.to_numpy()[before],
-        _FUTURE: np.where(after >= 0, future.to_numpy()[after], np.nan),
-        _GOAL: paying.to_numpy()[now],
-        _PREVIOUS_GOAL: previous.to_numpy()[now],
+        _PAST: (visited.groupby(animal).ffill(), before),
+        _FUTURE: (visited.groupby(animal).bfill(), after),
+        _GOAL: (paying, now),
+        _PREVIOUS_GOAL: (previous, now),
     }
-    of_role[_PAST] = np.where(before >= 0, of_role[_PAST], np.nan)
-    row = np.arange(len(table))
-    for role, which in of_role.items():
-        known = ~np.isnan(which)
-        at = row[known], which[known].astype(int)
+    roles = np.full((len(table), int(arm.max(initial=-1)) + 1), _BASELINE, dtype=np.int8)
+    for role, (of_lap, lap) in of_role.items():
+        which = np.append(of_lap, np.nan)[lap]
+        row = np.flatnonzero(~np.isnan(which))
+        at = row, which[row].astype(int)
         roles[at] = np.where(roles[at] == _BASELINE, role, _SEVERAL)
     return roles
 
@@ -155,12 +151,11 @@ def _arm_rate(
     there = main_arm(arm, chains)
     chains, there = chains[there >= 0], there[there >= 0]
     of_chain = _roles(replays, chains)[np.arange(len(chains)), there]
-    n = counted(
-        replays, chains, np.select([of_chain == role, of_chain == _BASELINE], [1, 0], -1), 2
+    n, n_open = (
+        counted(replays, table, np.select([roles == role, roles == _BASELINE], [1, 0], -1), 2)
+        for table, roles in ((chains, of_chain), (pauses, _roles(replays, pauses)))
     )
-    roles = _roles(replays, pauses)
-    cells = np.select([roles == role, roles == _BASELINE], [1, 0], -1)
-    rate = log_rates(n, counted(replays, pauses, cells, 2))
+    rate = log_rates(n, n_open)
     return rows(animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
 

@@ -128,7 +128,8 @@ def every_animal(replays: Replays) -> pd.Index:
     Index
         Each animal once, sorted.
     """
-    return pd.Index(np.union1d(replays.pauses["animal"], replays.chains["animal"]), name="animal")
+    seen = [table["animal"] for table in (replays.pauses, replays.chains, replays.laps)]
+    return pd.Index(np.unique(np.concatenate(seen)), name="animal")
 
 
 def chosen(
