@@ -58,8 +58,9 @@ def verdicts(
     ----------
     statistics : pandas.DataFrame
         One row a task, learner and statistic: `task, learner, statistic, value, ci_low, ci_high,
-        null, p, n_animals, n_above, n_below, n_chains, n_replays` (pauses with any replay). `p` is
-        that of the sign test of the animals above and below their nulls.
+        null, p, n_animals, n_above, n_below, chance_above, n_chains, n_replays` (pauses with any
+        replay). `p` is that of a sign test of the animals above and below their nulls, of which
+        chance puts the share `chance_above` above.
     table : pandas.DataFrame
         What `findings` gives. Findings of tasks that `statistics` doesn't have are left out.
     behaviour : {"own", "given"}, default "own"
@@ -83,7 +84,7 @@ def verdicts(
     >>> statistics = pd.DataFrame({"task": "linear_track", "learner": ["balanced", "backward"],
     ...     "statistic": "S1", "value": [0.45, 1.0], "ci_low": [0.4, 1.0], "ci_high": [0.5, 1.0],
     ...     "null": 0.5, "p": [0.26, 0.002], "n_animals": 10, "n_above": [3, 10],
-    ...     "n_below": [7, 0], "n_chains": 100, "n_replays": 50})
+    ...     "n_below": [7, 0], "chance_above": 0.5, "n_chains": 100, "n_replays": 50})
     >>> found = verdicts(statistics, findings()).query("finding == 'mallory2025.rev_fraction'")
     >>> found[["learner", "verdict", "reason"]].to_numpy().tolist()[0]
     ['balanced', 'agrees', '0.45 lies within the studies, 0.391 to 0.543']
@@ -91,7 +92,7 @@ def verdicts(
     ['agrees', 'disagrees']
     """
     columns = ["task", "learner", "statistic", "value", "ci_low", "ci_high", "null", "p"]
-    columns += ["n_animals", "n_above", "n_below", "n_chains", "n_replays"]
+    columns += ["n_animals", "n_above", "n_below", "chance_above", "n_chains", "n_replays"]
     require_columns(statistics, columns, "statistics")
     of_statistic = statistics.set_index(["task", "learner", "statistic"])
     if of_statistic.index.has_duplicates:
@@ -168,10 +169,12 @@ def _judge_range(row: Mapping[str, Any], limits: Mapping[str, float]) -> _Verdic
 def _judge_sign(expected: int, row: Mapping[str, Any]) -> _Verdict:
     n_above, n_below = int(row["n_above"]), int(row["n_below"])
     significant = row["p"] < _LEVEL  # false of NaN, where no animal differs
-    found = int(np.sign(n_above - n_below)) if significant else 0
+    n, chance = n_above + n_below, row["chance_above"]
+    found = int(np.sign(n_above - chance * n)) if significant else 0
     counts = f"{n_above} of {row['n_animals']:.0f} animals above the null, {n_below} below"
-    if n_above + n_below:
-        counts += f", p = {row['p']:.2g}"
+    if n:
+        by_chance = "" if chance == 0.5 else f" ({chance * n:.1f} above by chance)"
+        counts += f"{by_chance}, p = {row['p']:.2g}"
     if found == expected:
         return _Verdict("agrees", f"{_WORDS[found]}, as expected: {counts}")
     return _Verdict("disagrees", f"expected {_WORDS[expected]}, found {_WORDS[found]}: {counts}")

@@ -9,11 +9,11 @@ from analyses.verdicts import NEED_CHOICES, excluding, expectation, held_against
 
 
 def summary(task="linear_track", statistic="S1", learner="model", value=0.45, null=0.5,
-            above=4, below=6, p=0.75, n_animals=10, n_replays=50):  # fmt: skip
+            above=4, below=6, p=0.75, n_animals=10, n_replays=50, chance=0.5):  # fmt: skip
     return {
         "task": task, "learner": learner, "statistic": statistic, "value": value, "null": null,
         "ci_low": value - 0.05, "ci_high": value + 0.05, "p": p, "n_animals": n_animals,
-        "n_above": above, "n_below": below, "n_chains": 100, "n_replays": n_replays,
+        "n_above": above, "n_below": below, "n_chains": 100, "n_replays": n_replays, "chance_above": chance,
     }  # fmt: skip
 
 
@@ -66,6 +66,14 @@ def test_the_majority_counts_not_the_mean():
     """One animal far above doesn't turn nine below."""
     row = summary("linear_track_4x", "S4_reverse", value=2.0, above=1, below=9, p=0.021)
     assert judged("ambrose2016.reverse_4x", row)[0] == "disagrees"
+
+
+def test_chance_need_not_put_half_of_the_animals_above():
+    """Of what is rare most animals are below, by chance; half of them above are many."""
+    row = summary("long_track", "S3", null=0.1, above=5, below=5, p=0.01, chance=0.1)
+    verdict, reason = judged("davidson2009.local_start.chance", row)
+    assert verdict == "agrees"
+    assert "5 of 10 animals above the null, 5 below (1.0 above by chance)" in reason
 
 
 def test_what_is_not_comparable_says_why():

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binomtest
 
 from analyses.animals import PAUSES
 from analyses.comparison.pieces import CHAINS, COUNTS, counts_file
 from analyses.comparison.plan import Comparison
 from analyses.replay_statistics import STATISTICS
+from analyses.replay_statistics.summary import chance_above
 from analyses.results import Results
 from analyses.sequences import ORDERS
-from analyses.statistics import mean_interval, sign_test
+from analyses.statistics import mean_interval
 from analyses.verdicts import verdicts
 
 __all__ = ["make_tables", "summarise_all"]
 
 _BY = ["task", "learner", "statistic", "order", "min_length"]
+_EQUAL = 1e-12
 _TEST = ["task", "learner", "statistic"]
 
 
@@ -113,28 +117,25 @@ def summarise_all(plan: Comparison, animals: pd.DataFrame) -> pd.DataFrame:
         The table ``statistics`` of `analyses.comparison.compare`, but for `n_replays`.
     """
     rows = _in_order(plan, animals)
-    difference = rows["value"] - rows["null"]
-    rows = rows.assign(above=difference > 0, below=difference < 0)
-    told = rows["value"].notna()
-    groups = rows.assign(n=rows["n"].where(told, 0)).groupby(_BY, observed=True, sort=True)
-    counts = groups.agg(
+    difference = (rows["value"] - rows["null"]).to_numpy()
+    above, below = difference > _EQUAL, difference < -_EQUAL
+    shares = [name for name, statistic in STATISTICS.items() if statistic.kind == "share"]
+    binomial = rows["statistic"].isin(shares).to_numpy() & (above | below)
+    chance = np.where(above | below, 0.5, np.nan)
+    chance[binomial] = chance_above(*rows.loc[binomial, ["null", "n"]].to_numpy().T)
+    rows = rows.assign(above=above, below=below, chance=chance)
+    told = rows.assign(n=rows["n"].where(rows["value"].notna(), 0))
+    counts = told.groupby(_BY, observed=True, sort=True).agg(
         null=("null", "mean"),
         n_above=("above", "sum"),
         n_below=("below", "sum"),
+        chance_above=("chance", "mean"),
         n_chains=("n", "sum"),
     )
-    means = (
-        mean_interval(rows, "value", _BY)
-        .set_index(_BY)
-        .rename(columns={"mean": "value", "n": "n_animals"})
-    )
-    table = means.join(counts).reset_index()
-    tests = {
-        (n_above, n_below): sign_test(np.repeat([1.0, -1.0], [n_above, n_below])).p
-        for n_above, n_below in {*zip(table["n_above"], table["n_below"], strict=True)}
-    }
-    pairs = zip(table["n_above"], table["n_below"], strict=True)
-    table = _plain(table.assign(p=[tests[pair] for pair in pairs]))
+    means = mean_interval(rows, "value", _BY).set_index(_BY)
+    table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
+    tests = zip(table["n_above"], table["n_below"], table["chance_above"], strict=True)
+    table = _plain(table.assign(p=[_sign_test(*test) for test in tests]))
     main = {task: entry.min_length for task, entry in plan.tasks.items()}
     reversible = {learner: plan.is_reversible(learner) for learner in plan.learners}
     table = table.assign(
@@ -143,4 +144,11 @@ def summarise_all(plan: Comparison, animals: pd.DataFrame) -> pd.DataFrame:
         judged=(table["order"] == "causal") & (table["min_length"] == table["task"].map(main)),
     )
     columns = ["label", "value", "ci_low", "ci_high", "null", "p", "n_animals", "n_above"]
-    return table[[*_BY, *columns, "n_below", "n_chains", "reversible", "judged"]]
+    columns += ["n_below", "chance_above", "n_chains", "reversible", "judged"]
+    return table[[*_BY, *columns]]
+
+
+@cache
+def _sign_test(n_above: int, n_below: int, chance: float) -> float:
+    n = n_above + n_below
+    return float(binomtest(n_above, n, chance).pvalue) if n else float("nan")
