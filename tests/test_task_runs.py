@@ -174,7 +174,7 @@ def test_shortcuts_need_a_reversible_model():
         assert not set(itertools.pairwise(top[::-1])) <= moves
 
 
-@pytest.mark.parametrize("name", ["linear_track", "t_unvisited", "liu2021_three_arm"])
+@pytest.mark.parametrize("name", ["linear_track", "t_unvisited_unknown", "liu2021_three_arm"])
 def test_ways_back_change_nothing_where_states_have_a_heading(name):
     task = build(name)
     assert task.one_way
