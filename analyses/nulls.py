@@ -2,8 +2,8 @@
 
 Each null draws what replay would be by chance: the same backups in another order, edges at random,
 walks at random, pairs at random. `null_test` compares a number that is computed of the data with
-the same number of each draw. If the null is true, its p value lies below any level as often as the
-level says (less often if the number takes few values), whatever the number is.
+the same number of each draw. If the null is true, its p value lies below a level as often as the
+level says, whatever the number is: a little less often if it is a count, which ties with draws.
 
 =====================  =============================================================
 null                   what is kept of the data

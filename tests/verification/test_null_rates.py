@@ -36,8 +36,8 @@ N_DATA_SETS = 1000
 N_DRAWS = 19
 """So few do: the null is rejected if the data are beyond all of them, once in twenty."""
 LEVEL = 0.05
-UNLIKELY = 0.001
-"""A rate that is further from what is claimed than one in a thousand is wrong."""
+UNLIKELY = 0.01
+"""A rate is wrong if one as far from what is claimed is less likely than that."""
 
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 6))
 EDGES = np.array([*GRID.edges, *(edge[::-1] for edge in GRID.edges)])
@@ -82,14 +82,22 @@ def sweeps(rng, n_swept):
 NULLS = {"shuffled_order": shuffled_order, "random_edges": partial(random_edges, edges=EDGES)}
 
 
+def weighed(data):
+    """Sum up the places where backups join, each with a weight of its own: hardly ever a tie."""
+    state, next_state = data["state"], data["next_state"]
+    joins = (state[1:] == next_state[:-1]) | (next_state[1:] == state[:-1])
+    joins &= data["event"][1:] == data["event"][:-1]
+    return float(np.sqrt(1.0 + state[1:] + 31 * next_state[1:])[joins].sum())
+
+
 @pytest.mark.parametrize("null", NULLS)
 def test_backups_without_order(null):
-    assert is_rate(rejected(joined, edges_at_random, NULLS[null]), LEVEL)
+    assert is_rate(rejected(weighed, edges_at_random, NULLS[null]), LEVEL)
 
 
+@pytest.mark.parametrize("number", [joined, partial(chain_count, min_length=3)])
 @pytest.mark.parametrize("null", NULLS)
-def test_chains_are_few_and_the_test_is_conservative(null):
-    number = partial(chain_count, min_length=3)
+def test_counts_tie_with_their_null_and_are_conservative(null, number):
     assert is_at_most(rejected(number, edges_at_random, NULLS[null]), LEVEL)
 
 
@@ -178,7 +186,7 @@ def sign_test_rate(above, below=None, chance=0.5):
     rate = 0.0
     for n in range(1, N_ANIMALS + 1):
         k = np.arange(n + 1)
-        p = np.array([stats.binomtest(int(i), n, chance).pvalue for i in k])
+        p = 2 * np.minimum(stats.binom.cdf(k, n, chance), stats.binom.sf(k - 1, n, chance))
         so_many = stats.binom.pmf(n, N_ANIMALS, min(above + below, 1.0))
         rate += so_many * stats.binom.pmf(k, n, above / (above + below))[p <= LEVEL].sum()
     return float(rate)
