@@ -56,6 +56,19 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     ------
     ValueError
         If columns are missing.
+
+    Examples
+    --------
+    >>> from analyses.findings import findings
+    >>> from analyses.verdicts import verdicts
+    >>> statistics = pd.DataFrame({"task": "linear_track", "learner": ["balanced", "backward"],
+    ...     "statistic": "S1", "value": [0.45, 1.0], "ci_low": [0.4, 1.0], "ci_high": [0.5, 1.0],
+    ...     "null": 0.5, "p": [0.26, 0.002], "n_animals": 10, "n_above": [3, 10],
+    ...     "n_below": [7, 0], "chance_above": 0.5, "n_chains": 100, "n_replays": 50})
+    >>> found = verdicts(statistics, findings()).assign(label="reverse chains")
+    >>> ax = draw_grid(found, new_figure(4, 2).subplots())
+    >>> ax.get_yticklabels()[0].get_text().splitlines()
+    ['S1 reverse chains', 'Mallory 2025; linear track: 0.391 to 0.543']
     """
     require_columns(verdicts, _VERDICTS, "verdicts")
     learners = list(dict.fromkeys(verdicts["learner"]))
@@ -122,13 +135,8 @@ def _row_label(of_row: pd.DataFrame) -> str:
 
 def _scale(of_row: pd.DataFrame) -> tuple[float, float]:
     """Give the ends of the axis that the cells of a row share."""
-    columns = ["value", "ci_low", "ci_high", "null", "published_low", "published_high"]
-    numbers = of_row[columns].to_numpy(dtype=float)
-    numbers = numbers[np.isfinite(numbers)]
-    if not numbers.size or np.ptp(numbers) == 0:
-        middle = numbers[0] if numbers.size else 0.0
-        return middle - 1.0, middle + 1.0
-    return float(numbers.min()), float(numbers.max())
+    columns = ["value", "null", "published_low", "published_high"]
+    return _limits(of_row[columns].to_numpy(dtype=float).ravel())
 
 
 def _draw_cell(ax: Axes, x: int, y: int, cell: pd.Series, scale: tuple[float, float]) -> None:
@@ -143,7 +151,8 @@ def _draw_cell(ax: Axes, x: int, y: int, cell: pd.Series, scale: tuple[float, fl
         return
 
     def place(value: float) -> float:
-        return x - 0.4 + 0.8 * (value - scale[0]) / (scale[1] - scale[0])
+        share = (value - scale[0]) / (scale[1] - scale[0])
+        return x - 0.44 + 0.88 * float(np.clip(share, 0, 1))
 
     line = y + 0.24
     if np.isfinite(cell["published_low"]):
@@ -240,6 +249,16 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     ------
     ValueError
         If columns are missing.
+
+    Examples
+    --------
+    >>> from analyses.findings import findings
+    >>> statistics = pd.DataFrame({"task": "w_track", "learner": ["dyna_q"], "statistic": "S1",
+    ...     "label": "reverse chains", "order": "causal", "value": 0.9, "ci_low": 0.8,
+    ...     "ci_high": 1.0, "null": 0.5})
+    >>> ax = draw_statistic(statistics, findings(), new_figure(3, 2).subplots())
+    >>> [text.get_text() for text in ax.texts][:2]
+    ['Gupta 2010, gupta 2t: 0.49', 'Davidson 2009, long track: 0.391']
     """
     require_columns(statistics, _STATISTICS, "statistics")
     name, task = statistics["statistic"].iloc[0], statistics["task"].iloc[0]
