@@ -23,7 +23,7 @@ __all__ = ["draw_grid", "draw_statistic", "grid_figure", "learner_label", "stati
 _COLOURS = {"agrees": "#a6cde8", "disagrees": "#f7c08a", "not comparable": "#eeeeee"}
 _DARK, _BLUE = "#222222", "#0072b2"
 _EXPECTED = {1: "above", 0: "no difference", -1: "below"}
-_CELL = 0.26  # inches
+_CELL_WIDTH, _CELL_HEIGHT = 0.26, 0.21  # inches
 _VERDICTS = ["learner", "finding", "source", "task", "statistic", "label", "value", "ci_low"]
 _VERDICTS += ["ci_high", "null", "published_low", "published_high", "expected_sign", "verdict"]
 _VERDICTS += ["reason", "contradicts"]
@@ -84,7 +84,7 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
         look: dict[str, Any] = {} if n_agreeing else {"fontweight": "bold"}
         ax.text(right, y, str(n_agreeing or "none"), va="center", **look)
         marks = sorted({letters[name] for name in rows["finding"] if name in letters})
-        ax.text(right + 1.1, y, ",".join(marks), va="center", fontweight="bold")
+        ax.text(right + 1.5, y, ",".join(marks), va="center", fontweight="bold")
         if y and _number(rows) != _number(tests[y - 1]):
             ax.axhline(y - 0.5, color="0.6", linewidth=0.5, zorder=0)
     agreeing = held_against(verdicts).drop_duplicates(["learner", "test"])
@@ -101,7 +101,7 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_xticks(range(len(learners)), [learner_label(name) for name in learners], rotation=90)
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
-    ax.tick_params(axis="y", labelsize=6)
+    ax.tick_params(axis="y", labelsize=5.5)
     ax.spines[:].set_visible(False)
     if not tests:
         write_empty(ax, "no finding is tested in these tasks")
@@ -196,7 +196,8 @@ def grid_figure(verdicts: pd.DataFrame) -> Figure:
     require_columns(verdicts, _VERDICTS, "verdicts")
     n_learners = verdicts["learner"].nunique()
     n_rows = held_against(verdicts)["test"].nunique()
-    figure = new_figure(max(3.6 + _CELL * n_learners, FULL_WIDTH), 2.2 + _CELL * max(n_rows, 2))
+    width = max(3.4 + _CELL_WIDTH * n_learners, FULL_WIDTH)
+    figure = new_figure(width, 2.2 + _CELL_HEIGHT * max(n_rows, 2))
     ax = figure.subplots()
     draw_grid(verdicts, ax)
     ax.set_xlabel(_left_out(verdicts), fontsize=5.5, loc="left")
