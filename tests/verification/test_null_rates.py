@@ -226,6 +226,16 @@ def directions(rng, n, reverse):
     return pd.Categorical.from_codes((rng.random(n) < reverse).astype(int), ["forward", "reverse"])
 
 
+def test_backups_of_animals_without_order(rng):
+    """Chains are rare, so that most animals have none: those above their null are as many."""
+    drawn = random_edges({"event": np.repeat(np.arange(ALL * 3), 8)}, rng, edges=EDGES)
+    animal = drawn["event"] // 3
+    replays = herd(track(), 1, [list(range(5))], which=np.zeros(ALL, dtype=int))
+    replays = replays._replace(backups=pd.DataFrame(drawn).assign(animal=animal, phase="start"))
+    for name in ("S0_order", "S0_edges"):
+        assert is_at_most(n_rejected(name, replays, min_length=3), LEVEL), name
+
+
 @pytest.mark.parametrize("reverse", [0.5, 0.6])
 def test_forward_and_reverse(rng, reverse):
     """Of 21 chains each, the exact power is known; without effect it is the test's size."""
