@@ -133,7 +133,8 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
     -------
     Replays
         Chains of both orders, pauses with the number of their backups, laps with their `second`
-        state, and the backups.
+        state, and the backups. What is replayed in several pauses of rest is one event in the log:
+        the first of them has all of its backups.
 
     Raises
     ------
