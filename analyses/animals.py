@@ -133,7 +133,8 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
     -------
     Replays
         Chains of both orders, pauses with the number of their backups, laps with their `second`
-        state, and the backups.
+        state, and the backups. What is replayed in several pauses of rest is one event in the log:
+        the first of them has all of its backups.
 
     Raises
     ------
@@ -144,14 +145,15 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
     paused = _in_pauses(log)
     chains = pd.concat([classify(paused, order=order) for order in ORDERS], ignore_index=True)
     place = chains["location"].to_numpy()
-    of_lap = laps.set_index("episode")[["block", "lap"]]
+    of_lap = laps.set_index("episode")[["block", "lap"]].astype(object)
+    of_lap.loc[-1] = [_block_before(task), ""]
     names = of_lap.reindex(chains["episode"]).set_axis(chains.index)
     backups = paused.backups
     steps = log.columns("steps")
     begins = np.flatnonzero(np.diff(steps["episode"], prepend=-1))
     second = pd.Series(steps["next_state"][begins], index=steps["episode"][begins])
     return Replays(
-        chains.assign(animal=animal, place=place, **names.fillna("")),
+        chains.assign(animal=animal, place=place, block=names["block"], lap=names["lap"]),
         _pauses(laps, backups, task).assign(animal=animal),
         laps.assign(animal=animal, second=laps["episode"].map(second)),
         backups.assign(animal=animal),
@@ -204,6 +206,11 @@ def _growth(backups: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return grows & ~is_last, grows & is_last
 
 
+def _block_before(task: Task) -> str:
+    """Name the block of rest before all laps, if there is one."""
+    return task.blocks[0].name if task.blocks and not task.blocks[0].n_laps else ""
+
+
 def _pauses(laps: pd.DataFrame, backups: pd.DataFrame, task: Task) -> pd.DataFrame:
     """List all pauses: before each lap but the first, after each, and at rest."""
     about = ["episode", "block", "lap"]
@@ -216,10 +223,10 @@ def _pauses(laps: pd.DataFrame, backups: pd.DataFrame, task: Task) -> pd.DataFra
     resting = laps.loc[np.repeat(laps.index, n_rest)]
     number = np.arange(len(resting)) - np.repeat(np.cumsum(n_rest) - n_rest, n_rest)
     parts.append(resting[about].assign(phase="rest", place=resting["end"], number=number))
-    before = task.blocks[0] if task.blocks and not task.blocks[0].n_laps else None
-    if before is not None:
-        early = pd.DataFrame({"number": range(before.n_rest), "place": laps["start"].iloc[0]})
-        parts.append(early.assign(episode=-1, block=before.name, lap="", phase="rest"))
+    if before := _block_before(task):
+        early = pd.DataFrame({"number": range(task.blocks[0].n_rest), "episode": -1})
+        place = laps["start"].iloc[0]
+        parts.append(early.assign(block=before, lap="", phase="rest", place=place))
     pauses = pd.concat(parts, ignore_index=True)
     events = backups.groupby(["episode", "phase", "event"], observed=True).size()
     made = events.rename("n_backups").reset_index()

@@ -300,7 +300,8 @@ def test_what_was_published_elsewhere_in_other_units_is_left_out(tables):
 def test_second_hand_values_say_so_in_the_figure():
     rows = pd.DataFrame(
         {"task": "mattar_open_maze", "learner": "x", "statistic": "S9_rest", "label": "exponent",
-         "order": "causal", "value": [0.7], "ci_low": 0.6, "ci_high": 0.8, "null": np.nan}
+         "order": "causal", "value": [0.7], "ci_low": 0.6, "ci_high": 0.8, "null": np.nan,
+         "n_animals": 5}
     )  # fmt: skip
     ax = draw_statistic(rows, findings(), new_figure(3, 3).subplots())
     texts = [text.get_text() for text in ax.texts]

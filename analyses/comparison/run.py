@@ -92,9 +92,9 @@ def compare(
     Examples
     --------
     >>> tables = compare(["linear_track"], {"backward": ("episodic_control", {})}, n_animals=2)
-    >>> tables["statistics"].query("judged and statistic == 'S1'")[["value", "n_animals"]]
-       value  n_animals
-    0    1.0          2
+    >>> found = tables["statistics"].query("judged and statistic == 'S1'")
+    >>> found[["value", "n_animals"]].to_numpy().tolist()
+    [[1.0, 2.0]]
     """
     table = read_findings() if findings is None else findings
     plan = plan_comparison(

@@ -16,7 +16,7 @@ from matplotlib.patches import Patch, Rectangle
 from analyses.findings import as_share
 from analyses.plots.style import FULL_WIDTH, label, new_figure, styled, write_empty
 from analyses.tables import require_columns
-from analyses.verdicts import excluding, expectation, held_against
+from analyses.verdicts import LEAST_ANIMALS, excluding, expectation, held_against
 
 __all__ = ["draw_grid", "draw_statistic", "grid_figure", "learner_label", "statistics_figure"]
 
@@ -28,7 +28,7 @@ _VERDICTS = ["learner", "finding", "source", "task", "statistic", "label", "valu
 _VERDICTS += ["ci_high", "null", "published_low", "published_high", "expected_sign", "verdict"]
 _VERDICTS += ["reason", "contradicts"]
 _STATISTICS = ["task", "learner", "statistic", "label", "order", "value", "ci_low", "ci_high"]
-_STATISTICS += ["null"]
+_STATISTICS += ["null", "n_animals"]
 _SHOWN_UNITS = ("fraction", "laps", "exponent")
 
 
@@ -235,7 +235,8 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     ----------
     statistics : pandas.DataFrame
         Rows of one task and statistic: `task, learner, statistic, label, order, value, ci_low,
-        ci_high, null`. Chains by cause are filled, by order of execution open.
+        ci_high, null, n_animals`. Chains by cause are filled, by order of execution open; intervals
+        of fewer than six animals are left out.
     table : pandas.DataFrame
         What `analyses.findings.findings` gives.
     ax : matplotlib.axes.Axes
@@ -256,7 +257,7 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     >>> from analyses.findings import findings
     >>> statistics = pd.DataFrame({"task": "w_track", "learner": ["dyna_q"], "statistic": "S1",
     ...     "label": "reverse chains", "order": "causal", "value": 0.9, "ci_low": 0.8,
-    ...     "ci_high": 1.0, "null": 0.5})
+    ...     "ci_high": 1.0, "null": 0.5, "n_animals": 20})
     >>> ax = draw_statistic(statistics, findings(), new_figure(3, 2).subplots())
     >>> [text.get_text() for text in ax.texts][:2]
     ['Gupta 2010, gupta 2t: 0.49', 'Davidson 2009, long track: 0.391']
@@ -268,7 +269,10 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     for order, offset, face in (("temporal", 0.2, "white"), ("causal", -0.2, _DARK)):
         rows = statistics[statistics["order"] == order].set_index("learner").reindex(learners)
         y = np.arange(len(learners)) + offset
-        ax.hlines(y, rows["ci_low"], rows["ci_high"], color=_DARK, linewidth=0.7)
+        enough = (rows["n_animals"] >= LEAST_ANIMALS).to_numpy()
+        ax.hlines(
+            y[enough], rows["ci_low"][enough], rows["ci_high"][enough], color=_DARK, linewidth=0.7
+        )
         ax.plot(
             rows["value"], y, "o", color=_DARK, markerfacecolor=face, markersize=2.4,
             markeredgewidth=0.5,
@@ -280,7 +284,7 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
         ax.axvspan(np.nanmin(values), np.nanmax(values), color=_BLUE, alpha=0.12, linewidth=0)
     ax.plot(values, np.arange(-len(studies), 0), "D", color=_BLUE, markersize=2.6)
     low, high = _limits(np.concatenate([values, *statistics[["value", "null"]].to_numpy(float)]))
-    ax.set_xlim(low, high)  # an interval of few animals may be longer
+    ax.set_xlim(low, high)
     for height, (value, text) in enumerate(studies, start=-len(studies)):
         at_right = value > (low + high) / 2
         ax.annotate(
