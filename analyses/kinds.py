@@ -22,12 +22,13 @@ from analyses.sequences import (
     Columns,
     link_backups,
 )
-from analyses.suffix_automaton import appended, prepended
+from analyses.suffix_automaton import appended, prepended, relocated
 from analyses.tables import KINDS
 from replay.arrays import uninitialised
 from replay.jit import kernel
 
-__all__ = ["DIRECTIONS", "NOVELTIES", "ChainKinds", "Classes", "chain_kinds", "classify_chains"]
+__all__ = ["DIRECTIONS", "NOVELTIES", "ChainKinds", "Classes", "GrowingChains", "chain_kinds"]
+__all__ += ["classify_chains"]
 
 DIRECTIONS = ("forward", "reverse", "both", "neither")
 _TAKEN_FORWARD, _TAKEN_REVERSE, _TAKEN_BOTH, _TAKEN_NEITHER = range(4)
@@ -35,6 +36,23 @@ NOVELTIES = ("experienced", "composed", "unexperienced")
 _EXPERIENCED, _COMPOSED, _UNEXPERIENCED = range(3)
 _REVERSE_EPISODE, _FORWARD_EPISODE, _NOVEL_PATH, _AMBIGUOUS, _NEVER_TAKEN = range(len(KINDS))
 _IS_COMPOSED, _IS_UNEXPERIENCED = -1, -2
+_NO_ROWS = np.empty(0, dtype=np.int64)
+_OPEN = np.dtype(
+    [
+        ("row", np.int64),
+        ("step", np.int64),
+        ("event", np.int64),
+        ("state", np.int32),
+        ("next_state", np.int32),
+        ("action", np.int32),
+        ("forward", np.int32),
+        ("reverse", np.int32),
+        ("length", np.int32),
+        ("ways", np.uint8),
+        ("is_leaf", np.bool_),
+    ]
+)
+"""A backup that later ones may continue; `step` is that of its chain's first backup."""
 
 
 class Classes(NamedTuple):
@@ -244,6 +262,10 @@ def chain_kinds(
     ValueError
         If a cause is not an earlier row, or backups have no action (decoded replay).
 
+    See Also
+    --------
+    GrowingChains : The same for a run that comes block by block.
+
     Examples
     --------
     >>> steps = {"episode": np.zeros(2, int), "step": np.arange(2),
@@ -255,34 +277,122 @@ def chain_kinds(
     >>> kinds.length.tolist(), [KINDS[kind] for kind in kinds.kind]
     ([3], ['reverse_episode'])
     """
-    links = link_backups(backups, across_events=across_events)
-    leaves = np.flatnonzero(links.is_leaf)
-    if (backups["action"][leaves] < 0).any():
-        raise ValueError("Decoded replay (action -1) has no orientation: use classify instead.")
-    if not len(leaves):
-        nothing = np.empty(0, dtype=np.int32)
-        return ChainKinds(nothing.astype(np.int64), nothing, nothing.astype(np.int8))
-    experience = steps if isinstance(steps, Experience) else Experience(steps)
-    n = len(links.parent)
-    symbol = experience.symbols(backups["state"], backups["next_state"], backups["action"])
-    root, forward, reverse = (uninitialised(n, np.int32) for _ in range(3))
-    begins = np.flatnonzero(links.parent < 0)
-    n_moves = uninitialised(n, np.int64)
-    n_moves[begins] = experience.moves_by(backups["step"][begins])
-    if _run_back(
-        experience.text, experience.begins, backups["event"], symbol, n_moves, links, root
-    ):
-        reverse[leaves] = 0
-    else:
-        _follow(
-            experience.automaton, experience.tree, symbol, n_moves, links, root, forward, reverse
-        )
-    walked_forward = links.orientation(leaves) == FORWARD
-    node = np.where(walked_forward, forward[leaves], reverse[leaves])
-    kind = np.where(walked_forward, _FORWARD_EPISODE, _REVERSE_EPISODE).astype(np.int8)
-    kind[node == _IS_COMPOSED] = _NOVEL_PATH
-    kind[node == _IS_UNEXPERIENCED] = _NEVER_TAKEN
-    return ChainKinds(backups["step"][root[leaves]], links.length[leaves], kind)
+    return GrowingChains(across_events).extend(steps, backups)
+
+
+class GrowingChains:
+    """The causal chains of a run that comes block by block.
+
+    Only what later backups may continue is kept from block to block.
+
+    Parameters
+    ----------
+    across_events : bool
+        As for `chain_kinds`. Chains within an event never go on in a later block.
+    """
+
+    def __init__(self, across_events: bool) -> None:
+        self._across_events = across_events
+        self._open = np.empty(0, dtype=_OPEN)
+
+    def extend(
+        self,
+        steps: Columns | Experience,
+        backups: Columns,
+        first_row: int = 0,
+        causes: np.ndarray = _NO_ROWS,
+    ) -> ChainKinds:
+        """Take the next block, and classify the chains that no later backup can continue.
+
+        Parameters
+        ----------
+        steps : dict of ndarray or Experience
+            The steps of the run until the end of the block, or the index made of them.
+        backups : dict of ndarray
+            The backups of the block.
+        first_row : int, default 0
+            How many backups came before; `cause` counts from the beginning of the run.
+        causes : ndarray of int64, optional
+            The rows, counted likewise, that later backups may name; ascending.
+
+        Returns
+        -------
+        ChainKinds
+            Chains that end in this block or, as is known only now, in an earlier one.
+
+        Raises
+        ------
+        ValueError
+            If a cause is not an earlier row or was to be named no more, or backups have no action
+            (decoded replay).
+        """
+        opened, n_open = self._open, len(self._open)
+        if not self._across_events:
+            causes = causes[:0]
+        begun = None
+        if first_row:
+            backups = self._joined(backups, first_row)
+            begun = Links(np.full(n_open, -1), *(opened[name] for name in Links._fields[1:]))
+        links = link_backups(backups, across_events=self._across_events, begun=begun)
+        last = self._places(causes, first_row)
+        n, leaves = len(links.parent), np.flatnonzero(links.is_leaf)
+        if (backups["action"][leaves] < 0).any():
+            raise ValueError("Decoded replay (action -1) has no orientation: use classify instead.")
+        self._open = np.empty(len(last), dtype=_OPEN)
+        if not len(leaves) and not len(last):
+            nothing = np.empty(0, dtype=np.int32)
+            return ChainKinds(nothing.astype(np.int64), nothing, nothing.astype(np.int8))
+        experience = steps if isinstance(steps, Experience) else Experience(steps)
+        symbol = experience.symbols(backups["state"], backups["next_state"], backups["action"])
+        root, forward, reverse = (uninitialised(n, np.int32) for _ in range(3))
+        begins = np.flatnonzero(links.parent < 0)
+        n_moves = uninitialised(n, np.int64)
+        n_moves[begins] = experience.moves_by(backups["step"][begins])
+        if not n_open and not len(last) and _run_back(
+            experience.text, experience.begins, backups["event"], symbol, n_moves, links, root
+        ):
+            reverse[leaves] = 0
+        else:
+            forward[:n_open], reverse[:n_open] = opened["forward"], opened["reverse"]
+            _follow(experience.automaton, symbol, n_moves, links, n_open, root, forward, reverse)
+        if len(last):
+            columns = {**backups, **links._asdict(), "forward": forward, "reverse": reverse}
+            columns |= {"step": backups["step"][root]}
+            for name in self._open.dtype.names:
+                self._open[name] = causes if name == "row" else columns[name][last]
+            leaves = leaves[~np.isin(leaves, last)]
+        walked_forward = links.orientation(leaves) == FORWARD
+        node = np.where(walked_forward, forward[leaves], reverse[leaves])
+        kind = np.where(walked_forward, _FORWARD_EPISODE, _REVERSE_EPISODE).astype(np.int8)
+        kind[node == _IS_COMPOSED] = _NOVEL_PATH
+        kind[node == _IS_UNEXPERIENCED] = _NEVER_TAKEN
+        return ChainKinds(backups["step"][root[leaves]], links.length[leaves], kind)
+
+    def _joined(self, backups: Columns, first_row: int) -> Columns:
+        """Put what is open before the backups of a block, and count causes from there."""
+        columns = dict(backups)
+        if len(self._open):
+            for name in ("event", "state", "next_state", "action", "step"):
+                columns[name] = np.concatenate((self._open[name], backups[name]))
+        n_open = len(self._open)
+        cause = np.full(n_open + len(backups["cause"]), -1)
+        named = backups["cause"] >= (0 if self._across_events else first_row)
+        cause[n_open:][named] = self._places(backups["cause"][named], first_row)
+        return columns | {"cause": cause}
+
+    def _places(self, rows: np.ndarray, first_row: int) -> np.ndarray:
+        """Find rows of the run among what is open and the block after it."""
+        place = rows - first_row + len(self._open)
+        early = np.flatnonzero(rows < first_row)
+        place[early] = np.searchsorted(self._open["row"], rows[early])
+        known = np.append(self._open["row"], -1)
+        lost = early[known[place[early]] != rows[early]]
+        if len(lost):
+            raise ValueError(
+                f"A backup from row {first_row} on names row {rows[lost[0]]} as its cause, which "
+                "was not among those that could be named yet: the learner's causes() must list it."
+            )
+        return place
 
 
 @kernel
@@ -310,11 +420,17 @@ def _run_back(text, begins, event, symbol, n_moves, links, root):
 
 
 @kernel
-def _follow(automaton, tree, symbol, n_moves, links, root, forward, reverse):
+def _follow(automaton, symbol, n_moves, links, n_open, root, forward, reverse):
     """Find the node in the index of the path up to each backup, if it was experienced."""
     nodes = automaton.nodes
-    for row in range(len(symbol)):
+    for row in range(n_open):
+        root[row] = row
+        for node in (forward, reverse):
+            if links.ways[row] != 0 and node[row] > 0:
+                node[row] = relocated(automaton, node[row], links.length[row] - 1)
+    for row in range(n_open, len(symbol)):
         if links.ways[row] == 0:
+            root[row] = row
             continue
         before, move = links.parent[row], symbol[row]
         root[row] = root[before] if before >= 0 else row
@@ -335,7 +451,7 @@ def _follow(automaton, tree, symbol, n_moves, links, root, forward, reverse):
             node = reverse[before]
             if links.ways[row] & FITS_REVERSE and node >= 0:
                 n_before = links.length[before] - 1
-                node = prepended(automaton, tree, node, n_before, move)
+                node = prepended(automaton, node, n_before, move)
                 if node < 0 or nodes[node]["first_end"] >= limit:
                     node = _IS_COMPOSED
             reverse[row] = node

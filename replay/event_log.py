@@ -21,7 +21,7 @@ import pandas as pd
 
 from replay import log_files
 from replay.log_files import LogError
-from replay.log_schema import SCHEMA, Columns, complete, to_frame
+from replay.log_schema import SCHEMA, Columns, Cut, complete, to_frame
 from replay.version import __version__
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class EventLog:
         Software, versions, and under ``log`` which backups are kept (``"replay"`` or ``"all"``).
     mdp : MDP, optional
         The world, for the positions of its states.
+    cut : Cut, optional
+        Which part of a run the tables hold; without it, all.
 
     Raises
     ------
@@ -80,6 +82,7 @@ class EventLog:
     tables: dict[str, Any]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     mdp: MDP | None = None
+    cut: Cut = Cut()
 
     def __post_init__(self) -> None:
         """Supply empty tables, and refuse unknown ones."""
@@ -99,6 +102,7 @@ class EventLog:
         keep: str,
         mdp: MDP | None = None,
         time: np.ndarray | None = None,
+        cut: Cut = Cut(),
     ) -> EventLog:
         """Make the log of one run; the tables are completed when they are first looked at.
 
@@ -117,6 +121,8 @@ class EventLog:
             The world.
         time : ndarray of float64, shape (n_steps,), optional
             Time of each step in seconds.
+        cut : Cut, optional
+            Which part of the run this is; without it, all.
 
         Returns
         -------
@@ -125,7 +131,8 @@ class EventLog:
         """
         beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
-        return cls({"runs": run, "steps": [(steps, *beside)], "backups": backups}, provenance, mdp)
+        tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
+        return cls(tables, provenance, mdp, cut)
 
     @classmethod
     def concat(cls, logs: Iterable[EventLog]) -> EventLog:
@@ -229,7 +236,7 @@ class EventLog:
         ['maze']
         """
         runs = {**self.columns("runs"), **columns}
-        return EventLog({**self.tables, "runs": runs}, self.provenance, self.mdp)
+        return EventLog({**self.tables, "runs": runs}, self.provenance, self.mdp, self.cut)
 
     def columns(self, name: str) -> Columns:
         """Give a table as plain arrays, without making a DataFrame.
@@ -247,7 +254,7 @@ class EventLog:
         done: dict[str, Columns] = self.__dict__["_complete"]
         if name not in done:
             steps = self.columns("steps") if name == "backups" else None
-            done[name] = complete(name, self.tables[name], steps)
+            done[name] = complete(name, self.tables[name], steps, self.cut)
             self.tables[name] = done[name]  # what the simulator handed over can go
         return done[name]
 

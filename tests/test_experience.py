@@ -18,7 +18,7 @@ from strategies import (
 )
 
 from analyses.experience import Experience, Piece
-from analyses.suffix_automaton import latest_ends, link_tree, suffix_automaton
+from analyses.suffix_automaton import GrowingAutomaton, latest_ends, suffix_automaton
 
 COLUMNS = ("episode", "step", "state", "action", "next_state")
 
@@ -86,7 +86,6 @@ def test_automaton_holds_each_substring_with_its_places(texts):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     begins = np.array([i == 0 for one in texts for i in range(len(one))])
     automaton = suffix_automaton(text, begins, n_symbols=3)
-    tree = link_tree(automaton)
     places, start = {}, 0
     for one in texts:
         for end in range(1, len(one) + 1):
@@ -107,7 +106,6 @@ def test_automaton_holds_each_substring_with_its_places(texts):
     for limit in range(len(text) + 1):
         found = latest_ends(
             automaton,
-            tree,
             np.array(list(node_of.values()), dtype=np.int32),
             np.full(len(node_of), limit),
         )
