@@ -20,6 +20,7 @@ from analyses.sequences import (
     UNKNOWN,
     Chains,
     Columns,
+    Links,
     link_backups,
 )
 from analyses.suffix_automaton import appended, prepended, relocated
@@ -294,6 +295,11 @@ class GrowingChains:
     def __init__(self, across_events: bool) -> None:
         self._across_events = across_events
         self._open = np.empty(0, dtype=_OPEN)
+
+    @property
+    def n_open(self) -> int:
+        """How many backups are kept, because later ones may continue them."""
+        return len(self._open)
 
     def extend(
         self,

@@ -12,25 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.classification import chain_kinds, classify
+from analyses.classification import classify
 from analyses.cost import Sample, sample
-from analyses.experience import Experience
 from analyses.plan import N_WINDOWS, Plan
+from analyses.replay_counts import ReplayCounts
 from analyses.results import Results, write_table
-from analyses.tables import KINDS
 from replay.experiments import Experiment
 from replay.files import replacing
-from replay.jit import kernel
 from replay.mazes import random_maze
 from replay.mdp import MDP, uniform_policy
 from replay.simulation import Run, simulate
 
-__all__ = ["CHAINS", "Outcome", "count_replay", "make_piece", "sample_runs", "warm_up"]
-
-CHAINS = ("within_event", "across_events")
-"""How chains are counted: each replay event on its own, or causes followed through later ones."""
-
-_MIN_LENGTH = 3
+__all__ = ["Outcome", "make_piece", "sample_runs", "warm_up"]
 
 
 class Outcome(NamedTuple):
@@ -104,39 +97,6 @@ def _baselines(experiment: Experiment, mdp: MDP) -> tuple[float, float]:
     return mdp.reward_rate(uniform_policy(mdp)), mdp.reward_rate(best, experiment.epsilon)
 
 
-def count_replay(run: Run) -> dict[str, np.ndarray]:
-    """Count the kinds of causal chains in each window of a run.
-
-    Parameters
-    ----------
-    run : Run
-        A run whose replay was logged.
-
-    Returns
-    -------
-    dict of ndarray of int64, shape (n_windows,)
-        Under ``CHAINS:KIND`` the chains of at least 3 states, by the window of their first backup.
-    """
-    steps, backups = run.log.columns("steps"), run.log.columns("backups")
-    n_experienced = int(backups["step"].max(initial=-1)) + 1  # what comes later is never asked for
-    experience = Experience({name: column[:n_experienced] for name, column in steps.items()})
-    columns: dict[str, np.ndarray] = {}
-    for chains in CHAINS:
-        kinds = chain_kinds(experience, backups, across_events=chains == "across_events")
-        counts = np.zeros((len(KINDS), len(run.window_ends)), dtype=np.int64)
-        _count(kinds, _MIN_LENGTH, run.window_ends, counts)
-        columns |= {f"{chains}:{kind}": count for kind, count in zip(KINDS, counts, strict=True)}
-    return columns
-
-
-@kernel
-def _count(kinds, min_length, window_ends, counts):
-    for chain in range(len(kinds.step)):
-        if kinds.length[chain] >= min_length:
-            window = np.searchsorted(window_ends, kinds.step[chain], side="right")
-            counts[kinds.kind[chain], window] += 1
-
-
 def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> None:
     where = (name, run.learner.name, index, seed)
     folder = results.log(*where)
@@ -156,9 +116,9 @@ def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> N
 
 def warm_up(learner: str, log: str) -> None:
     """Compile all that runs of a learner need."""
-    run = simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log)
-    if log != "none":
-        count_replay(run)
+    counts = ReplayCounts(N_WINDOWS, N_WINDOWS) if log != "none" else None
+    on_block = counts and counts.add
+    simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log, on_block=on_block)
 
 
 def sample_runs(plan: Plan, name: str, learner: str) -> Sample:
@@ -169,10 +129,17 @@ def sample_runs(plan: Plan, name: str, learner: str) -> Sample:
     def run(n_steps: int) -> tuple[float, int]:
         start = perf_counter()
         parameters, seed = experiment.parameters[learner], experiment.run_seed(0, 0, plan.seed)
-        result = simulate(mdp, learner, parameters, n_steps=n_steps, seed=seed, log=plan.log)
-        if plan.log != "none":
-            count_replay(result)
-        return perf_counter() - start, len(result.log.columns("backups")["run"])
+        counts = ReplayCounts(n_steps, N_WINDOWS) if plan.log != "none" else None
+        simulate(
+            mdp,
+            learner,
+            parameters,
+            n_steps=n_steps,
+            seed=seed,
+            log=plan.log,
+            on_block=counts and counts.add,
+        )
+        return perf_counter() - start, counts.n_backups if counts else 0
 
     run(N_WINDOWS)  # to load what is compiled
     return sample(name, learner, plan.n_steps[name], run)

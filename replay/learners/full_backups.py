@@ -40,7 +40,14 @@ from replay.priorities import (
     ranked,
     take,
 )
-from replay.priority_queue import PriorityQueue, priority_queue, queue_words, remove, set_priority
+from replay.priority_queue import (
+    PriorityQueue,
+    causes_of,
+    priority_queue,
+    queue_words,
+    remove,
+    set_priority,
+)
 from replay.world_model import (
     EPISODES,
     RETENTION,
@@ -57,7 +64,7 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups"]
+__all__ = ["CHOICES", "Memory", "Params", "account", "causes", "init", "learn", "most_backups"]
 __all__ += ["n_words", "replay"]
 
 CHOICES = {"priority": PRIORITIES, "replay_at": MOMENTS, "retention": RETENTION}
@@ -167,6 +174,11 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return 2 + params.max_pops * (2 if params.replay_at == START_AND_END else 1)
+
+
+def causes(memory):
+    """List the backups that the next ones may name as their cause."""
+    return causes_of(memory.queue)
 
 
 def n_words(params, memory, known):

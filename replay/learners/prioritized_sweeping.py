@@ -44,6 +44,7 @@ from replay.priorities import (
 )
 from replay.priority_queue import (
     PriorityQueue,
+    causes_of,
     clear,
     priority_queue,
     queue_words,
@@ -67,7 +68,7 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "account", "init", "learn", "most_backups"]
+__all__ = ["CHOICES", "Memory", "Params", "account", "causes", "init", "learn", "most_backups"]
 __all__ += ["n_words", "replay"]
 
 CHOICES = {"priority": PRIORITIES[:-1], "replay_at": MOMENTS, "retention": RETENTION}
@@ -204,6 +205,11 @@ def most_backups(params, memory):
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
     n_pauses = 2 if params.replay_at == START_AND_END else 1
     return 2 + n_pauses * n_pops * (memory.model.most_in[0] + 1)
+
+
+def causes(memory):
+    """List the backups that the next ones may name as their cause."""
+    return causes_of(memory.queue)
 
 
 def n_words(params, memory, known):
