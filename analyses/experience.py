@@ -69,8 +69,6 @@ class Experience:
         Steps of one run in order: `episode, step, state, next_state`, and `action` if needed.
     by : {"states", "actions"}, default "states"
         Whether moves between the same two states are the same whatever the action was.
-    most : int, optional
-        How many steps there will be in all, if more of them are to come.
 
     Attributes
     ----------
@@ -108,16 +106,12 @@ class Experience:
         self,
         steps: pd.DataFrame | Mapping[str, Any],
         by: str = "states",
-        *,
-        most: int | None = None,
     ) -> None:
         if by not in _BY:
             raise ValueError(f"Unknown by={by!r}. Choose from: {', '.join(_BY)}.")
         self.by = by
         self.n_moves = self.n_indexed = 0
-        self._most = len(steps["step"]) if most is None and "step" in steps else most or 0
-        self._n_steps = 0
-        self._moves = [GrowingArray(self._most, kind) for kind in _MOVE]
+        self._moves = [GrowingArray(kind) for kind in _MOVE]
         self._pairs = self._triples = _NO_PAIRS
         self._last_step = np.iinfo(np.int64).min
         self._growing: GrowingAutomaton | None = None
@@ -134,14 +128,13 @@ class Experience:
         Raises
         ------
         ValueError
-            If a column is missing, the steps don't ascend, or there are more than was said.
+            If a column is missing, or the steps don't ascend.
         OSError
             If the index is so large that it lies on disk, and the disk is full.
 
         Examples
         --------
-        >>> experience = Experience({"episode": [0], "step": [0], "state": [0], "next_state": [1]},
-        ...                         most=2)
+        >>> experience = Experience({"episode": [0], "step": [0], "state": [0], "next_state": [1]})
         >>> experience.extend({"episode": [0], "step": [1], "state": [1], "next_state": [2]})
         >>> experience.pieces([0, 1, 2])
         [Piece(begin=0, end=2, episode=0)]
@@ -154,9 +147,6 @@ class Experience:
             np.asarray(steps[name], dtype=np.int64 if name == "step" else np.int32)
             for name in wanted
         )
-        self._n_steps += len(step)
-        if self._n_steps > self._most:
-            raise ValueError(f"There are {self._n_steps} steps already, but most={self._most}.")
         if action and (action[0] < 0).any():
             raise ValueError("by='actions' needs the action of every step; a recording has none.")
         n_before = self.n_moves
@@ -182,7 +172,7 @@ class Experience:
         """The index of all sequences of moves."""
         numbers = self._pairs if self.by == "states" else self._triples
         if self._growing is None:
-            self._growing = GrowingAutomaton(self._most)
+            self._growing = GrowingAutomaton()
         self.n_indexed = self.n_moves
         return self._growing.extend(self.text, self.begins, len(numbers.second))
 

@@ -15,7 +15,6 @@ from analyses.experience import Experience, stitch
 from analyses.sequences import (
     FITS_FORWARD,
     FITS_REVERSE,
-    FORWARD,
     REVERSE,
     UNKNOWN,
     Chains,
@@ -333,76 +332,135 @@ class GrowingChains:
             (decoded replay).
         """
         opened, n_open = self._open, len(self._open)
-        if not self._across_events:
-            causes = causes[:0]
+        last = causes if self._across_events else causes[:0]
         begun = None
         if first_row:
             backups = self._joined(backups, first_row)
             begun = Links(np.full(n_open, -1), *(opened[name] for name in Links._fields[1:]))
         links = link_backups(backups, across_events=self._across_events, begun=begun)
-        last = self._places(causes, first_row)
-        n, leaves = len(links.parent), np.flatnonzero(links.is_leaf)
-        if (backups["action"][leaves] < 0).any():
-            raise ValueError("Decoded replay (action -1) has no orientation: use classify instead.")
-        self._open = np.empty(len(last), dtype=_OPEN)
-        if not len(leaves) and not len(last):
-            nothing = np.empty(0, dtype=np.int32)
-            return ChainKinds(nothing.astype(np.int64), nothing, nothing.astype(np.int8))
+        place = np.empty(len(last), dtype=np.int64)
+        _check(_find_rows(last, first_row, opened["row"], place), last, first_row)
         experience = steps if isinstance(steps, Experience) else Experience(steps)
+        n = len(links.parent)
         symbol = experience.symbols(backups["state"], backups["next_state"], backups["action"])
         root, forward, reverse = (uninitialised(n, np.int32) for _ in range(3))
-        begins = np.flatnonzero(links.parent < 0)
         n_moves = uninitialised(n, np.int64)
-        n_moves[begins] = experience.moves_by(backups["step"][begins])
-        if not n_open and not len(last) and _run_back(
-            experience.text, experience.begins, backups["event"], symbol, n_moves, links, root
+        _count_moves(experience.step, backups["step"], n_moves)
+        if (
+            n_open
+            or len(last)
+            or not _run_back(
+                experience.text,
+                experience.begins,
+                backups["event"],
+                symbol,
+                n_moves,
+                links,
+                root,
+                reverse,
+            )
         ):
-            reverse[leaves] = 0
-        else:
             forward[:n_open], reverse[:n_open] = opened["forward"], opened["reverse"]
             _follow(experience.automaton, symbol, n_moves, links, n_open, root, forward, reverse)
-        if len(last):
-            columns = {**backups, **links._asdict(), "forward": forward, "reverse": reverse}
-            columns |= {"step": backups["step"][root]}
-            for name in self._open.dtype.names:
-                self._open[name] = causes if name == "row" else columns[name][last]
-            leaves = leaves[~np.isin(leaves, last)]
-        walked_forward = links.orientation(leaves) == FORWARD
-        node = np.where(walked_forward, forward[leaves], reverse[leaves])
-        kind = np.where(walked_forward, _FORWARD_EPISODE, _REVERSE_EPISODE).astype(np.int8)
-        kind[node == _IS_COMPOSED] = _NOVEL_PATH
-        kind[node == _IS_UNEXPERIENCED] = _NEVER_TAKEN
-        return ChainKinds(backups["step"][root[leaves]], links.length[leaves], kind)
+
+        self._open = np.empty(len(last), dtype=_OPEN)
+        columns = {**backups, **links._asdict(), "forward": forward, "reverse": reverse}
+        for name in _OPEN.names:
+            self._open[name] = last if name == "row" else columns[name][place]
+        self._open["step"] = backups["step"][root[place]]
+        links.is_leaf[place] = False
+        n_chains = np.count_nonzero(links.is_leaf)
+        kinds = ChainKinds(
+            *(uninitialised(n_chains, kind) for kind in (np.int64, np.int32, np.int8))
+        )
+        if not _list_kinds(
+            backups["step"], backups["action"], links, root, forward, reverse, kinds
+        ):
+            raise ValueError("Decoded replay (action -1) has no orientation: use classify instead.")
+        return kinds
 
     def _joined(self, backups: Columns, first_row: int) -> Columns:
         """Put what is open before the backups of a block, and count causes from there."""
+        n_open, named = len(self._open), backups["cause"]
         columns = dict(backups)
-        if len(self._open):
+        if n_open:
             for name in ("event", "state", "next_state", "action", "step"):
-                columns[name] = np.concatenate((self._open[name], backups[name]))
-        n_open = len(self._open)
-        cause = np.full(n_open + len(backups["cause"]), -1)
-        named = backups["cause"] >= (0 if self._across_events else first_row)
-        cause[n_open:][named] = self._places(backups["cause"][named], first_row)
+                columns[name] = uninitialised(n_open + len(named), backups[name].dtype)
+                columns[name][:n_open], columns[name][n_open:] = self._open[name], backups[name]
+        cause = uninitialised(n_open + len(named), np.int64)
+        cause[:n_open] = -1
+        opened = self._open["row"] if self._across_events else None
+        _check(_find_rows(named, first_row, opened, cause[n_open:]), named, first_row)
         return columns | {"cause": cause}
 
-    def _places(self, rows: np.ndarray, first_row: int) -> np.ndarray:
-        """Find rows of the run among what is open and the block after it."""
-        place = rows - first_row + len(self._open)
-        early = np.flatnonzero(rows < first_row)
-        place[early] = np.searchsorted(self._open["row"], rows[early])
-        known = np.append(self._open["row"], -1)
-        lost = early[known[place[early]] != rows[early]]
-        if len(lost):
-            raise ValueError(
-                f"A backup from row {first_row} on names row {rows[lost[0]]} as its cause, which "
-                "was not among those that could be named yet: the learner's causes() must list it."
-            )
-        return place
+
+def _check(lost: int, rows: np.ndarray, first_row: int) -> None:
+    if lost >= 0:
+        raise ValueError(
+            f"A backup from row {first_row} on names row {rows[lost]} as its cause, which was not "
+            "among those that could be named yet: the learner's causes() must list it."
+        )
 
 
 @kernel
-def _run_back(text, begins, event, symbol, n_moves, links, root):
+def _find_rows(rows, first_row, opened, place):
+    """Find rows of the run among those open (None: all are over) and the block that follows.
+
+    Returns which one is in neither; -1: none.
+    """
+    for i in range(len(rows)):
+        row = rows[i]
+        if opened is None:
+            place[i] = max(row - first_row, -1)
+        elif row >= first_row:
+            place[i] = row - first_row + len(opened)
+        elif row < 0:
+            place[i] = -1
+        else:
+            place[i] = np.searchsorted(opened, row)
+            if place[i] == len(opened) or opened[place[i]] != row:
+                return i
+    return -1
+
+
+@kernel
+def _count_moves(move_step, step, n_moves):
+    """Count the moves made by each step; steps ascend but for a few."""
+    place = 0
+    for row in range(len(step)):
+        if row == 0 or step[row] < step[row - 1]:
+            place = np.searchsorted(move_step, step[row], side="right")
+        while place < len(move_step) and move_step[place] <= step[row]:
+            place += 1
+        n_moves[row] = place
+
+
+@kernel
+def _list_kinds(step, action, links, root, forward, reverse, kinds):
+    """List the chains of all leaves; returns whether all have an orientation."""
+    chain = 0
+    for row in range(len(links.is_leaf)):
+        if not links.is_leaf[row]:
+            continue
+        if action[row] < 0:
+            return False
+        if links.ways[row] & FITS_REVERSE:
+            node, kind = reverse[row], _REVERSE_EPISODE
+        else:
+            node, kind = forward[row], _FORWARD_EPISODE
+        if node == _IS_COMPOSED:
+            kind = _NOVEL_PATH
+        elif node == _IS_UNEXPERIENCED:
+            kind = _NEVER_TAKEN
+        kinds.step[chain] = step[root[row]]
+        kinds.length[chain] = links.length[row]
+        kinds.kind[chain] = kind
+        chain += 1
+    return True
+
+
+@kernel
+def _run_back(text, begins, event, symbol, n_moves, links, root, reverse):
     """Tell whether each event is what was run last, backwards, so that no index is needed."""
     last, place = -1, 0
     for row in range(len(symbol)):
@@ -421,6 +479,7 @@ def _run_back(text, begins, event, symbol, n_moves, links, root):
         if place < 0 or text[place] != symbol[row]:
             return False
         root[row] = row if starts_chain else root[last]
+        reverse[row] = 0
         last = row
     return True
 

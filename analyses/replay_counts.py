@@ -59,7 +59,7 @@ class ReplayCounts:
     def __init__(self, n_steps: int, n_windows: int) -> None:
         self.n_backups = 0
         self._window_ends = window_ends(n_steps, n_windows)
-        self._experience = Experience(_NO_STEPS, most=n_steps)
+        self._experience = Experience(_NO_STEPS)
         self._waiting: deque[tuple[EventLog, int]] = deque()
         self._chains = [GrowingChains(across_events=chains == "across_events") for chains in CHAINS]
         self._counts = np.zeros((len(CHAINS), len(KINDS), n_windows), dtype=np.int64)

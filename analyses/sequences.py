@@ -129,18 +129,17 @@ def link_backups(
     names = ("event", "state", "next_state", "action", "cause")
     event, state, next_state, action, cause = (backups[name] for name in names)
     n = len(event)
-    late = np.flatnonzero(cause >= np.arange(n))
-    if len(late):
-        raise ValueError(
-            f"A cause must be an earlier row of the run's backups; row {late[0]} names row "
-            f"{cause[late[0]]}."
-        )
     links = Links(*(uninitialised(n, dtype) for dtype in (np.int32, np.uint8, np.int32, np.bool_)))
     n_begun = 0 if begun is None else len(begun.parent)
     for known, column in zip(begun or (), links, strict=False):
         column[:n_begun] = known
     temporal = order == "temporal"
-    _link(event, state, next_state, action, cause, n_begun, temporal, across_events, *links)
+    late = _link(event, state, next_state, action, cause, n_begun, temporal, across_events, *links)
+    if late >= 0:
+        raise ValueError(
+            f"A cause must be an earlier row of the run's backups; row {late} names row "
+            f"{cause[late]}."
+        )
     return links
 
 
@@ -160,6 +159,8 @@ def _link(
     is_leaf,
 ):
     for row in range(n_begun, len(event)):
+        if cause[row] >= row:
+            return row
         parent[row] = -1
         ways[row] = 0
         length[row] = 0
@@ -184,6 +185,7 @@ def _link(
             ways[row] = both
             length[row] = length[before] + 1
             is_leaf[before] = False
+    return -1
 
 
 def chains(links: Links, min_length: int = 2) -> Chains:

@@ -3,8 +3,9 @@
 Texts are read one after the other, symbol by symbol; no substring crosses the border between two.
 A node stands for all substrings that end at the same places. Its `link` leads to the node of their
 longest ending that occurs at more places, so links form a tree; the places where a node's
-substrings end are those of all nodes below it. Building takes time and memory linear in the texts, and may go on with more of them
-at any time. A node that was found before may have lost its shorter substrings by then.
+substrings end are those of all nodes below it. Building takes time and memory linear in the texts,
+and may go on with more of them at any time. A node that was found before may have lost its shorter
+substrings by then.
 
 References
 ----------
@@ -89,32 +90,25 @@ def suffix_automaton(text: np.ndarray, begins: np.ndarray, n_symbols: int) -> Su
     >>> automaton.nodes["length"].tolist()
     [0, 1, 2, 3, 1]
     """
-    return GrowingAutomaton(len(text)).extend(text, begins, n_symbols)
+    return GrowingAutomaton().extend(text, begins, n_symbols)
 
 
 class GrowingAutomaton:
     """An index of texts that are not complete yet.
 
-    Parameters
-    ----------
-    most : int
-        How many symbols will be read at most.
-
     Examples
     --------
     >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
-    >>> growing = GrowingAutomaton(len(text))
+    >>> growing = GrowingAutomaton()
     >>> growing.extend(text[:2], begins[:2], n_symbols=2).nodes["length"].tolist()
     [0, 1, 2]
     >>> growing.extend(text, begins, n_symbols=2).nodes["length"].tolist()
     [0, 1, 2, 3, 1]
     """
 
-    def __init__(self, most: int) -> None:
-        # Memory that is never written to costs nothing: these bounds are seldom reached.
-        self._nodes = GrowingArray(2 * most + 2, _NODE)
-        self._edges = GrowingArray(3 * most + 3, _EDGE)
-        self._node_at = GrowingArray(most, np.int32)
+    def __init__(self) -> None:
+        self._nodes, self._edges = GrowingArray(_NODE), GrowingArray(_EDGE)
+        self._node_at = GrowingArray(np.int32)
         self._from_root = np.empty(0, dtype=np.int32)
         self._n_read, self._n_nodes, self._n_edges = 0, 1, 0
 
@@ -137,7 +131,8 @@ class GrowingAutomaton:
             If it is so large that it lies on disk, and the disk is full.
         """
         n_more, n_more_symbols = len(text) - self._n_read, n_symbols - len(self._from_root)
-        self._nodes.reserve(self._n_nodes + 2 * n_more)
+        # Memory that is never written to costs nothing: these bounds are seldom reached.
+        self._nodes.reserve(self._n_nodes + 2 * n_more + 1)
         self._edges.reserve(self._n_edges + 3 * n_more)
         self._node_at.reserve(len(text))
         unknown = np.full(n_more_symbols, -1, dtype=np.int32)

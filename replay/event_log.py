@@ -21,7 +21,7 @@ import pandas as pd
 
 from replay import log_files
 from replay.log_files import LogError
-from replay.log_schema import SCHEMA, Columns, Cut, complete, to_frame
+from replay.log_schema import SCHEMA, WHOLE, Columns, Cut, complete, to_frame
 from replay.version import __version__
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class EventLog:
     tables: dict[str, Any]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     mdp: MDP | None = None
-    cut: Cut = Cut()
+    cut: Cut = WHOLE
 
     def __post_init__(self) -> None:
         """Supply empty tables, and refuse unknown ones."""
@@ -102,7 +102,7 @@ class EventLog:
         keep: str,
         mdp: MDP | None = None,
         time: np.ndarray | None = None,
-        cut: Cut = Cut(),
+        cut: Cut = WHOLE,
     ) -> EventLog:
         """Make the log of one run; the tables are completed when they are first looked at.
 

@@ -16,7 +16,7 @@ from replay.arrays import uninitialised
 from replay.backups import PHASES, START, STEP
 from replay.jit import kernel
 
-__all__ = ["SCHEMA", "Columns", "Cut", "complete", "to_frame"]
+__all__ = ["SCHEMA", "WHOLE", "Columns", "Cut", "complete", "to_frame"]
 
 Columns = dict[str, np.ndarray]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
@@ -122,9 +122,11 @@ class Cut(NamedTuple):
     next_state: int = -1
 
 
-def complete(
-    name: str, table: Any, steps: Columns | None = None, cut: Cut = Cut()
-) -> Columns:
+WHOLE = Cut()
+"""All of a run."""
+
+
+def complete(name: str, table: Any, steps: Columns | None = None, cut: Cut = WHOLE) -> Columns:
     """Bring a table into its schema and derive the columns that it lacks.
 
     Parameters

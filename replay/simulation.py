@@ -12,7 +12,7 @@ from replay import backups
 from replay.arrays import uninitialised
 from replay.event_log import EventLog
 from replay.learners import Learner, find_learner
-from replay.log_schema import Cut
+from replay.log_schema import WHOLE, Cut
 from replay.loop import (
     STEP,
     Clock,
@@ -125,7 +125,7 @@ class _Log:
             evaluates = getattr(learner.module, "EVALUATES", False)
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, evaluates)
         self.pieces: list[tuple[np.ndarray, ...]] = []
-        self.cut = Cut()
+        self.cut = WHOLE
         self.first_row = 0
 
     def steps_from(self, time: int) -> np.ndarray | None:

@@ -18,7 +18,7 @@ from strategies import (
 )
 
 from analyses.experience import Experience, Piece
-from analyses.suffix_automaton import GrowingAutomaton, latest_ends, suffix_automaton
+from analyses.suffix_automaton import latest_ends, suffix_automaton
 
 COLUMNS = ("episode", "step", "state", "action", "next_state")
 
