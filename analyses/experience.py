@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.suffix_automaton import GrowingAutomaton, SuffixAutomaton, appended, latest_ends
+from analyses.suffix_automaton import GrowingAutomaton, LatestEnds, SuffixAutomaton, appended
 from replay.arrays import GrowingArray, uninitialised
 from replay.jit import jitable, kernel
 
@@ -115,6 +115,7 @@ class Experience:
         self._pairs = self._triples = _NO_PAIRS
         self._last_step = np.iinfo(np.int64).min
         self._growing: GrowingAutomaton | None = None
+        self._latest: LatestEnds | None = None
         self.extend(steps)
 
     def extend(self, steps: pd.DataFrame | Mapping[str, Any]) -> None:
@@ -143,25 +144,30 @@ class Experience:
         missing = [name for name in wanted if name not in steps]
         if missing:
             raise ValueError(f"The steps lack the column {missing[0]!r}; they need {wanted}.")
-        episode, step, state, next_state, *action = (
+        columns: list[np.ndarray] = [
             np.asarray(steps[name], dtype=np.int64 if name == "step" else np.int32)
             for name in wanted
-        )
+        ]
+        episode, step, state, next_state = columns[:4]
+        action = columns[4:]
         if action and (action[0] < 0).any():
             raise ValueError("by='actions' needs the action of every step; a recording has none.")
         n_before = self.n_moves
         for array in self._moves:
             array.reserve(n_before + len(step))
-        moves = [array.rows for array in self._moves]
+        when, episodes, begins, text = (array.rows for array in self._moves)
         one, other = (uninitialised(len(step), np.int32) for _ in range(2))
-        self.n_moves = _add_moves(
-            episode, step, state, next_state, self._last_step, n_before, *moves[:3], one, other
-        )
-        if self.n_moves < 0:
+        n_moves = _add_moves(
+            episode, step, state, next_state, self._last_step, n_before,
+            when, episodes, begins, one, other,
+        )  # fmt: skip
+        if n_moves < 0:
             raise ValueError("The column 'step' must ascend: give the steps of one run, in order.")
         self._last_step = step[-1] if len(step) else self._last_step
-        self.step, self.episode, self.begins, self.text = (rows[: self.n_moves] for rows in moves)
-        n_more, text = self.n_moves - n_before, self.text[n_before:]
+        self.n_moves, n_more = n_moves, n_moves - n_before
+        self.step, self.episode = when[:n_moves], episodes[:n_moves]
+        self.begins, self.text = begins[:n_moves], text[:n_moves]
+        text = text[n_before:n_moves]
         self._pairs = _number_pairs(one[:n_more], other[:n_more], n_before, text, self._pairs)
         if action:
             again = action[0][state != next_state]
@@ -242,7 +248,9 @@ class Experience:
         ndarray of int32, shape (n,)
             The episodes.
         """
-        return self.episode[latest_ends(self.automaton, node, limit)]
+        if self._latest is None or self.n_indexed < self.n_moves:
+            self._latest = LatestEnds(self.automaton)
+        return self.episode[self._latest.find(node, limit)]
 
     def pieces(
         self,

@@ -53,6 +53,7 @@ _OPEN = np.dtype(
     ]
 )
 """A backup that later ones may continue; `step` is that of its chain's first backup."""
+_CARRIED = ("event", "state", "next_state", "action", "forward", "reverse", *Links._fields[1:])
 
 
 class Classes(NamedTuple):
@@ -365,11 +366,11 @@ class GrowingChains:
 
         self._open = np.empty(len(last), dtype=_OPEN)
         columns = {**backups, **links._asdict(), "forward": forward, "reverse": reverse}
-        for name in _OPEN.names:
-            self._open[name] = last if name == "row" else columns[name][place]
-        self._open["step"] = backups["step"][root[place]]
+        self._open["row"], self._open["step"] = last, backups["step"][root[place]]
+        for name in _CARRIED:
+            self._open[name] = columns[name][place]
         links.is_leaf[place] = False
-        n_chains = np.count_nonzero(links.is_leaf)
+        n_chains = int(np.count_nonzero(links.is_leaf))
         kinds = ChainKinds(
             *(uninitialised(n_chains, kind) for kind in (np.int64, np.int32, np.int8))
         )

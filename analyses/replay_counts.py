@@ -44,6 +44,8 @@ class ReplayCounts:
     ----------
     n_backups : int
         How many backups were taken into account by now.
+    experience : Experience
+        The moves that were made, until the last replay at least.
 
     Examples
     --------
@@ -59,7 +61,7 @@ class ReplayCounts:
     def __init__(self, n_steps: int, n_windows: int) -> None:
         self.n_backups = 0
         self._window_ends = window_ends(n_steps, n_windows)
-        self._experience = Experience(_NO_STEPS)
+        self.experience = Experience(_NO_STEPS)
         self._waiting: deque[tuple[EventLog, int]] = deque()
         self._chains = [GrowingChains(across_events=chains == "across_events") for chains in CHAINS]
         self._counts = np.zeros((len(CHAINS), len(KINDS), n_windows), dtype=np.int64)
@@ -89,7 +91,7 @@ class ReplayCounts:
             self._learn()
         for counts, chains in zip(self._counts, self._chains, strict=True):
             if block.n_backups or chains.n_open:
-                kinds = chains.extend(self._experience, backups, block.first_row, block.causes)
+                kinds = chains.extend(self.experience, backups, block.first_row, block.causes)
                 _count(kinds, _MIN_LENGTH, self._window_ends, counts)
 
     def _learn(self, until: int | None = None) -> None:
@@ -100,7 +102,7 @@ class ReplayCounts:
             n = len(steps["step"])
             if until is not None:
                 n = min(n, until + 1 - int(steps["step"][0]))
-            self._experience.extend({name: steps[name][n_taken:n] for name in _NO_STEPS})
+            self.experience.extend({name: steps[name][n_taken:n] for name in _NO_STEPS})
             if n < len(steps["step"]):
                 self._waiting.append((log, n))
                 return

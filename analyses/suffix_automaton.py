@@ -22,8 +22,8 @@ import numpy as np
 from replay.arrays import GrowingArray
 from replay.jit import jitable, kernel
 
-__all__ = ["GrowingAutomaton", "SuffixAutomaton", "appended", "latest_ends", "prepended"]
-__all__ += ["relocated", "suffix_automaton"]
+__all__ = ["GrowingAutomaton", "LatestEnds", "SuffixAutomaton", "appended", "latest_ends"]
+__all__ += ["prepended", "relocated", "suffix_automaton"]
 
 _NODE = np.dtype(
     [
@@ -317,14 +317,54 @@ def latest_ends(automaton: SuffixAutomaton, node: np.ndarray, limit: np.ndarray)
     >>> latest_ends(automaton, node, np.array([5, 3])).tolist()
     [3, 0]
     """
-    order = np.argsort(limit, kind="stable")
-    rank = np.empty(len(automaton.nodes), dtype=np.int32)
-    stop = np.empty(len(automaton.nodes), dtype=np.int32)
-    _number_subtrees(automaton.nodes, rank, stop)
-    result = np.empty(len(node), dtype=np.int32)
-    latest = np.full(2 * len(rank), -1, dtype=np.int32)
-    _latest_ends(automaton.node_at, rank, stop, order, node, limit, latest, result)
-    return result
+    return LatestEnds(automaton).find(node, limit)
+
+
+class LatestEnds:
+    """Where substrings ended last, asked again and again; fast if limits don't fall.
+
+    Parameters
+    ----------
+    automaton : SuffixAutomaton
+        The index.
+    """
+
+    def __init__(self, automaton: SuffixAutomaton) -> None:
+        n_nodes = len(automaton.nodes)
+        self._node_at = automaton.node_at
+        self._place = 0
+        self._arrays = [GrowingArray(np.int32) for _ in range(3)]
+        for array, n_rows in zip(self._arrays, (n_nodes, n_nodes, 2 * n_nodes), strict=True):
+            array.reserve(n_rows)
+        self._rank, self._stop, self._latest = (
+            self._arrays[0].rows[:n_nodes],
+            self._arrays[1].rows[:n_nodes],
+            self._arrays[2].rows[: 2 * n_nodes],
+        )
+        _number_subtrees(automaton.nodes, self._rank, self._stop)
+        self._latest[:] = -1
+
+    def find(self, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
+        """Find them.
+
+        Parameters
+        ----------
+        node, limit
+            As for `latest_ends`.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_queries,)
+            The last place below the limit where each ends; -1 if none does.
+        """
+        order = np.argsort(limit, kind="stable")
+        if len(limit) and limit[order[0]] < self._place:
+            self._place = 0
+            self._latest[:] = -1
+        result = np.empty(len(node), dtype=np.int32)
+        tree = (self._rank, self._stop, self._latest)
+        self._place = _latest_ends(self._node_at, *tree, self._place, order, node, limit, result)
+        return result
 
 
 @kernel
@@ -351,9 +391,9 @@ def _number_subtrees(nodes, rank, stop):
 
 
 @kernel
-def _latest_ends(node_at, rank, stop, order, node, limit, latest, result):
+def _latest_ends(node_at, rank, stop, latest, place, order, node, limit, result):
     """Go through the texts; a segment tree over preorder holds the latest end below any node."""
-    n, place = len(rank), 0
+    n = len(rank)
     for query in order:
         while place < limit[query]:
             i = rank[node_at[place]] + n
@@ -372,3 +412,4 @@ def _latest_ends(node_at, rank, stop, order, node, limit, latest, result):
             i >>= 1
             j >>= 1
         result[query] = best
+    return place

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
@@ -215,7 +216,51 @@ class EventLog:
         OSError
             If it cannot be written, for instance because the disk is full.
         """
-        log_files.save(folder, {name: self.columns(name) for name in SCHEMA}, self.provenance)
+        with self.saving(folder) as add:
+            add(self)
+
+    @staticmethod
+    @contextmanager
+    def saving(folder: str | os.PathLike) -> Iterator[Callable[[EventLog], None]]:
+        """Save a log that comes part by part, as one log, all of it or nothing.
+
+        Parameters
+        ----------
+        folder : path
+            Where to; it must not exist yet, or be empty.
+
+        Yields
+        ------
+        callable
+            ``add(part)`` takes the next steps and backups; runs are those of the first part.
+
+        Raises
+        ------
+        FileExistsError
+            If the folder holds something already.
+        OSError
+            If it cannot be written, for instance because the disk is full.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from replay import simulate
+        >>> from replay.mazes import from_ascii
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with EventLog.saving(folder) as add:
+        ...         run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000,
+        ...                        on_block=lambda block: add(block.log))
+        ...     len(EventLog.read(folder).steps)
+        1000
+        """
+        with log_files.writing(folder) as writer:
+
+            def add(part: EventLog) -> None:
+                names = list(SCHEMA) if writer.provenance is None else ["steps", "backups"]
+                writer.write({name: part.columns(name) for name in names})
+                writer.provenance = part.provenance
+
+            yield add
 
     def label(self, **columns: Any) -> EventLog:
         """Name what this log belongs to.

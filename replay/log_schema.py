@@ -306,9 +306,10 @@ def _converted(name: str, column: str, array: np.ndarray, dtype: np.dtype) -> np
 
 def _derived_steps(columns: Columns, n_rows: int, cut: Cut) -> Columns:
     ended = columns["terminated"] | columns["truncated"]
+    n_ended: np.ndarray = np.cumsum(ended) - ended
     return {
         "step": np.arange(cut.n_steps, cut.n_steps + n_rows),
-        "episode": (np.cumsum(ended) - ended + cut.n_episodes).astype(np.int32),
+        "episode": (n_ended + cut.n_episodes).astype(np.int32),
     }
 
 

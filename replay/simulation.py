@@ -159,7 +159,8 @@ class _Log:
 
     def take(self, n_steps: int, time: np.ndarray | None = None) -> EventLog:
         """Make a log of the first steps, and of all backups that were set aside."""
-        steps, made = np.empty(0, dtype=STEP), [(np.empty(0, dtype=backups.BACKUP),)]
+        steps: np.ndarray = np.empty(0, dtype=STEP)
+        made: list[tuple[np.ndarray, ...]] = [(np.empty(0, dtype=backups.BACKUP),)]
         if self.steps is not None and self.buffer is not None:
             n_lost = backups.n_lost(self.buffer)
             if n_lost:
