@@ -130,12 +130,12 @@ class GrowingAutomaton:
         OSError
             If it is so large that it lies on disk, and the disk is full.
         """
-        n_more, n_more_symbols = len(text) - self._n_read, n_symbols - len(self._from_root)
-        # Memory that is never written to costs nothing: these bounds are seldom reached.
-        self._nodes.reserve(self._n_nodes + 2 * n_more + 1)
-        self._edges.reserve(self._n_edges + 3 * n_more)
+        # Memory that is never written to costs nothing: these bounds are seldom reached. They hold
+        # for all that was read, but one symbol alone may add any number of edges.
+        self._nodes.reserve(2 * len(text) + 2)
+        self._edges.reserve(3 * len(text) + 3)
         self._node_at.reserve(len(text))
-        unknown = np.full(n_more_symbols, -1, dtype=np.int32)
+        unknown = np.full(n_symbols - len(self._from_root), -1, dtype=np.int32)
         self._from_root = np.append(self._from_root, unknown)
         nodes, edges, node_at = self._nodes.rows, self._edges.rows, self._node_at.rows
         self._n_nodes, self._n_edges = _build(
@@ -206,6 +206,8 @@ def _build(text, begins, first_place, n_nodes, n_edges, nodes, edges, from_root,
         nodes[0]["length"] = 0
         nodes[0]["first_end"] = -1
         nodes[0]["first_edge"] = -1
+        nodes[0]["first_child"] = -1
+        nodes[0]["sibling"] = -1
     for place in range(first_place, len(text)):
         symbol = text[place]
         if begins[place]:
