@@ -12,15 +12,16 @@ beside that: who had not learned the first world has little to recover.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analyses import workers
 from analyses.classification import chain_kinds
-from analyses.statistics import mean_interval, shares
+from analyses.measurements import Measurement
+from analyses.reward_rate import over_mdps
+from analyses.statistics import shares
 from analyses.tables import KINDS, require_columns
 from replay.changing_worlds import find_world
 from replay.learners import LEARNERS, find_learner
@@ -30,9 +31,9 @@ from replay.simulation import Run, simulate
 
 __all__ = [
     "N_WINDOWS",
-    "compare",
     "find_learners",
     "measure",
+    "plan",
     "summarise_rates",
     "summarise_recovery",
     "summarise_replay",
@@ -96,7 +97,6 @@ def _value(text: str) -> Any:
 def measure(
     world: str,
     learners: Learners,
-    *,
     index: int = 0,
     n_seeds: int = 1,
     n_steps: int | None = None,
@@ -143,13 +143,7 @@ def measure(
     >>> tables["rates"].shape, tables["replay"]["period"].unique().tolist()
     ((500, 7), ['before', 'after'])
     """
-    size = {} if n_steps is None else {"n_steps": n_steps}
-    protocol = find_world(world)(seed=[seed, index], n_rest=n_rest, **size)
-    shortest = min(phase.n_steps for phase in protocol.phases)
-    if shortest < N_WINDOWS:
-        raise ValueError(
-            f"A phase needs at least {N_WINDOWS} steps, one for each window, got {shortest}."
-        )
+    protocol = _draw(world, index, n_steps, n_rest, seed)
     baselines = [_baselines(phase.mdp) for phase in protocol.phases]
     tables: dict[str, list[pd.DataFrame]] = {"rates": [], "replay": []}
     for name, (learner, params) in learners.items():
@@ -163,6 +157,17 @@ def measure(
             ):
                 tables[table].append(rows.assign(**labels)[[*labels, *rows.columns]])
     return {name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()}
+
+
+def _draw(world: str, index: int, n_steps: int | None, n_rest: int, seed: int) -> Protocol:
+    size = {} if n_steps is None else {"n_steps": n_steps}
+    protocol = find_world(world)(seed=[seed, index], n_rest=n_rest, **size)
+    shortest = min(phase.n_steps for phase in protocol.phases)
+    if shortest < N_WINDOWS:
+        raise ValueError(
+            f"A phase needs at least {N_WINDOWS} steps, one for each window, got {shortest}."
+        )
+    return protocol
 
 
 def _baselines(mdp: Any) -> tuple[float, float]:
@@ -230,8 +235,8 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `world, learner, phase, time_step, mean, sem, ci_low, ci_high, n_mdps`, with a 95 %
-        Student-t interval over worlds; seeds are averaged within a world first.
+        Columns `world, learner, phase, time_step, mean, sem, ci_low, ci_high, n_mdps, n_seeds`,
+        with a 95 % Student-t interval over worlds; seeds are averaged within a world first.
 
     Raises
     ------
@@ -246,10 +251,7 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
     >>> summarise_rates(rates)[["mean", "n_mdps"]].round(2).to_numpy().tolist()
     [[0.2, 2.0]]
     """
-    by = [*_BY, "time_step"]
-    return _in_order(mean_interval(_over_seeds(rates), "reward_rate", by), rates).rename(
-        columns={"n": "n_mdps"}
-    )
+    return _in_order(over_mdps(rates, [*_BY, "time_step"]), rates)
 
 
 def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
@@ -257,8 +259,8 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    rates : pandas.DataFrame
-        The table ``rates`` of `measure`, of one or many worlds.
+    rates
+        As in `summarise_rates`.
 
     Returns
     -------
@@ -283,7 +285,10 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
     [[0.5, 0.5, 80.0]]
     """
     rows = []
-    worlds = _over_seeds(rates).groupby(["world", "learner", "mdp"], sort=False)
+    by = [*_BY, "mdp", "time_step"]
+    require_columns(rates, [*by, "reward_rate"], "rates")
+    over_seeds = rates.groupby(by, sort=False)["reward_rate"].mean().reset_index()
+    worlds = over_seeds.groupby(["world", "learner", "mdp"], sort=False)
     for (world, learner, mdp), table in worlds:
         for phase in range(1, table["phase"].max() + 1):
             before, after = (table[table["phase"] == number] for number in (phase - 1, phase))
@@ -358,7 +363,7 @@ def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
     return _in_order(ordered.assign(period=ordered["period"].astype(str)), replay)
 
 
-def compare(
+def plan(
     world: str,
     learners: Learners,
     *,
@@ -367,10 +372,8 @@ def compare(
     n_steps: int | None = None,
     n_rest: int = 0,
     seed: int = 0,
-    jobs: int = 1,
-    on_piece: Callable[[], None] = lambda: None,
-) -> dict[str, pd.DataFrame]:
-    """Let learners act in several drawn worlds that change, and average.
+) -> Measurement:
+    """Plan to let learners act in several drawn worlds that change, a piece for each world.
 
     Parameters
     ----------
@@ -378,70 +381,32 @@ def compare(
         As in `measure`.
     n_mdps : int
         How many worlds are drawn.
-    jobs : int
-        Processes.
-    on_piece : callable, optional
-        Called when a world is done.
 
     Returns
     -------
-    dict of pandas.DataFrame
-        ``change_rates``, ``change_recovery`` and ``change_replay``: what the three functions that
-        begin with `summarise` give. The same for any number of processes.
+    Measurement
+        It makes ``change_rates``, ``change_recovery`` and ``change_replay``: what the three
+        functions that begin with `summarise` give.
 
     Raises
     ------
     ValueError
         If a name is unknown, or a number out of range.
     """
-    for what, number in (("MDPs", n_mdps), ("seeds", n_seeds), ("jobs", jobs)):
+    for what, number in (("MDPs", n_mdps), ("seeds", n_seeds)):
         if number < 1:
             raise ValueError(f"The number of {what} must be at least 1, got {number}.")
-    find_world(world)
-    options = (learners, n_seeds, n_steps, n_rest, seed)
-    pieces = [(world, index, *options) for index in range(n_mdps)]
-    made = []
-    with workers.ended(jobs):
-        for piece in workers.run(_piece, pieces, jobs=jobs):
-            made.append(piece)
-            on_piece()
-    made.sort(key=lambda piece: piece[0])  # they come in any order
-    rates, replay = (
-        pd.concat([tables[name] for _, tables in made], ignore_index=True)
-        for name in ("rates", "replay")
-    )
+    _draw(world, 0, n_steps, n_rest, seed)
+    pieces = [(world, learners, index, n_seeds, n_steps, n_rest, seed) for index in range(n_mdps)]
+    return Measurement(["rates", "replay"], measure, pieces, _summarise)
+
+
+def _summarise(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {
-        "change_rates": summarise_rates(rates),
-        "change_recovery": summarise_recovery(rates),
-        "change_replay": summarise_replay(replay),
+        "change_rates": summarise_rates(tables["rates"]),
+        "change_recovery": summarise_recovery(tables["rates"]),
+        "change_replay": summarise_replay(tables["replay"]),
     }
-
-
-def _piece(
-    world: str,
-    index: int,
-    learners: Learners,
-    n_seeds: int,
-    n_steps: int | None,
-    n_rest: int,
-    seed: int,
-) -> tuple[int, dict[str, pd.DataFrame]]:
-    tables = measure(
-        world,
-        learners,
-        index=index,
-        n_seeds=n_seeds,
-        n_steps=n_steps,
-        n_rest=n_rest,
-        seed=seed,
-    )
-    return index, tables
-
-
-def _over_seeds(rates: pd.DataFrame) -> pd.DataFrame:
-    by = [*_BY, "mdp", "time_step"]
-    require_columns(rates, [*by, "seed", "reward_rate"], "rates")
-    return rates.groupby(by, sort=False)["reward_rate"].mean().reset_index()
 
 
 def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:

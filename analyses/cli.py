@@ -4,19 +4,21 @@ import errno
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+
+from analyses.comparison_command import compare
+from analyses.terminal import print_table, progress_bars, screen, split
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.progress import Progress
 
     from analyses.cost import Cost
+    from analyses.measurements import Measurement
 
 __all__ = ["main"]
 
@@ -27,7 +29,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-screen = Console(stderr=True, highlight=False)
+
+
+app.command()(compare)
 
 
 def main() -> None:
@@ -90,8 +94,8 @@ def reproduce(
 
     _check_workers(jobs, cluster)
     plan = Plan.make(
-        _split(experiment),
-        _split(learner),
+        split(experiment),
+        split(learner),
         n_mdps=mdps,
         n_seeds=seeds,
         n_steps=_steps(steps),
@@ -107,7 +111,7 @@ def reproduce(
         f"{plan.n_runs:,} runs of {len(plan.learners)} learners, {plan.total_steps / 1e6:,.1f} "
         f"million steps, {where}, into {out}. The first time, learners are compiled (about 20 s)."
     )
-    with _progress() as progress:
+    with progress_bars() as progress:
         bars = {
             name: progress.add_task(name, total=plan.n_mdps[name] * plan.piece_steps(name))
             for name in plan.experiments
@@ -154,7 +158,7 @@ def discrepancies(
 
     _check_workers(jobs, cluster)
     plans = plan_variants(folder)
-    with _progress() as progress:
+    with progress_bars() as progress:
         bars = {name: progress.add_task(name, total=plans[name].total_steps) for name in plans}
         try:
             differences = compare_discrepancies(
@@ -167,7 +171,7 @@ def discrepancies(
             progress.stop()
             screen.print("Interrupted. The same command goes on from what is finished.")
             raise typer.Exit(130) from None
-    _print_table(
+    print_table(
         ("discrepancy", "the text, against the code"),
         [(name, discrepancy.what) for name, discrepancy in DISCREPANCIES.items()],
     )
@@ -191,19 +195,50 @@ def study(
     ] = None,
     size: Annotated[float, typer.Option(help="Animals or worlds, times the usual number.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
 ) -> None:
-    """Make one of the studies beyond the paper: a table and its figure."""
-    from analyses.studies import STUDIES, make_study
+    """Make one of the studies beyond the paper: a table and its figure.
+
+    At full size that takes a few minutes. The same command goes on where it was interrupted.
+    """
+    from analyses.studies import STUDIES, plan_study
 
     if name is None:
-        _print_table(("study", "question"), [(key, it.question) for key, it in STUDIES.items()])
+        print_table(("study", "question"), [(key, it.question) for key, it in STUDIES.items()])
         return
     folder = out or Path(name)
-    with screen.status(f"{name}: a few minutes at full size"):
-        table, figures = make_study(name, folder, size=size, seed=seed)
-    rows = [tuple(_shown(value) for value in row) for row in table.itertuples(index=False)]
-    _print_table(tuple(table.columns), rows)
-    screen.print(f"{folder / name}.csv and {figures[-1]}", markup=False)
+    tables = _keep(name, folder, {"size": size, "seed": seed}, plan_study(name, size, seed), jobs)
+    shown = STUDIES[name].show(tables[name])
+    rows = [tuple(_shown(value) for value in row) for row in shown.itertuples(index=False)]
+    print_table(tuple(shown.columns), rows)
+    screen.print(f"The table and its figure are in {folder}", markup=False)
+
+
+def _keep(
+    name: str, folder: Path, about: dict[str, Any], measurement: "Measurement", jobs: int | None
+) -> "Mapping[str, pd.DataFrame]":
+    """Make the tables of a measurement, and tell how far it is."""
+    import joblib
+
+    from analyses.studies import keep_tables
+
+    _check_workers(jobs, None)
+    with progress_bars() as progress:
+        bar = progress.add_task(name, total=len(measurement.pieces))
+        try:
+            tables, _ = keep_tables(
+                name,
+                folder,
+                about,
+                measurement,
+                jobs=jobs or joblib.cpu_count(),
+                on_piece=lambda: progress.advance(bar),
+            )
+        except KeyboardInterrupt:
+            progress.stop()
+            screen.print("Interrupted. The same command goes on from what is finished.")
+            raise typer.Exit(130) from None
+    return tables
 
 
 @app.command()
@@ -224,16 +259,13 @@ def change(
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("changes"),
 ) -> None:
-    """Let learners act in a world that changes: reward rate, time to recover, and replay."""
-    import joblib
+    """Let learners act in a world that changes: reward rate, time to recover, and replay.
 
-    from analyses.changes import compare, find_learners
-    from analyses.studies import keep_tables
-    from replay.changing_worlds import find_world
+    The same command goes on where it was interrupted.
+    """
+    from analyses.changes import find_learners, plan
 
-    _check_workers(jobs, None)
-    find_world(world)
-    chosen = find_learners(_split(learner))
+    chosen = find_learners(split(learner))
     sizes: dict[str, Any] = {
         "n_mdps": mdps,
         "n_seeds": seeds,
@@ -241,22 +273,8 @@ def change(
         "n_rest": rest,
         "seed": seed,
     }
-    with _progress() as progress:
-        bar = progress.add_task(world, total=mdps)
-        try:
-            tables = compare(
-                world,
-                chosen,
-                **sizes,
-                jobs=jobs or joblib.cpu_count(),
-                on_piece=lambda: progress.advance(bar),
-            )
-        except KeyboardInterrupt:
-            progress.stop()
-            screen.print("Interrupted: nothing was written.")
-            raise typer.Exit(130) from None
     about = {"world": world, "learners": chosen, **sizes}
-    keep_tables("changes", out, about, lambda: tables)
+    tables = _keep("changes", out, about, plan(world, chosen, **sizes), jobs)
     screen.print("[bold]Normalised reward rate[/] (0 random, 1 optimal) and steps to recover")
     table = tables["change_recovery"]
     rows = list(
@@ -269,8 +287,8 @@ def change(
             strict=True,
         )
     )
-    header = ("learner", "change", "before", "after", "late", "steps", "worlds that did")
-    _print_table(header, rows)
+    header = ("learner", "change", "before", "after", "late", "steps", "recovered")
+    print_table(header, rows)
     screen.print(f"\nTables and the figure are in {out}", markup=False)
 
 
@@ -292,7 +310,7 @@ def learners(
         account = found.module.account(found.params)
         source = account.source.replace(", ", "\n")
         rows.append((learner, account.stores, account.pauses, account.priority, source))
-    _print_table(("learner", "stores", "replays at", "what is next", "source"), rows)
+    print_table(("learner", "stores", "replays at", "what is next", "source"), rows)
     screen.print(
         "\nsteps: after each; ends and starts: of episodes. Parameters: replay learners NAME"
     )
@@ -314,7 +332,7 @@ def _print_parameters(learner: str) -> None:
     account = found.module.account(found.params)
     print((found.module.__doc__ or "").partition("\n")[0])
     print(f"Source: {account.source}\n")
-    _print_table(("parameter", "default", "what it is"), rows)
+    print_table(("parameter", "default", "what it is"), rows)
 
 
 def _described(docstring: str) -> dict[str, str]:
@@ -339,29 +357,20 @@ def demands(
         int, typer.Option(help="Steps of a run, for each pair of state and action.")
     ] = 5,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one a core.")] = None,
     out: Annotated[Path, typer.Option(help="The folder for table and figure.")] = Path("demands"),
 ) -> None:
     """Count the words of memory and the operations a step that learners need, as worlds grow.
 
-    Without options: all learners, in about five minutes; most of them take seconds.
+    Without options: all learners, in about five minutes; most of them take seconds. The same
+    command goes on where it was interrupted.
     """
-    from analyses.demands import WORLDS, measure
-    from analyses.studies import keep_tables
-    from replay.learners import LEARNERS, find_learner
+    from analyses.demands import plan
+    from replay.learners import LEARNERS
 
-    names = _split(learner) or list(LEARNERS)
-    for name in names:
-        find_learner(name)
-    with _progress() as progress:
-        n_runs = len(names) * mdps * sum(len(sizes) for _, sizes in WORLDS.values())
-        bar = progress.add_task("demands", total=n_runs)
-        on_run = partial(progress.advance, bar)
-        sizes: dict[str, Any] = {"n_mdps": mdps, "visits": visits, "seed": seed}
-
-        def make() -> dict[str, "pd.DataFrame"]:
-            return {"demands": measure(names, **sizes, on_run=on_run)}
-
-        tables, _ = keep_tables("demands", out, {"learners": names, **sizes}, make)
+    names = split(learner) or list(LEARNERS)
+    sizes: dict[str, Any] = {"n_mdps": mdps, "visits": visits, "seed": seed}
+    tables = _keep("demands", out, {"learners": names, **sizes}, plan(names, **sizes), jobs)
     table = tables["demands"]
     means = table.groupby(["learner", "world", "size"], observed=True, as_index=False).mean()
     numbers = ["words", "backups", "queue_operations", "comparisons"]
@@ -373,7 +382,7 @@ def demands(
             (str(name), f"{words:,.0f}", *(f"{number:,.2f}" for number in operations))
             for name, words, *operations in largest[["learner", *numbers]].itertuples(index=False)
         ]
-        _print_table(("learner", "words", "backups", "queue operations", "comparisons"), shown)
+        print_table(("learner", "words", "backups", "queue operations", "comparisons"), shown)
     screen.print(
         "\nWords held at most, operations a step, means over the largest worlds. All sizes and "
         f"the figure are in {out}",
@@ -390,7 +399,7 @@ def experiments() -> None:
         (each.name, each.title, *(f"{n:,}" for n in (each.n_mdps, each.n_seeds, each.n_steps)))
         for each in EXPERIMENTS.values()
     ]
-    _print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)
+    print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)
 
 
 @app.command()
@@ -413,7 +422,7 @@ def classify(
     long = sequences[sequences["length"] >= 3]
     kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
     rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
-    _print_table(("run", "kind (3 states or more)", "sequences"), rows)
+    print_table(("run", "kind (3 states or more)", "sequences"), rows)
     screen.print(f"{len(sequences):,} sequences in {out}", markup=False)
 
 
@@ -448,6 +457,30 @@ def gallery(
 
 
 @app.command()
+def animate(
+    log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
+    event: Annotated[
+        int | None, typer.Option(help="Which replay event; by default that of the longest sequence")
+    ] = None,
+    run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
+    mdp: Annotated[
+        Path | None,
+        typer.Option(help="The world, JSON as in mdps/; logs of replay reproduce need none."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
+) -> None:
+    """Show a pause: the agent at rest, and the replay that runs over the world."""
+    from analyses.mdp_files import read_mdp, world_of_log
+    from analyses.plots import animate_pause
+    from replay.event_log import EventLog
+
+    world = world_of_log(log) if mdp is None else read_mdp(mdp)
+    with screen.status(f"{out}: some seconds"):
+        animate_pause(EventLog.read(log), event, out, run=run, mdp=world)
+    print(out)
+
+
+@app.command()
 def status(
     folder: Annotated[Path, typer.Argument(help="What replay reproduce made, or is making.")],
 ) -> None:
@@ -462,13 +495,13 @@ def status(
         (name, f"{n_done} of {n_pieces}", str(n_logs), str(n_damaged))
         for name, n_pieces, n_done, n_logs, n_damaged in found.experiments.to_numpy()
     ]
-    _print_table(("experiment", "worlds done", "logs kept", "damaged files"), rows)
+    print_table(("experiment", "worlds done", "logs kept", "damaged files"), rows)
     products = [name for name in found.missing if "/" not in name]
     for what, names in (("Not made yet:", products), ("Damaged or gone:", found.damaged)):
         for name in names:
             print(what, name)
     if found.missing or found.damaged:
-        print("The replay reproduce command that made it, with the same options, goes on.")
+        print("The command that made it, with the same options, goes on.")
         raise typer.Exit(1)
     print("Complete and whole.")
 
@@ -489,38 +522,6 @@ def _tell_cost(cost: "Cost", n_jobs: int | None, tell: Callable[[str], None]) ->
         f"{'here' if n_jobs else 'of one processor'} to simulate and classify, then tables and "
         f"figures; about {cost.n_bytes / 1e6:,.0f} MB on disk."
     )
-
-
-def _progress() -> "Progress":
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=screen)
-
-
-def _print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
-    for number, name in enumerate(header):
-        table.add_column(name, no_wrap=number == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console(highlight=False).print(table, markup=False)
 
 
 def _shown(value: object) -> str:
@@ -567,11 +568,7 @@ def _print_by_experiment(table: "pd.DataFrame") -> None:
     for learner, group in table.groupby("learner", sort=False):
         shown = group.set_index("experiment")["shown"].reindex(experiments, fill_value="")
         rows.append((label(str(learner)), *shown))
-    _print_table(("learner", *(label(name) for name in experiments)), rows)
-
-
-def _split(names: list[str]) -> list[str]:
-    return [name.strip() for each in names for name in each.split(",") if name.strip() != "all"]
+    print_table(("learner", *(label(name) for name in experiments)), rows)
 
 
 def _steps(text: str | None) -> int | dict[str, int] | None:

@@ -14,6 +14,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from analyses.measurements import Measurement
 from analyses.tables import in_paper_order
 from replay.demands import count_demands
 from replay.learners import LEARNERS, find_learner
@@ -21,7 +22,7 @@ from replay.mazes import random_maze
 from replay.mdp import MDP
 from replay.trees import deterministic_tree, stochastic_tree
 
-__all__ = ["WORLDS", "measure"]
+__all__ = ["WORLDS", "measure", "plan"]
 
 
 def _deeper_tree(depth: int, seed: int) -> MDP:
@@ -57,7 +58,6 @@ def measure(
     n_mdps: int = 3,
     visits: int = 5,
     seed: int = 0,
-    on_run: Callable[[], None] | None = None,
 ) -> pd.DataFrame:
     """Count the demands of learners in worlds of several sizes.
 
@@ -75,8 +75,6 @@ def measure(
         Steps of a run, for each pair of state and action.
     seed : int, default 0
         Seed of the worlds and the runs.
-    on_run : callable, optional
-        Called after each run.
 
     Returns
     -------
@@ -122,6 +120,42 @@ def measure(
                         **steps.drop(columns="words").mean(),
                     }
                 )
-                if on_run is not None:
-                    on_run()
     return in_paper_order(pd.DataFrame(rows))
+
+
+def plan(
+    learners: Iterable[str] = tuple(LEARNERS), *, n_mdps: int = 3, visits: int = 5, seed: int = 0
+) -> Measurement:
+    """Plan the measurement of all ``WORLDS``, a piece for each of them and each learner.
+
+    Parameters
+    ----------
+    learners, n_mdps, visits, seed
+        As in `measure`.
+
+    Returns
+    -------
+    Measurement
+        It makes ``demands``, as `measure` gives it.
+
+    Raises
+    ------
+    ValueError
+        If a learner is unknown, or a number out of range.
+    """
+    for what, number in (("worlds", n_mdps), ("visits", visits)):
+        if number < 1:
+            raise ValueError(f"The number of {what} must be at least 1, got {number}.")
+    names = [find_learner(learner).name for learner in learners]
+    pieces = [(*pair, n_mdps, visits, seed) for pair in product(names, WORLDS)]
+    return Measurement(
+        ["runs"], _piece, pieces, lambda tables: {"demands": in_paper_order(tables["runs"])}
+    )
+
+
+def _piece(
+    learner: str, world: str, n_mdps: int, visits: int, seed: int
+) -> dict[str, pd.DataFrame]:
+    worlds = {world: WORLDS[world]}
+    table = measure([learner], worlds=worlds, n_mdps=n_mdps, visits=visits, seed=seed)
+    return {"runs": table.astype({"learner": str})}

@@ -7,12 +7,19 @@ greedy longest experienced beginning, again and again, which needs the least num
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analyses.suffix_automaton import GrowingAutomaton, LatestEnds, SuffixAutomaton, appended
+from analyses.suffix_automaton import (
+    GrowingAutomaton,
+    LatestEnds,
+    SuffixAutomaton,
+    appended,
+    second_ends,
+)
 from replay.arrays import GrowingArray, uninitialised
 from replay.jit import jitable, kernel
 
@@ -164,6 +171,7 @@ class Experience:
         if n_moves < 0:
             raise ValueError("The column 'step' must ascend: give the steps of one run, in order.")
         self._last_step = step[-1] if len(step) else self._last_step
+        self.__dict__.pop("second_ends", None)
         self.n_moves, n_more = n_moves, n_moves - n_before
         self.step, self.episode = when[:n_moves], episodes[:n_moves]
         self.begins, self.text = begins[:n_moves], text[:n_moves]
@@ -181,6 +189,11 @@ class Experience:
             self._growing = GrowingAutomaton()
         self.n_indexed = self.n_moves
         return self._growing.extend(self.text, self.begins, len(numbers.second))
+
+    @cached_property
+    def second_ends(self) -> np.ndarray:
+        """How many moves had been made before each node's paths ended in a second episode."""
+        return second_ends(self.automaton, self.episode)
 
     def moves_by(self, step: Any) -> np.ndarray:
         """Count the moves that had been made.

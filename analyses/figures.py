@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from analyses import classify, plots
 from analyses.mdp_files import read_mdps
 from analyses.results import Results
+from analyses.tasks import find_task
 from replay.event_log import EventLog
 
 __all__ = ["FIGURES", "draw", "draw_all"]
@@ -86,6 +87,19 @@ def _bounded_memory(results: Results) -> Figures:
         yield "bounded_memory", plots.bounded_memory_figure(table)
 
 
+def _attribution(results: Results) -> Figures:
+    if (results.folder / "attribution.csv").exists():
+        table = results.read("attribution.csv")
+        yield "attribution_length", plots.attribution_length_figure(table)
+        yield "attribution", plots.attribution_figure(table)
+
+
+def _tasks(results: Results) -> Figures:
+    if (results.folder / "tasks.csv").exists():
+        for name, rows in results.read("tasks.csv").groupby("task", sort=False):
+            yield f"task_{name}", plots.task_figure(rows, find_task(str(name)).build())
+
+
 def _changes(results: Results) -> Figures:
     if (results.folder / "change_rates.csv").exists():
         rates, replay = (results.read(f"change_{name}.csv") for name in ("rates", "replay"))
@@ -95,6 +109,15 @@ def _changes(results: Results) -> Figures:
 def _demands(results: Results) -> Figures:
     if (results.folder / "demands.csv").exists():
         yield "demands", plots.demands_figure(results.read("demands.csv"))
+
+
+def _findings(results: Results) -> Figures:
+    if (results.folder / "verdicts.csv").exists():
+        statistics, found = results.read("statistics.csv"), results.read("findings.csv")
+        main = statistics.loc[statistics["judged"], ["task", "min_length"]].drop_duplicates()
+        yield "findings", plots.grid_figure(results.read("verdicts.csv"))
+        for task, rows in statistics.merge(main).groupby("task", sort=False):
+            yield f"statistics_{task}", plots.statistics_figure(rows, found)
 
 
 def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
@@ -116,8 +139,11 @@ FIGURES: dict[str, Callable[[Results], Figures]] = {
     "discrepancies": _discrepancies,
     "gain_floor": _gain_floor,
     "bounded_memory": _bounded_memory,
+    "attribution": _attribution,
+    "tasks": _tasks,
     "changes": _changes,
     "demands": _demands,
+    "findings": _findings,
 }
 
 

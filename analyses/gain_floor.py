@@ -19,7 +19,7 @@ from analyses.segments import find_segments, segments_per_episode
 from analyses.statistics import mean_interval
 from replay import backups
 from replay.event_log import EventLog
-from replay.learners import prioritized_memory_access
+from replay.learners import find_learner
 from replay.loop import STEP, Clock, Sizes, kernels, world_of
 from replay.mazes import open_maze, two_way_track
 from replay.mdp import MDP
@@ -29,13 +29,13 @@ __all__ = ["SETTINGS", "TASKS", "compare_gain_floors", "simulate_laps"]
 SETTINGS = {
     "floor": {"gain_floor": 1e-10},
     "no_floor": {"gain_floor": 0.0},
-    "no_need": {"gain_floor": 1e-10, "use_need": False},
+    "no_need": {"gain_floor": 1e-10, "need": "one"},
 }
 """Setting -> the parameters in which it differs."""
 
 TASKS = ("linear_track", "open_maze")
 
-_PUBLISHED = prioritized_memory_access.Params(pre_explored=True, one_step_late=True)
+_PUBLISHED = {"pre_explored": True, "one_step_late": True}
 _REWARD_SD = 0.1
 _STEPS_PER_CHUNK = 1 << 14
 
@@ -94,8 +94,8 @@ def simulate_laps(
     """
     if task not in TASKS:
         raise ValueError(f"Unknown task {task!r}. Choose from: {', '.join(TASKS)}.")
-    learner = prioritized_memory_access
-    parameters = _PUBLISHED._replace(**(params or {}))
+    found = find_learner("prioritized_memory_access", _PUBLISHED | dict(params or {}))
+    learner, parameters = found.module, found.params
     mdp, ends = _tasks(task)
     rng, replay_rng = (
         np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2)
@@ -104,7 +104,7 @@ def simulate_laps(
     memory = learner.init(parameters, sizes)
     learner.explore(parameters, memory, mdp)
     for end in np.flatnonzero(mdp.terminal).tolist():
-        _expect(memory.chain, end, ends.starts[end])
+        _expect(memory.need.chain, end, ends.starts[end])
 
     # The loop makes a step at a time, so that the world can change in between.
     world = world_of(mdp)
@@ -137,10 +137,10 @@ def simulate_laps(
         if len(rows[0]):
             made.append(tuple(table.copy() for table in rows))
     described = {
-        "learner": "prioritized_memory_access",
+        "learner": found.name,
         "mdp": mdp.name,
         "seed": seed,
-        "parameters": parameters._asdict(),
+        "parameters": found.parameters,
     }
     return EventLog.from_run(described, steps[: int(clock.time[0])], made, keep="replay", mdp=mdp)
 

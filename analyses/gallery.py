@@ -10,8 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from analyses.classification import classify
-from analyses.sequences import chains, link_backups
+from analyses.pauses import replayed_moves
 from replay.event_log import EventLog
 from replay.learners import LEARNERS, find_learner
 from replay.mazes import from_ascii
@@ -141,25 +140,5 @@ def _first_event(learner: str, log: EventLog) -> pd.DataFrame:
     if after.empty:
         end = int(log.steps["next_state"].iloc[last])
         return pd.DataFrame([(learner, None, end, -1, -1, -1, np.nan, None)], columns=_COLUMNS)
-    event = after["event"].iloc[0]
-    found = chains(link_backups(log.columns("backups")))
-    of_chain = classify(log)[["length", "kind", "orientation"]]
-    chain = np.repeat(np.arange(len(of_chain)), np.diff(found.offset))
-    moves = of_chain.iloc[chain].set_axis(found.rows)
-    moves = moves.sort_values("length", ascending=False, kind="stable")
-    moves = backups.join(moves[~moves.index.duplicated()], how="inner")
-    moves = moves[moves["event"] == event]
-    is_long = moves["length"] >= 3
-    backwards = is_long & (moves["orientation"] == "reverse")
-    return pd.DataFrame(
-        {
-            "learner": learner,
-            "phase": moves["phase"].astype(object),
-            "location": moves["location"],
-            "order": moves["index"],
-            "state": moves["state"].where(~backwards, moves["next_state"]),
-            "next_state": moves["next_state"].where(~backwards, moves["state"]),
-            "change": (moves["q_after"] - moves["q_before"]).abs(),
-            "kind": moves["kind"].astype(object).where(is_long, None),
-        }
-    )
+    moves = replayed_moves(log, int(after["event"].iloc[0]))
+    return moves.assign(learner=learner)[_COLUMNS]

@@ -12,10 +12,11 @@ from typing import Any
 
 import networkx as nx
 
+from replay.experiments import EXPERIMENTS
 from replay.files import replacing
 from replay.mdp import MDP
 
-__all__ = ["read_mdps", "write_mdps"]
+__all__ = ["read_mdp", "read_mdps", "world_of_log", "write_mdps"]
 
 
 def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
@@ -66,16 +67,56 @@ def read_mdps(folder: str | Path) -> dict[str, MDP]:
     ...     read_mdps(folder)["corridor"] == maze
     True
     """
-    mdps = {}
-    for path in sorted(Path(folder).glob("[!.]*.json")):
-        try:
-            graph = nx.node_link_graph(json.loads(path.read_bytes()), edges="edges")
-        except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise ValueError(f"{path} holds no MDP in node-link format: {error}.") from error
-        for data in [graph.graph, *graph.nodes.values()]:
-            data.update({name: _with_tuples(value) for name, value in data.items()})
-        mdps[path.stem] = MDP.from_networkx(graph)
-    return mdps
+    return {path.stem: read_mdp(path) for path in sorted(Path(folder).glob("[!.]*.json"))}
+
+
+def read_mdp(path: str | Path) -> MDP:
+    """Read one MDP.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        A file that `write_mdps` wrote.
+
+    Returns
+    -------
+    MDP
+        The MDP.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no MDP.
+    """
+    try:
+        graph = nx.node_link_graph(json.loads(Path(path).read_bytes()), edges="edges")
+    except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} holds no MDP in node-link format: {error}.") from error
+    for data in [graph.graph, *graph.nodes.values()]:
+        data.update({name: _with_tuples(value) for name, value in data.items()})
+    return MDP.from_networkx(graph)
+
+
+def world_of_log(folder: str | Path) -> MDP | None:
+    """Draw again the world of an event log that ``replay reproduce`` kept.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        The log, in its place in the result folder.
+
+    Returns
+    -------
+    MDP or None
+        The world; None of other logs, which don't tell where they are from.
+    """
+    folder = Path(folder).resolve()
+    manifest = Path(*folder.parts[:-3]) / "manifest.json"
+    experiment, index = folder.parent.name, folder.name.split("-")[-2:-1]
+    if experiment not in EXPERIMENTS or not index or not manifest.is_file():
+        return None
+    seed = json.loads(manifest.read_bytes())["seed"]
+    return EXPERIMENTS[experiment].mdp(int(index[0]), seed)
 
 
 def _with_tuples(value: Any) -> Any:

@@ -234,6 +234,12 @@ class Results:
         files.append(self.piece(experiment, index))
         write_checksums(self._listing(experiment, index), files, self.folder)
 
+    def write_piece(self, experiment: str, index: int, table: pd.DataFrame) -> None:
+        """Write what came of one world, and count it as done."""
+        with replacing(self.piece(experiment, index)) as beside:
+            write_table(table, beside)
+        self.finish_piece(experiment, index)
+
     def is_finished(self, experiment: str, index: int) -> bool:
         """Tell whether one world was done, damaged since or not."""
         return self._listing(experiment, index).exists()

@@ -29,6 +29,7 @@ from analyses.tables import in_paper_order, require_columns
 __all__ = [
     "area_under_curve",
     "normalise",
+    "over_mdps",
     "paired_difference",
     "summarise",
     "summarise_times",
@@ -127,7 +128,36 @@ def summarise(normalised: pd.DataFrame) -> pd.DataFrame:
     0   0.2  0.1       2        1
     """
     require_columns(normalised, _WINDOWS, "normalised")
-    return _over_mdps(in_paper_order(normalised), ["experiment", "learner", "time_step"])
+    return over_mdps(in_paper_order(normalised), ["experiment", "learner", "time_step"])
+
+
+def over_mdps(rates: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Average reward rates over MDPs, those of the seeds of one MDP first.
+
+    Parameters
+    ----------
+    rates : pandas.DataFrame
+        Columns `by`, `mdp`, and `reward_rate` of one seed each.
+    by : sequence of str
+        Columns that name a group.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `by`, then `mean, sem, ci_low, ci_high, n_mdps, n_seeds`, as `summarise` has them.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    by = list(by)
+    require_columns(rates, [*by, "mdp", "reward_rate"], "rates")
+    within = rates.groupby([*by, "mdp"], observed=True, sort=True)["reward_rate"]
+    mdps = within.agg(["mean", "count"]).reset_index()
+    n_seeds = mdps.groupby(by, observed=True, sort=True)["count"].min().to_numpy()
+    summary = mean_interval(mdps, "mean", by).rename(columns={"n": "n_mdps"})
+    return summary.assign(n_seeds=n_seeds)
 
 
 def area_under_curve(normalised: pd.DataFrame) -> pd.DataFrame:
@@ -157,7 +187,7 @@ def area_under_curve(normalised: pd.DataFrame) -> pd.DataFrame:
     0  0.25       1
     """
     require_columns(normalised, _WINDOWS, "normalised")
-    return _over_mdps(_means(in_paper_order(normalised), _RUN), ["experiment", "learner"])
+    return over_mdps(_means(in_paper_order(normalised), _RUN), ["experiment", "learner"])
 
 
 def paired_difference(
@@ -317,14 +347,6 @@ def summarise_times(times: pd.DataFrame) -> pd.DataFrame:
 
 def _means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return table.groupby(by, observed=True, sort=True)["reward_rate"].mean().reset_index()
-
-
-def _over_mdps(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    within = table.groupby([*by, "mdp"], observed=True, sort=True)["reward_rate"]
-    mdps = within.agg(["mean", "count"]).reset_index()
-    n_seeds = mdps.groupby(by, observed=True, sort=True)["count"].min().to_numpy()
-    summary = mean_interval(mdps, "mean", by).rename(columns={"n": "n_mdps"})
-    return summary.assign(n_seeds=n_seeds)
 
 
 def _names(rows: pd.DataFrame) -> str:

@@ -1,6 +1,7 @@
 """Studies beyond the paper: each one a table and its figure, made by one call.
 
-``make_study("gain_floor", folder)`` writes ``gain_floor.csv`` and the figure of the same name.
+``make_study("gain_floor", folder)`` writes ``gain_floor.csv`` and the figure of the same name. The
+same call goes on where it was interrupted.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,13 +10,15 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses import bounded_memory, gain_floor
+from analyses import attribution, bounded_memory, gain_floor, typical_replay
 from analyses.figures import draw
+from analyses.measurements import Measurement, measure_pieces
 from analyses.results import Results
+from analyses.statistics import mean_interval
 from analyses.workers import software
 from replay.names import unknown_name
 
-__all__ = ["STUDIES", "Study", "keep_tables", "make_study"]
+__all__ = ["STUDIES", "Study", "keep_tables", "make_study", "plan_study"]
 
 
 class Study(NamedTuple):
@@ -25,45 +28,104 @@ class Study(NamedTuple):
     ----------
     question : str
         What it asks.
-    make : callable
-        ``make(size, seed) -> DataFrame``; a size of 1 is what the figure of the study needs.
+    plan : callable
+        ``plan(size, seed) -> Measurement``; a size of 1 is what the figure of the study needs.
+    show : callable
+        ``show(table) -> DataFrame``, what of the table is worth printing; by default all.
     """
 
     question: str
-    make: Callable[[float, int], pd.DataFrame]
+    plan: Callable[[float, int], Measurement]
+    show: Callable[[pd.DataFrame], pd.DataFrame] = lambda table: table
 
 
-def _gain_floor(size: float, seed: int) -> pd.DataFrame:
-    return gain_floor.compare_gain_floors(max(round(50 * size), 2), seed=seed)
+def _plan_gain_floor(size: float, seed: int) -> Measurement:
+    animals = [(seed + number,) for number in range(max(round(50 * size), 2))]
+    return Measurement(["animals"], _one_animal, animals, _over_animals)
 
 
-def _bounded_memory(size: float, seed: int) -> pd.DataFrame:
-    n_mdps = max(round(10 * size), 2)
-    return bounded_memory.summarise(bounded_memory.measure(n_mdps=n_mdps, seed=seed))
+def _one_animal(seed: int) -> dict[str, pd.DataFrame]:
+    return {"animals": gain_floor.compare_gain_floors(1, seed=seed)}
+
+
+def _over_animals(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    by = ["task", "setting", "place", "direction"]
+    return {"gain_floor": mean_interval(tables["animals"], "mean", by)}
+
+
+def _plan_bounded_memory(size: float, seed: int) -> Measurement:
+    return bounded_memory.plan(n_mdps=max(round(10 * size), 2), seed=seed)
+
+
+def _plan_attribution(size: float, seed: int) -> Measurement:
+    return attribution.plan(n_mdps=max(round(10 * size), 2), seed=seed)
+
+
+def _plan_tasks(size: float, seed: int) -> Measurement:
+    return typical_replay.plan(n_animals=max(round(4 * size), 1), seed=seed)
 
 
 STUDIES = {
-    "gain_floor": Study("Is there forward replay without the floor under the gain?", _gain_floor),
-    "bounded_memory": Study("How much reward does how much memory earn?", _bounded_memory),
+    "gain_floor": Study(
+        "Is there forward replay without the floor under the gain?", _plan_gain_floor
+    ),
+    "bounded_memory": Study("How much reward does how much memory earn?", _plan_bounded_memory),
+    "attribution": Study(
+        "Can it still be told which episode a replayed sequence is from?",
+        _plan_attribution,
+        attribution.overview,
+    ),
+    "tasks": Study(
+        "What is typically replayed in the tasks of experiments?",
+        _plan_tasks,
+        lambda table: table.drop(columns="states"),
+    ),
 }
 """Name -> study. The figure of the same name is in ``analyses.figures.FIGURES``."""
 
 
-def make_study(
-    name: str, folder: str | Path, *, size: float = 1.0, seed: int = 0
-) -> tuple[pd.DataFrame, list[Path]]:
-    """Make the table of a study, and draw it.
+def plan_study(name: str, size: float = 1.0, seed: int = 0) -> Measurement:
+    """Plan a study.
 
     Parameters
     ----------
     name : str
         A name in ``STUDIES``.
-    folder : path
-        Where to; ``NAME.csv`` and ``figures/`` are written there.
     size : float, default 1
         How many simulated animals or worlds, as a multiple of the usual number.
     seed : int, default 0
         Seed of everything.
+
+    Returns
+    -------
+    Measurement
+        It makes the table of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is no study of that name, or the size is not positive.
+    """
+    if name not in STUDIES:
+        raise unknown_name("study", name, STUDIES)
+    if not size > 0:
+        raise ValueError(f"The size of a study must be positive, got {size}.")
+    return STUDIES[name].plan(size, seed)
+
+
+def make_study(
+    name: str, folder: str | Path, *, size: float = 1.0, seed: int = 0, jobs: int = 1
+) -> tuple[pd.DataFrame, list[Path]]:
+    """Make the table of a study, and draw it.
+
+    Parameters
+    ----------
+    name, size, seed
+        As in `plan_study`.
+    folder : path
+        Where to; ``NAME.csv`` and ``figures/`` are written there.
+    jobs : int, default 1
+        How many processes to use.
 
     Returns
     -------
@@ -75,18 +137,13 @@ def make_study(
     Raises
     ------
     ValueError
-        If there is no study of that name, or the size is not positive.
+        As `plan_study`.
     FileExistsError
         If the folder holds something else.
     """
-    if name not in STUDIES:
-        raise unknown_name("study", name, STUDIES)
-    if not size > 0:
-        raise ValueError(f"The size of a study must be positive, got {size}.")
+    measurement = plan_study(name, size, seed)
     about = {"size": size, "seed": seed}
-    tables, figures = keep_tables(
-        name, folder, about, lambda: {name: STUDIES[name].make(size, seed)}
-    )
+    tables, figures = keep_tables(name, folder, about, measurement, jobs=jobs)
     return tables[name], figures
 
 
@@ -94,7 +151,10 @@ def keep_tables(
     name: str,
     folder: str | Path,
     about: Mapping[str, Any],
-    make: Callable[[], Mapping[str, pd.DataFrame]],
+    measurement: Measurement,
+    *,
+    jobs: int = 1,
+    on_piece: Callable[[], None] = lambda: None,
 ) -> tuple[Mapping[str, pd.DataFrame], list[Path]]:
     """Make tables and their figure in a folder of their own, with what it takes to make them again.
 
@@ -103,11 +163,15 @@ def keep_tables(
     name : str
         A name in ``analyses.figures.FIGURES``.
     folder : path
-        Where to.
+        Where to; pieces that are done there already are not made again.
     about : mapping
         What the tables depend on; goes into the manifest, beside the versions of the software.
-    make : callable
-        Makes the tables: name -> table.
+    measurement : Measurement
+        Makes the tables.
+    jobs : int, default 1
+        How many processes to use.
+    on_piece : callable, optional
+        Called after each piece, those found done included.
 
     Returns
     -------
@@ -122,9 +186,8 @@ def keep_tables(
         If the folder holds something else.
     """
     results = Results(folder)
-    manifest = software() | {"study": name, **about, "experiments": []}
-    with results.writing(manifest):
-        tables = make()
+    with results.writing(software() | {"study": name, **about, **measurement.about}):
+        tables = measure_pieces(measurement, results=results, jobs=jobs, on_piece=on_piece)
         for key, table in tables.items():
             results.write(f"{key}.csv", table)
         results.finish("tables")

@@ -23,7 +23,7 @@ from replay.arrays import GrowingArray
 from replay.jit import jitable, kernel
 
 __all__ = ["GrowingAutomaton", "LatestEnds", "SuffixAutomaton", "appended", "latest_ends"]
-__all__ += ["prepended", "relocated", "suffix_automaton"]
+__all__ += ["prepended", "relocated", "second_ends", "suffix_automaton"]
 
 _NODE = np.dtype(
     [
@@ -415,3 +415,48 @@ def _latest_ends(node_at, rank, stop, latest, place, order, node, limit, result)
             j >>= 1
         result[query] = best
     return place
+
+
+def second_ends(automaton: SuffixAutomaton, text_of: np.ndarray) -> np.ndarray:
+    """Find where substrings first ended in another text than the one in which they first ended.
+
+    Parameters
+    ----------
+    automaton : SuffixAutomaton
+        The index.
+    text_of : ndarray of int, shape (n_symbols_read,)
+        The number of the text to which each place belongs, from 0, ascending.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_nodes,)
+        The first place in a second text where each node's substrings end; ``n_symbols_read`` if all
+        are in one text.
+
+    Examples
+    --------
+    The texts "abb" and "ab": "a", "b" and "ab" are in both, "bb" and "abb" in one.
+
+    >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
+    >>> automaton = suffix_automaton(text, begins, n_symbols=2)
+    >>> second_ends(automaton, np.array([0, 0, 0, 1, 1])).tolist()
+    [5, 3, 4, 5, 4]
+    """
+    second = np.full(len(automaton.nodes), len(text_of))
+    _second_ends(automaton.node_at, text_of, automaton.nodes, second)
+    return second
+
+
+@kernel
+def _second_ends(node_at, text_of, nodes, second):
+    """Go up from each place; where two texts, or this one, came before, they also came above."""
+    nowhere = len(node_at)
+    first_text = np.full(len(nodes), -1)
+    for place in range(len(node_at)):
+        node = node_at[place]
+        while node > 0 and second[node] == nowhere and first_text[node] != text_of[place]:
+            if first_text[node] < 0:
+                first_text[node] = text_of[place]
+            else:
+                second[node] = place
+            node = nodes[node]["link"]

@@ -14,8 +14,8 @@ import pandas as pd
 from replay import experiments, learners
 from replay.names import unknown_name
 
-__all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "in_order", "in_paper_order", "reference_table"]
-__all__ += ["require_columns"]
+__all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "data_file", "in_order", "in_paper_order"]
+__all__ += ["reference_table", "require_columns"]
 
 EXPERIMENTS = tuple(experiments.EXPERIMENTS)
 LEARNERS = tuple(learners.LEARNERS)
@@ -26,6 +26,26 @@ _ORDER = {"experiment": EXPERIMENTS, "learner": LEARNERS, "kind": KINDS}
 
 _HERE = Path(__file__).parent
 _DATA = next(path for path in (_HERE / "data", _HERE.parent / "data") if path.is_dir())
+
+
+def data_file(name: str) -> Path:
+    """Find a file that ships with the toolkit, in an installed package or a checkout.
+
+    Parameters
+    ----------
+    name : str
+        Its path below ``data``.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> data_file("README.md").exists()
+    True
+    """
+    return _DATA / name
 
 
 def reference_table(name: str) -> pd.DataFrame:

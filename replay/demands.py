@@ -28,12 +28,14 @@ import numpy as np
 import pandas as pd
 
 from replay import priority_queue
+from replay.event_log import EventLog
 from replay.learners import find_learner
 from replay.mdp import MDP
 from replay.simulation import Run, simulate
 
 __all__ = ["Demands", "Known", "count_demands"]
 
+_COLUMNS = ("words", "backups", "queue_operations", "comparisons")
 _COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__")
 _ALONE = ("__neg__", "__abs__")
 _WITH_ANOTHER = ("__add__", "__sub__", "__mul__", "__truediv__")
@@ -62,14 +64,20 @@ class Demands:
     Attributes
     ----------
     run : Run
-        As `simulate` gives it with ``log="all"``.
-    steps : DataFrame
-        One row a step, as in the log: `words` held; `backups`, `queue_operations` and
-        `comparisons` made, those for the choice of the next action included.
+        As `simulate` gives it with ``log="all"``; the steps of its log have the columns of `steps`
+        besides, and keep them when it is saved.
     """
 
     run: Run
-    steps: pd.DataFrame
+
+    @property
+    def steps(self) -> pd.DataFrame:
+        """What each step demanded.
+
+        `words` held; `backups`, `queue_operations` and `comparisons` made, those for the choice of
+        the next action included.
+        """
+        return self.run.log.steps[list(_COLUMNS)]
 
 
 @dataclass
@@ -106,7 +114,7 @@ def count_demands(
     Returns
     -------
     Demands
-        The run, the same as that of `simulate`, and a table of demands.
+        The run, the same as that of `simulate`, and in its log what each step demanded.
 
     Raises
     ------
@@ -129,16 +137,13 @@ def count_demands(
     )  # fmt: skip
     tally.rows.append((np.nan, tally.queue_operations, tally.comparisons))
     rows = np.array(tally.rows)
-    table = pd.DataFrame(
-        {
-            "words": rows[:-1, 0],
-            "backups": np.bincount(run.log.backups["step"], minlength=n_steps),
-            "queue_operations": np.diff(rows[:, 1]).astype(np.int64),
-            "comparisons": np.diff(rows[:, 2]).astype(np.int64),
-        }
-    )
+    operations = np.diff(rows[:, 1:], axis=0).astype(np.int64).T
+    n_backups = np.bincount(run.log.columns("backups")["step"], minlength=n_steps)
+    counted = dict(zip(_COLUMNS, (rows[:-1, 0], n_backups, *operations), strict=True))
+    steps = {**run.log.columns("steps"), **counted}
+    log = EventLog({**run.log.tables, "steps": steps}, run.log.provenance, run.log.mdp)
     memory = _converted(run.memory, _floats)
-    return Demands(replace(run, learner=found, memory=memory), table)
+    return Demands(replace(run, learner=found, memory=memory, log=log))
 
 
 def _counting_learner(module: Any, tally: _Tally) -> SimpleNamespace:

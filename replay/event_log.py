@@ -22,7 +22,7 @@ import pandas as pd
 
 from replay import log_files
 from replay.log_files import LogError
-from replay.log_schema import SCHEMA, WHOLE, Columns, Cut, complete, to_frame
+from replay.log_schema import SCHEMA, WHOLE, Columns, Cut, complete, schema_of, to_frame
 from replay.version import __version__
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class EventLog:
         ``runs``
             run, experiment, learner, mdp, seed (-1: none), parameters (JSON).
         ``steps``
-            run, episode, step, time (s), state, action, reward, next_state, terminated, truncated.
+            run, episode, step, time (s), state, action, reward, next_state, terminated, truncated;
+            and words, backups, queue_operations, comparisons, if demands were counted.
         ``backups``
             run, episode, step, time (s), phase, event, index, pop, location, state, action,
             next_state, reward, priority, gain, need, q_before, q_after, cause.
@@ -147,8 +148,8 @@ class EventLog:
         Returns
         -------
         EventLog
-            One log. Of provenance that differs it lists each value; it knows the world if all
-            logs share it.
+            One log. Of provenance that differs it lists each value; it knows the world, and has
+            columns of demands, if all logs do.
 
         Raises
         ------
@@ -159,11 +160,12 @@ class EventLog:
         if not logs:
             raise ValueError("There is no log to put together: give at least one EventLog.")
         tables: dict[str, Columns] = {}
-        for name, schema in SCHEMA.items():
+        for name in SCHEMA:
             pieces = [log.columns(name) for log in logs]
+            shared_columns = set(pieces[0]).intersection(*pieces)
             tables[name] = {
                 column: np.concatenate([piece[column] for piece in pieces])
-                for column in schema.names
+                for column in schema_of(name, shared_columns).names
                 if column != "run"
             }
             first_run = 0

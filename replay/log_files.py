@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from replay.backups import PHASES
-from replay.log_schema import SCHEMA, Columns
+from replay.log_schema import SCHEMA, Columns, schema_of
 
 __all__ = ["LogError", "LogWriter", "parts", "read", "writing"]
 
@@ -48,19 +48,8 @@ class LogWriter:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._files = {
-            name: pq.ParquetWriter(
-                folder / f"{name}.parquet",
-                schema,
-                compression="zstd",
-                use_dictionary=[column for column in schema.names if column not in _COUNTERS],
-                column_encoding={
-                    column: "DELTA_BINARY_PACKED" for column in schema.names if column in _COUNTERS
-                },
-                write_page_checksum=True,
-            )
-            for name, schema in SCHEMA.items()
-        }
+        self._folder = folder
+        self._files: dict[str, pq.ParquetWriter] = {}
         self._n_rows: dict[str, int] = {}
         self.provenance: Mapping[str, Any] | None = None
 
@@ -70,10 +59,12 @@ class LogWriter:
         Parameters
         ----------
         tables : mapping
-            Complete columns of any of `runs`, `steps` and `backups`.
+            Complete columns of `runs`, `steps` and `backups`, or of some of them.
         """
         for name, columns in tables.items():
-            schema = SCHEMA[name]
+            if name not in self._files:
+                self._files[name] = self._open(name, schema_of(name, columns))
+            schema = self._files[name].schema
             arrays = [
                 pa.DictionaryArray.from_arrays(columns[field.name], list(PHASES))
                 if pa.types.is_dictionary(field.type)
@@ -83,6 +74,17 @@ class LogWriter:
             if len(arrays[0]) or name not in self._n_rows:
                 self._files[name].write_table(pa.Table.from_arrays(arrays, schema=schema))
                 self._n_rows[name] = self._n_rows.get(name, 0) + len(arrays[0])
+
+    def _open(self, name: str, schema: pa.Schema) -> pq.ParquetWriter:
+        counters = [column for column in schema.names if column in _COUNTERS]
+        return pq.ParquetWriter(
+            self._folder / f"{name}.parquet",
+            schema,
+            compression="zstd",
+            use_dictionary=[column for column in schema.names if column not in counters],
+            column_encoding=dict.fromkeys(counters, "DELTA_BINARY_PACKED"),
+            write_page_checksum=True,
+        )
 
     def finish(self) -> None:
         """Write what is known only now, and close the files."""
@@ -195,8 +197,9 @@ def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             about = _about(path, name, file.metadata.metadata)
-            _check_columns(path, name, file.schema_arrow)
-            table = file.read(columns=SCHEMA[name].names)
+            schema = schema_of(name, file.schema_arrow.names)
+            _check_columns(path, schema, file.schema_arrow)
+            table = file.read(columns=schema.names)
     except (pa.ArrowException, OSError) as error:
         raise LogError(
             f"{path} is damaged, cut off or no parquet file ({error}). "
@@ -207,7 +210,7 @@ def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
             f"{path} has {table.num_rows} rows instead of {about['rows'][name]}. "
             "Make the log again, or fetch the file anew."
         )
-    return {field.name: _column(path, table, field.name) for field in SCHEMA[name]}, about
+    return {column: _column(path, table, column) for column in schema.names}, about
 
 
 def parts(folder: str | os.PathLike, name: str) -> Iterator[Columns]:
@@ -252,8 +255,8 @@ def _about(path: Path, name: str, metadata: Mapping[bytes, bytes] | None) -> dic
     return about
 
 
-def _check_columns(path: Path, name: str, found: pa.Schema) -> None:
-    for field in SCHEMA[name]:
+def _check_columns(path: Path, schema: pa.Schema, found: pa.Schema) -> None:
+    for field in schema:
         if field.name not in found.names:
             raise LogError(f"{path} lacks the column {field.name!r}. Make the log again.")
         kind = found.field(field.name).type

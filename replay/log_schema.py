@@ -5,7 +5,7 @@ numbers, replay events, locations, and empty columns for what a learner or a rec
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from replay.arrays import uninitialised
 from replay.backups import PHASES, START, STEP
 from replay.jit import kernel
 
-__all__ = ["SCHEMA", "WHOLE", "Columns", "Cut", "complete", "to_frame"]
+__all__ = ["SCHEMA", "WHOLE", "Columns", "Cut", "complete", "schema_of", "to_frame"]
 
 Columns = dict[str, np.ndarray]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
@@ -74,6 +74,11 @@ SCHEMA = {
 }
 """Table -> its columns and their types, as they are on disk."""
 
+_COUNTED = _schema(
+    words=pa.float64(), backups=pa.int64(), queue_operations=pa.int64(), comparisons=pa.int64()
+)
+"""More columns of `steps`, in the log of a run whose demands were counted."""
+
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "runs": {
         "run": 0,
@@ -126,6 +131,32 @@ WHOLE = Cut()
 """All of a run."""
 
 
+def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
+    """Give the schema of a table, with those columns that only some logs have.
+
+    Parameters
+    ----------
+    name : {"runs", "steps", "backups"}
+        Which table.
+    columns : iterable of str
+        The columns that it has, or will have.
+
+    Returns
+    -------
+    pyarrow.Schema
+        That in ``SCHEMA``; in `steps` also the columns `words, backups, queue_operations,
+        comparisons` of :func:`replay.demands.count_demands`, if they are among `columns`.
+
+    Examples
+    --------
+    >>> schema_of("steps", ["state", "words"]).names[-2:]
+    ['truncated', 'words']
+    """
+    present = set(columns)
+    counted = [field for field in _COUNTED if name == "steps" and field.name in present]
+    return pa.schema([*SCHEMA[name], *counted])
+
+
 def complete(name: str, table: Any, steps: Columns | None = None, cut: Cut = WHOLE) -> Columns:
     """Bring a table into its schema and derive the columns that it lacks.
 
@@ -156,8 +187,8 @@ def complete(name: str, table: Any, steps: Columns | None = None, cut: Cut = WHO
     >>> complete("steps", {"state": [0, 1], "next_state": [1, 2]})["step"]
     array([0, 1])
     """
-    names = SCHEMA[name].names
     given = _given(name, table)
+    names = schema_of(name, given).names
     unknown = [column for column in given if column not in names]
     if unknown:
         raise ValueError(
@@ -254,7 +285,7 @@ def _is_column(values: Any) -> bool:
 
 
 def _cast(name: str, column: str, values: Any, n_rows: int) -> np.ndarray:
-    kind = SCHEMA[name].field(column).type
+    kind = schema_of(name, [column]).field(column).type
     if kind == pa.string():
         texts = list(values) if _is_column(values) else [values] * n_rows
         return np.array([_text(text) for text in texts], dtype=object)
@@ -322,14 +353,17 @@ def _derived_backups(columns: Columns, steps: Columns | None, cut: Cut) -> Colum
     if steps is None:
         return derived
 
-    row = _rows_of(step, steps["step"])
+    n_early = int(np.count_nonzero(step < 0))  # at rest before the first step
+    row = np.append(np.zeros(n_early, dtype=np.intp), _rows_of(step[n_early:], steps["step"]))
     episode, location = steps["episode"][row], steps["next_state"][row]
+    time = steps["time"][row]
+    episode[:n_early], location[:n_early], time[:n_early] = -1, steps["state"][:1], np.nan
     starts = np.flatnonzero(phase == START)
     if len(starts):  # by then the agent has left the place where the last episode ended
         following = np.append(steps["state"], np.int32(cut.next_state))
         location[starts] = following[row[starts] + 1]
         episode[starts] += 1
-    return derived | {"episode": episode, "time": steps["time"][row], "location": location}
+    return derived | {"episode": episode, "time": time, "location": location}
 
 
 @kernel

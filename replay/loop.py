@@ -281,12 +281,15 @@ def _loops(
         return n_done
 
     @compile_
-    def follow(params, memory, clock, rng, n_steps, steps, next_actions, starts, log):
+    def follow(params, memory, clock, rng, n_steps, steps, next_actions, starts, rests, log):
         n_done = 0
         while n_done < n_steps:
-            if backups.room(log) < most_backups(params, memory):
-                break
             time = clock.time[0]
+            n_needed = most_backups(params, memory)
+            if rests is not None:
+                n_needed *= 1 + rests[time]
+            if backups.room(log) < n_needed:
+                break
             backups.set_step(log, time)
             step = steps[time]
             transition = Transition(
@@ -302,6 +305,10 @@ def _loops(
             if transition.terminated or transition.truncated:
                 pause = Pause(backups.EPISODE_END, transition.next_state, transition.terminated)
                 replay(params, memory, pause, rng, log)
+                if rests is not None:
+                    pause = Pause(backups.REST, transition.next_state, False)
+                    for _ in range(rests[time]):
+                        replay(params, memory, pause, rng, log)
                 if starts[time] >= 0:
                     replay(params, memory, Pause(backups.START, starts[time], False), rng, log)
             else:

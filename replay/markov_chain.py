@@ -36,6 +36,8 @@ class MarkovChain(NamedTuple):
         How many edges are in use.
     first_out : ndarray of int32, shape (n_states,)
         The latest edge out of each state; -1 if it was never left.
+    has_moved : ndarray of bool, shape (n_states,)
+        Which rows changed; whoever computes something from them may set it back.
     arriving : ndarray of float64, shape (n_states,)
         Room for sums.
     """
@@ -43,6 +45,7 @@ class MarkovChain(NamedTuple):
     edges: np.ndarray
     n_edges: np.ndarray
     first_out: np.ndarray
+    has_moved: np.ndarray
     arriving: np.ndarray
 
 
@@ -74,6 +77,7 @@ def markov_chain(n_states: int, n_edges: int) -> MarkovChain:
         np.zeros(n_edges, dtype=_EDGE),
         np.zeros(1, dtype=np.int64),
         np.full(n_states, -1, dtype=np.int32),
+        np.zeros(n_states, dtype=np.bool_),
         np.zeros(n_states),
     )
 
@@ -93,6 +97,7 @@ def set_edge(chain, state, next_state, probability):
     chain.edges[edge]["next_state"] = next_state
     chain.edges[edge]["next_out"] = chain.first_out[state]
     chain.first_out[state] = edge
+    chain.has_moved[state] = True
 
 
 @inlined
@@ -101,6 +106,7 @@ def move(chain, state, next_state, rate):
     if chain.first_out[state] < 0:
         set_edge(chain, state, next_state, 1.0)
         return
+    chain.has_moved[state] = True
     known = False
     edge = chain.first_out[state]
     while edge >= 0:

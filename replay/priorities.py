@@ -18,32 +18,67 @@ from replay.backups import EPISODE_END, REST, START, STEP
 from replay.jit import inlined
 from replay.priority_queue import remove, tick
 
-__all__ = ["CHANGE", "FIRST_IN", "GAIN", "MOMENTS", "NEED", "PRIORITIES", "RANDOM", "RECENCY"]
-__all__ += ["EACH_STEP", "END", "IN_REST", "IN_WORDS", "START_AND_END"]
-__all__ += ["is_due", "phases_of", "ranked", "take"]
+__all__ = ["CHANGE", "EXPECTED_VALUE", "FIRST_IN", "GAIN", "MOMENTS", "NEED", "PRIORITIES"]
+__all__ += [
+    "EACH_STEP",
+    "END",
+    "IN_PAUSES",
+    "IN_REST",
+    "IN_WORDS",
+    "RANDOM",
+    "RECENCY",
+    "START_AND_END",
+]
+__all__ += ["is_appraised", "is_due", "phases_of", "ranked", "take"]
 
-PRIORITIES = ("change", "need", "recency", "first_in", "random", "gain")
+PRIORITIES = ("change", "need", "recency", "first_in", "random", "gain", "expected_value")
 """``change``: the size of the change that is waiting to be told [1]_ [2]_. ``need``: that, times
-how often the agent has been there, as offline need is the long-run frequency of a state [3]_.
-``recency``: the latest change first. ``first_in``: in the order of queueing. ``random``: any that
-is waiting. ``gain``: how much the backup improves the policy, the expected value of the backup
-without its need [3]_."""
-CHANGE, NEED, RECENCY, FIRST_IN, RANDOM, GAIN = range(6)
+the need of the state, how often the agent will be there [3]_. ``recency``: the latest change first.
+``first_in``: in the order of queueing. ``random``: any that is waiting. ``gain``: how much more the
+policy earns in the states that are told. ``expected_value``: gain x need, the expected value of
+the backup [3]_. Gain and need are said precisely in :mod:`replay.appraisal`."""
+CHANGE, NEED, RECENCY, FIRST_IN, RANDOM, GAIN, EXPECTED_VALUE = range(7)
 
 IN_WORDS = {
     "change": "largest change of {}",
-    "need": "largest change of {} x visits",
+    "need": "largest change of {} x need",
     "recency": "latest change of {}",
     "first_in": "first change of {}",
     "random": "any change of {}",
     "gain": "largest gain",
+    "expected_value": "largest gain x need",
 }
 """What comes first, in words; the braces stand for what it is that changes."""
 
-MOMENTS = ("step", "episode_end", "start_and_end", "rest")
+MOMENTS = ("step", "episode_end", "start_and_end", "rest", "pauses")
 """``step``: after every step, the last of an episode included. ``episode_end``: after that only.
-``start_and_end``: there and at the next start. ``rest``: in periods of rest only."""
-EACH_STEP, END, START_AND_END, IN_REST = range(4)
+``start_and_end``: there and at the next start. ``rest``: in periods of rest only. ``pauses``: at
+ends, starts and in rest."""
+EACH_STEP, END, START_AND_END, IN_REST, IN_PAUSES = range(5)
+
+
+@inlined
+def is_appraised(rule):
+    """Tell whether a priority depends on gain or need, and so on where the agent is and will go.
+
+    What is queued then has to be appraised anew before each choice.
+
+    Parameters
+    ----------
+    rule : int
+        The place of a name in ``PRIORITIES``.
+
+    Returns
+    -------
+    bool
+        Whether.
+
+    Examples
+    --------
+    >>> [name for rule, name in enumerate(PRIORITIES) if is_appraised(rule)]
+    ['need', 'gain', 'expected_value']
+    """
+    return rule == NEED or rule >= GAIN
 
 
 @inlined
@@ -69,6 +104,8 @@ def is_due(moment, phase):
     """
     if moment == IN_REST:
         return phase == REST
+    if moment == IN_PAUSES:
+        return phase in (EPISODE_END, START, REST)
     if phase == EPISODE_END:
         return True
     return (moment == EACH_STEP and phase == STEP) or (moment == START_AND_END and phase == START)
@@ -96,33 +133,29 @@ def phases_of(moment: int) -> tuple[int, ...]:
 
 
 @inlined
-def ranked(rule, queue, change, need):
+def ranked(rule, queue, change):
     """Return the priority of what is to be queued now.
 
     Parameters
     ----------
     rule : int
-        The place of a name in ``PRIORITIES``, but for ``gain``, which only the learner knows.
+        The place of a name in ``PRIORITIES``.
     queue : PriorityQueue
         Its clock is the time for ``recency`` and ``first_in``.
     change : float
         The size of the change that is waiting to be told.
-    need : float
-        How often the agent has been there.
 
     Returns
     -------
     float
-        The largest comes first; nan for ``random``.
+        The largest comes first; nan for ``random``. What has to be appraised waits by its change.
 
     Examples
     --------
     >>> from replay.priority_queue import priority_queue
-    >>> ranked(NEED, priority_queue(1), change=0.5, need=3.0)
-    1.5
+    >>> [ranked(RECENCY, priority_queue(1), change) for change in (0.5, 0.25)]
+    [1.0, 1.0]
     """
-    if rule == NEED:
-        return change * need
     if rule == RECENCY:
         return float(tick(queue))
     if rule == FIRST_IN:

@@ -1,6 +1,6 @@
 """Let a learner act in a world, or learn from recorded experience, and log what it does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from replay.log_schema import WHOLE, Cut
 from replay.loop import (
     STEP,
     Clock,
+    Pause,
     Sizes,
     World,
     act_epsilon_greedily,
@@ -123,6 +124,8 @@ class _Log:
         if keep != "none":
             self.steps = uninitialised(self.n_steps, STEP)
             evaluates = getattr(learner.module, "EVALUATES", False)
+            if callable(evaluates):
+                evaluates = evaluates(learner.params)
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, evaluates)
         self.pieces: list[tuple[np.ndarray, ...]] = []
         self.cut = WHOLE
@@ -359,6 +362,7 @@ def feed(
     on_step: Callable[[int, Any], None] | None = None,
     log: str = "all",
     mdp: MDP | None = None,
+    rest: Mapping[int, int] | None = None,
 ) -> EventLog:
     """Let a learner learn from recorded experience, an animal's or another run's.
 
@@ -384,6 +388,9 @@ def feed(
         Whether all backups are kept, or replay only.
     mdp : MDP, optional
         Supplies the positions of states, and the ways back to learners with ``reversible``.
+    rest : mapping of int to int, optional
+        Number of rows done -> pauses of rest then, between two episodes. 0 is before the first row,
+        when only learners with `explore` know anything; the step and the episode are -1 then.
 
     Returns
     -------
@@ -393,7 +400,8 @@ def feed(
     Raises
     ------
     ValueError
-        If a column is missing or out of range, or rows without an end between them don't join.
+        If a column is missing or out of range, rows without an end between them don't join, or rest
+        is asked for within an episode.
 
     Examples
     --------
@@ -425,14 +433,24 @@ def feed(
     kept.steps = steps
     rng = _replay_rng(_count("seed", seed, at_least=0))
     clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
+    n_before, rests = _rests(rest or {}, steps)
+    if n_before and hasattr(found.module, "explore"):  # the others know nothing yet
+        backups.set_step(kept.buffer, -1)
+        for _ in range(n_before):
+            kept.make_room(2 * found.module.most_backups(found.params, memory))
+            pause = Pause(backups.REST, int(steps["state"][0]), False)
+            found.module.replay(found.params, memory, pause, rng, kept.buffer)
+    most_rest = 0 if rests is None else int(rests.max())
     per_call = _STEPS_PER_CALL if on_step is None else 1
     while clock.time[0] < len(steps):
         n_left = min(len(steps) - int(clock.time[0]), per_call)
         n_done = follow(
-            found.params, memory, clock, rng, n_left, steps, next_actions, starts, kept.buffer
-        )
+            found.params, memory, clock, rng, n_left, steps, next_actions, starts, rests,
+            kept.buffer,
+        )  # fmt: skip
         if n_done < n_left:
-            kept.make_room(2 * found.module.most_backups(found.params, memory))
+            most = found.module.most_backups(found.params, memory)
+            kept.make_room(2 * most * (1 + most_rest))
         elif on_step is not None:
             on_step(int(clock.time[0]) - 1, memory)
     time = transitions["time"].to_numpy(dtype=float) if "time" in transitions else None
@@ -493,6 +511,22 @@ def _experience(
     if "start_state" in transitions:
         starts = transitions["start_state"].to_numpy(dtype=np.int32)
     return steps, next_actions.to_numpy(dtype=np.int32), starts
+
+
+def _rests(rest: Mapping[int, int], steps: np.ndarray) -> tuple[int, np.ndarray | None]:
+    """Check rest; give the pauses before the first step, and those after each, None without any."""
+    rests = np.zeros(len(steps) + 1, dtype=np.int64)
+    for n_done, n_pauses in rest.items():
+        n_done = _count("The number of rows before rest", n_done, at_least=0)
+        if n_done > len(steps) or not len(steps):
+            raise ValueError(f"There is rest after {n_done} rows, but only {len(steps)} rows.")
+        if n_done and not (steps["terminated"] | steps["truncated"])[n_done - 1]:
+            raise ValueError(
+                f"There is rest after {n_done} rows, within an episode: rest between episodes, or "
+                f"mark row {n_done - 1} as terminated or truncated."
+            )
+        rests[n_done] = _count("The number of pauses at rest", n_pauses, at_least=0)
+    return int(rests[0]), rests[1:] if rests[1:].any() else None
 
 
 def _replay_rng(seed: int) -> np.random.Generator:

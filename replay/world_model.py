@@ -52,8 +52,9 @@ from replay.priority_queue import (
 )
 
 __all__ = ["EPISODES", "FADING", "RETENTION", "TRANSITIONS", "VALUABLE", "WorldModel"]
-__all__ += ["end_episode", "fade", "forget", "in_words", "model_words", "observe"]
-__all__ += ["remember", "retain", "revalue", "surprise", "times_at", "world_model"]
+__all__ += ["assume", "edge_to", "end_episode", "fade", "forget", "in_words", "model_words"]
+__all__ += ["observe", "remember", "retain", "revalue", "surprise", "unknown_way_back"]
+__all__ += ["world_model"]
 
 RETENTION = ("recent_episodes", "recent_transitions", "valuable_transitions", "fading")
 """How a bounded memory chooses what to forget; see `retain`."""
@@ -200,15 +201,22 @@ def model_words(model: WorldModel) -> int:
 
 
 @inlined
+def edge_to(model, state, action, next_state):
+    """Return the place of an edge; -1 if it is not known."""
+    edge = model.first_out[state, action]
+    while edge >= 0 and model.edges[edge]["next_state"] != next_state:
+        edge = model.edges[edge]["next_out"]
+    return edge
+
+
+@inlined
 def observe(model, state, action, next_state, terminated):
     """Count one transition. Terminal states get no list of edges into them."""
     model.visits[state, action] += 1
-    edge = model.first_out[state, action]
-    while edge >= 0:
-        if model.edges[edge]["next_state"] == next_state:
-            model.edges[edge]["count"] += 1
-            return
-        edge = model.edges[edge]["next_out"]
+    edge = edge_to(model, state, action, next_state)
+    if edge >= 0:
+        model.edges[edge]["count"] += 1
+        return
     place = model.free[0]
     if place >= 0:
         model.free[0] = model.edges[place]["next_out"]
@@ -478,15 +486,6 @@ def _end_episode(queue, model, params):
 def _forget_pair(model, pair):
     n_actions = model.visits.shape[1]
     fade(model, pair // n_actions, pair % n_actions, 1.0)
-
-
-@inlined
-def times_at(model, state):
-    """Return how often the agent acted in a state, as far as that still counts."""
-    total = 0.0
-    for action in range(model.visits.shape[1]):
-        total += model.visits[state, action]
-    return total
 
 
 @inlined

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replay.appraisal import Appraisal
 from replay.backups import START
 from replay.learners import prioritized_sweeping
 from replay.learners.prioritized_sweeping import Params, learn, most_backups
@@ -37,6 +38,7 @@ class Memory(NamedTuple):
     model: WorldModel
     queue: PriorityQueue
     n_steps: np.ndarray
+    appraisal: Appraisal | None
     imposed: np.ndarray
     n_imposed: np.ndarray
 

@@ -84,5 +84,8 @@ def test_parameters_tell():
         "a model of fading transitions",
         "latest change of Q",
     )
-    assert account_of("prioritized_memory_access", {"use_need": False}).priority == "gain"
+    assert account_of("prioritized_memory_access", {"need": "one"}).priority == "gain"
+    indifferent = {"need": "one", "use_gain": False, "replay_at": "step"}
+    account = account_of("prioritized_memory_access", indifferent)
+    assert (account.priority, account.pauses) == ("any", "steps, ends, rest")
     assert account_of("n_step_td", {"trace_decay": 0.8}).stores.endswith("traces")

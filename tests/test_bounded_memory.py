@@ -15,12 +15,10 @@ FEW = {"recent_episodes": [1, 3], "recent_transitions": [6]}
 
 @pytest.fixture(scope="module")
 def measured():
-    return measure(
-        ["deterministic_tree", "stochastic_tree"],
-        capacities=FEW,
-        n_mdps=3,
-        n_seeds=2,
-        n_steps=2000,
+    return pd.concat(
+        measure(name, index, capacities=FEW, n_seeds=2, n_steps=2000)
+        for name in ("deterministic_tree", "stochastic_tree")
+        for index in range(3)
     )
 
 
@@ -103,6 +101,6 @@ def test_figure(measured, tmp_path):
 
 def test_unknown_names():
     with pytest.raises(ValueError, match="mase"):
-        measure(["mase"])
+        measure("mase")
     with pytest.raises(ValueError, match="retention of 'prioritized_sweeping' must be one of"):
-        measure(["maze"], capacities={"newest": [1]}, n_steps=100)
+        measure("maze", capacities={"newest": [1]}, n_steps=100)

@@ -7,14 +7,15 @@ from test_cli import replay
 
 from analyses.changes import (
     N_WINDOWS,
-    compare,
     find_learners,
     measure,
+    plan,
     summarise_recovery,
     summarise_replay,
 )
 from analyses.classification import classify
 from analyses.figures import draw
+from analyses.measurements import measure_pieces
 from analyses.plots import changes_figure, draw_change_replay
 from analyses.plots.style import new_figure
 from replay import simulate
@@ -26,7 +27,7 @@ SIZES = {"n_mdps": 3, "n_seeds": 2, "n_steps": 500}
 
 @pytest.fixture(scope="module")
 def tables():
-    return compare("moving_reward", LEARNERS, **SIZES)
+    return measure_pieces(plan("moving_reward", LEARNERS, **SIZES))
 
 
 def test_rates_are_normalised_in_each_phase():
@@ -117,7 +118,7 @@ def test_summaries(tables):
 def test_the_figure(tables):
     shown, replayed = tables["change_rates"], tables["change_replay"]
     figure = changes_figure(shown, replayed)
-    assert [ax.get_title("left") for ax in figure.axes] == ["moving reward", ""]
+    assert [ax.get_title("left") for ax in figure.axes] == ["Moving reward", ""]
     changes = [line.get_xdata()[0] for line in figure.axes[0].lines if len(line.get_xdata()) == 2]
     assert changes == [500, 1000]
     with pytest.raises(ValueError, match="of one world, got 0"):
@@ -127,7 +128,7 @@ def test_the_figure(tables):
 
 
 def test_any_number_of_processes_gives_the_same(tables):
-    again = compare("moving_reward", LEARNERS, **SIZES, jobs=2)
+    again = measure_pieces(plan("moving_reward", LEARNERS, **SIZES), jobs=2)
     for name, table in tables.items():
         pd.testing.assert_frame_equal(again[name], table, check_exact=True)
 
@@ -152,6 +153,12 @@ def test_the_command(tmp_path):
         "figures.sha256",
         "manifest.json",
         "manifest.sha256",
+        *(
+            f"pieces/{table}/{number}.{suffix}"
+            for table in ("rates", "replay")
+            for number in (0, 1)
+            for suffix in ("parquet", "sha256")
+        ),
         "tables.sha256",
     ]
     for file in files:

@@ -5,9 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_learners import MAZE, assert_same_run
 from test_textbook import CHAIN, experienced, taught
 
-from replay import feed, simulate
+from replay import feed, simulate, simulation
+from replay.mazes import from_ascii
 from replay.mdp import MDP
 
 
@@ -117,3 +119,58 @@ def test_a_model_that_overwrites_replays_the_last_outcome_only(learner):
         replayed = log.backups[(log.backups["event"] >= 0) & (log.backups["step"] > 0)]
         ends[forgetting] = set(replayed["next_state"])
     assert ends == {0.0: {1, 2}, 1.0: {2}}
+
+
+# -- ways back ----------------------------------------------------------------------------
+
+
+CORRIDOR = from_ascii("S...G")
+RIGHT = int(np.flatnonzero([CORRIDOR.successors(1, a).tolist() == [2] for a in range(4)])[0])
+LEFT = int(CORRIDOR.way_back[1, RIGHT])
+CERTAIN = {"discount": 0.5, "learning_rate": 1.0, "reversible": True}
+
+
+def walked(learner, rows, **params):
+    memories = []
+    log = feed(
+        learner,
+        experienced(rows, ends="truncated").assign(start_state=rows[-1][-1]),
+        n_states=5,
+        n_actions=4,
+        mdp=CORRIDOR,
+        params=CERTAIN | params,
+        on_step=lambda k, memory: memories.append(memory),
+    )
+    return memories[-1], log.backups
+
+
+@pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
+def test_a_corridor_walked_once_is_imagined_both_ways(learner):
+    """A reward met at its beginning is known at its end, by replay alone."""
+    rows = [(1, LEFT, 1.0, 0), (0, RIGHT, 0.0, 1), (1, RIGHT, 0.0, 2), (2, RIGHT, 0.0, 3)]
+    memory, backups = walked(learner, rows, n_replays=3000, epsilon=1.0)
+    # Between states 0 and 1 the reward is collected on every way left: V(1) = 1 + V(1)/4.
+    first = 1 / (1 - 1 / 4)
+    values = memory.action_values[1:4, LEFT]
+    np.testing.assert_allclose(values, [first, first / 2, first / 4], rtol=0, atol=1e-7)
+    online = backups[backups["phase"] == "online"]
+    assert online[["state", "action"]].to_numpy().tolist() == [list(row[:2]) for row in rows]
+    memory, _ = walked(learner, rows, n_replays=300, epsilon=1.0, reversible=False)
+    assert memory.action_values[2:4, LEFT].tolist() == [0.0, 0.0]
+
+
+def test_what_was_assumed_is_replaced_by_what_is_found():
+    rows = [(1, RIGHT, 0.0, 2), (2, LEFT, 3.0, 1), (1, RIGHT, 0.0, 2)]
+    memory, backups = walked("dyna_q", rows, n_replays=50, discount=0.0)
+    assert memory.known[: memory.n_known[0]].tolist() == [1 * 4 + RIGHT, 2 * 4 + LEFT]
+    rewards = replayed(backups).query("state == 2").groupby("step")["reward"].unique()
+    assert [rewards[step].tolist() for step in (0, 1, 2)] == [[0.0], [3.0], [3.0]]
+
+
+@pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
+def test_ways_back_compiled(learner, monkeypatch):
+    params = {"reversible": True, "forgetting": 0.5}
+    compiled = simulate(MAZE, learner, params, n_steps=200, log="all")
+    kernels = simulation.kernels
+    monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
+    assert_same_run(compiled, simulate(MAZE, learner, params, n_steps=200, log="all"))

@@ -163,8 +163,8 @@ OPTIONS = [
     {
         "retention": "valuable_transitions",
         "capacity": 5,
-        "priority": "need",
-        "replay_at": "episode_end",
+        "priority": "expected_value",
+        "replay_at": "start_and_end",
     },
     {"forgetting": 1.0, "priority": "first_in"},
 ]

@@ -10,9 +10,10 @@ from test_learners import assert_same_run, module
 from replay import feed, simulate, simulation
 from replay.backups import REST
 from replay.learners import prioritized_memory_access
-from replay.loop import Pause
+from replay.loop import Pause, Sizes
 from replay.mazes import from_ascii, open_maze, two_way_track
 from replay.policies import softmax
+from replay.priority_table import mark_stale
 from replay.trees import stochastic_tree
 
 MAZE = from_ascii("S..\n.#.\n..G")
@@ -107,15 +108,15 @@ def test_nothing_is_replayed_before_a_reward():
 
 def test_an_end_that_is_no_goal_is_not_linked():
     memory, _ = taught(LAP.assign(terminated=False, truncated=[False, False, True]))
-    assert memory.chain.first_out[3] == -1
+    assert memory.need.chain.first_out[3] == -1
     memory, _ = taught(LAP, link_starts=False)
-    assert memory.chain.first_out[3] == -1
+    assert memory.need.chain.first_out[3] == -1
     memory, _ = taught(LAP)
-    assert memory.chain.edges["next_state"][memory.chain.first_out[3]] == 0
+    assert memory.need.chain.edges["next_state"][memory.need.chain.first_out[3]] == 0
 
 
 def test_without_need_gain_alone_decides():
-    _, backups = taught(LAP, **HALVES, use_need=False)
+    _, backups = taught(LAP, **HALVES, need="one")
     assert (backups["need"] == 1.0).all()
     np.testing.assert_array_equal(backups["priority"], backups["gain"])
 
@@ -137,15 +138,46 @@ def test_need_at_rest_is_the_share_of_time():
     params = prioritized_memory_access.Params(**HALVES)
     pause, rng = Pause(REST, 2, False), np.random.default_rng(0)
     prioritized_memory_access.replay(params, memory, pause, rng, None)
-    np.testing.assert_allclose(memory.need, 1 / 4, atol=1e-11)
+    np.testing.assert_allclose(memory.need.expected, 1 / 4, atol=1e-11)
+
+
+def test_a_path_is_extended_greedily_or_by_the_policy(rng):
+    memory, _ = taught(LAP)
+    memory.action_values[1] = 0.0, 0.5
+    memory.path.state[0] = memory.path.action[0] = 0  # from state 0 to state 1
+    draw = prioritized_memory_access._extension
+    params = prioritized_memory_access.Params(inverse_temperature=2 * math.log(3))
+    assert draw(params, memory, 0, rng) == -1
+    assert {draw(params, memory, 1, rng) for _ in range(50)} == {1}
+    for policy, share in enumerate([3 / 4, 0.975]):
+        on_policy = params._replace(on_policy=True, plan_policy=policy)
+        drawn = [draw(on_policy, memory, 1, rng) for _ in range(4000)]
+        assert np.mean(drawn) == pytest.approx(share, abs=0.03)  # over four standard errors
+    memory.action_values[1] = 0.5
+    assert np.mean([draw(params, memory, 1, rng) for _ in range(4000)]) == pytest.approx(
+        1 / 2, abs=0.035
+    )
+
+
+def test_traces_reach_back_to_the_start():
+    memory, _ = taught(LAP, trace_decay=0.5, discount=0.8, max_backups=0)
+    assert memory.action_values[:3, 0] == pytest.approx([0.16, 0.4, 1.0])
+    table = pd.concat([LAP, LAP.assign(action=1)], ignore_index=True)
+    memory, _ = taught(table, trace_decay=1.0, discount=1 / 2, max_backups=0, learning_rate=1 / 2)
+    # The second lap takes the other action, and leaves the values of the first as they are.
+    assert memory.action_values[:3, 0] == pytest.approx([1 / 8, 1 / 4, 1 / 2])
 
 
 SETTINGS = [
     {},
     {"pre_explored": True, "one_step_late": True},
     {"on_policy": True, "learning_rate": 0.3},
-    {"n_step": False, "use_need": False, "gain_floor": 0.0},
+    {"n_step": False, "need": "one", "gain_floor": 0.0},
     {"link_starts": False, "transition_rate": 0.2, "max_backups": 50},
+    {"act_policy": "epsilon_greedy", "plan_policy": "epsilon_greedy", "trace_decay": 0.9},
+    {"allow_loops": True, "replay_bumps": True, "on_policy": True, "tie_break": "random"},
+    {"replay_at": "step", "need": "current_state", "copy_targets": True, "learning_rate": 0.3},
+    {"use_gain": False, "need": "stationary_distribution", "opportunity_cost": True},
 ]
 
 
@@ -158,24 +190,28 @@ def test_compiled_code_does_what_the_source_says(mdp, params, monkeypatch):
     monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
     plain = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert_same_run(compiled, plain)
-    assert compiled.memory.need.tobytes() == plain.memory.need.tobytes()
+    assert compiled.memory.need.expected.tobytes() == plain.memory.need.expected.tobytes()
 
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 def test_only_what_changed_is_computed_anew_and_nothing_is_missed(params):
     learner = prioritized_memory_access
     run = simulate(open_maze(), "prioritized_memory_access", params, n_steps=5000)
-    memory, full = run.memory, run.learner.params
+    memory, full, table = run.memory, run.learner.params, run.memory.table
     learner._refresh(full, memory)
-    gain, priority = memory.gain.copy(), memory.priority.copy()
-    for state in range(len(memory.need)):
-        assert memory.values[state] == learner._value(full, memory, state)  # noqa: PD011
-        learner._mark(memory, state)
+    gain, priority, highest = table.gain.copy(), table.priority.copy(), table.highest.copy()
+    for state in range(len(memory.values)):
+        value = learner._value(full, memory, state, full.plan_policy)
+        assert memory.values[state] == value  # noqa: PD011
+        mark_stale(table, state)
     learner._refresh(full, memory)
-    np.testing.assert_array_equal(memory.gain, gain)
-    np.testing.assert_array_equal(memory.priority, priority)
-    moved = memory.next_state != np.arange(len(memory.need))[:, None]
-    assert ((memory.priority >= 0) == (moved & (memory.next_state >= 0))).all()
+    np.testing.assert_array_equal(table.gain, gain)
+    np.testing.assert_array_equal(table.priority, priority)
+    np.testing.assert_array_equal(table.highest, highest)
+    np.testing.assert_array_equal(highest, priority.max(axis=1))
+    moved = memory.next_state != np.arange(len(memory.values))[:, None]
+    expected = (moved | full.replay_bumps) & (memory.next_state >= 0)
+    assert ((priority >= 0) == expected).all()
 
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
@@ -184,14 +220,18 @@ def test_the_value_of_a_backup_is_need_times_the_gains_of_its_steps(params):
     backups = run.log.backups
     floor = run.learner.params.gain_floor
     pops = backups.assign(gain=backups["gain"].clip(lower=floor)).groupby(["event", "pop"])
-    np.testing.assert_allclose(pops["gain"].sum() * pops["need"].first(), pops["priority"].first())
+    gain = pops["gain"].sum() if run.learner.params.use_gain else 1.0
+    np.testing.assert_allclose(gain * pops["need"].first(), pops["priority"].first())
     assert (pops["priority"].max() == pops["priority"].min()).all()
-    # The steps of one backup join forward, without a loop.
+    # The steps of one backup join forward, without a loop unless these are allowed.
     within = backups.duplicated(["event", "pop"])
     assert (backups["state"][within] == backups["next_state"].shift()[within]).all()
-    assert (pops["state"].nunique() == pops.size()).all()
-    assert (backups["state"] != backups["next_state"]).all()
-    assert within.any() == run.learner.params.n_step
+    simple = pops["state"].nunique() == pops.size()
+    assert simple.all() != run.learner.params.allow_loops
+    bumps = backups["state"] == backups["next_state"]
+    assert bumps.any() == run.learner.params.replay_bumps
+    everywhere = params.get("need", "one") == "one" and run.learner.params.use_gain
+    assert within.any() == (run.learner.params.n_step and everywhere)
 
 
 def test_enough_replay_after_one_reward_solves_a_maze():
@@ -237,15 +277,32 @@ def test_q_of_a_maze_tends_to_the_exact_solution():
 def test_exploring_before_the_first_step():
     params = prioritized_memory_access.Params(pre_explored=True)
     tree = stochastic_tree(seed=1)
-    run = simulate(tree, "prioritized_memory_access", params, n_steps=1, log="none")
-    tried = run.memory.next_state >= 0
+    sizes = Sizes(tree.n_states, tree.n_actions, tree.n_transitions, 1, tree.n_states)
+    memory = prioritized_memory_access.init(params, sizes)
+    prioritized_memory_access.explore(params, memory, tree)
+    tried = memory.next_state >= 0
     assert (tried == ~tree.terminal[:, None]).all()
+    for state, action in np.argwhere(tried):
+        pair = state * tree.n_actions + action
+        outcomes = slice(*tree.successor_offset[pair : pair + 2])
+        likeliest = tree.probability[outcomes].max()
+        led_to = tree.successor[outcomes] == memory.next_state[state, action]
+        assert tree.probability[outcomes][led_to].sum() == likeliest
+    chain, T = memory.need.chain, np.zeros((tree.n_states, tree.n_states))
+    for state, edge in enumerate(chain.first_out):
+        while edge >= 0:
+            T[state, chain.edges["next_state"][edge]] = chain.edges["probability"][edge]
+            edge = chain.edges["next_out"][edge]
+    moves = tree.transition_matrix().toarray().reshape(*tried.shape, -1).mean(axis=1)
+    np.testing.assert_allclose(T[~tree.terminal], moves[~tree.terminal], rtol=1e-12)
+    assert (T[tree.terminal] == tree.start_probability).all()
+    assert memory.lap.earned.tolist() == [0.0, tried.sum()]
     with pytest.raises(ValueError, match="pre_explored needs to know the world: give feed its mdp"):
         taught(LAP, pre_explored=True)
 
 
 def test_a_discount_of_1_is_refused():
-    with pytest.raises(ValueError, match="discount must be below 1, got 1"):
+    with pytest.raises(ValueError, match="have no end, so discount must be below 1, got 1"):
         simulate(MAZE, "prioritized_memory_access", {"discount": 1.0}, n_steps=1)
 
 

@@ -33,20 +33,38 @@ def table(world, name):
 
 def parameters(world):
     given = json.loads((REFERENCE / f"memory_access_{world}_params.json").read_text())
+    policies = {"softmax": "softmax", "e_greedy": "epsilon_greedy"}
+    need = {"online": "successor_representation", "offline": "stationary_distribution"}
+    ties = {"min": "shortest", "max": "longest", "rand": "random"}
     return {
         "discount": given["gamma"],
+        "act_policy": policies[given["actPolicy"]],
+        "plan_policy": policies[given["planPolicy"]],
         "inverse_temperature": given["softmaxInvT"],
+        "epsilon": given["epsilon"],
         "learning_rate": given["alpha"],
+        "copy_targets": given["copyQinPlanBkps"],
+        "trace_decay": given["lambda"],
         "transition_rate": given["TLearnRate"],
+        "replay_at": "start_and_end" if given["planOnlyAtGorS"] else "step",
+        "one_step_late": True,
         "max_backups": given["nPlan"],
         "min_priority": given["EVMthresh"],
+        "opportunity_cost": True,
+        "use_gain": not given["setAllGainToOne"],
         "gain_floor": given["baselineGain"],
+        "need": "one"
+        if given["setAllNeedToOne"]
+        else "current_state"
+        if given["setAllNeedToZero"]
+        else need[given["onlineVSoffline"]],
         "n_step": given["expandFurther"],
+        "allow_loops": given["allowLoops"],
+        "replay_bumps": not given["remove_samestate"],
+        "tie_break": ties[given["tieBreak"]],
         "on_policy": given["onVSoffPolicy"] == "on-policy",
-        "use_need": not given["setAllNeedToOne"],
         "link_starts": given["Tgoal2start"],
         "pre_explored": given["preExplore"],
-        "one_step_late": given["planOnlyAtGorS"],
     }
 
 
@@ -98,7 +116,8 @@ def imposed(world):
     def on_step(k, memory):
         if k in choices:
             for pop in range(len(choices[k])):
-                now = SimpleNamespace(need=memory.need.copy(), path=memory.kept_path[pop].copy())
+                now = SimpleNamespace(need=memory.kept_need[pop].copy())
+                now.path = memory.kept_path[pop].copy()
                 now.Q, now.gain, now.priority = memory.kept[pop].copy()
                 now.extended, now.best = memory.kept_best[pop]
                 known.append(now)
@@ -108,7 +127,9 @@ def imposed(world):
                 (states[-1], actions[-1])
                 for states, actions in rows[["states", "actions"]].to_numpy()
             ]
-            memory.imposed[:] = np.column_stack((rows["extending"], rows["n_steps"], last))
+            memory.imposed[: len(rows)] = np.column_stack(
+                (rows["extending"], rows["n_steps"], last)
+            )
 
     log = feed(
         imposed_memory_access,

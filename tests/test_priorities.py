@@ -38,8 +38,8 @@ def swept(learner, *episodes, **params):
     [
         # 1 tells 0, whose change is then 2.5: that of 2 was 2, so 0 goes before 2.
         ("change", [[0, 1, 0, 3.0], [2, 2, 1, 2.0]]),
-        # All were visited once.
-        ("need", [[0, 1, 0, 3.0], [2, 2, 1, 2.0]]),
+        # The next episode begins in 0, a step from now: a change in 1 counts 1/4, in 2 1/8.
+        ("need", [[0, 1, 0, 0.75], [2, 2, 1, 0.25]]),
         # The last change was that of 2, then 2 changes 1, and 1 changes 0.
         ("recency", [[0, 2, 1, 3.0], [1, 1, 0, 4.0]]),
         # 0 was the first, and is told again later.
@@ -47,19 +47,44 @@ def swept(learner, *episodes, **params):
     ],
 )
 def test_small_backups(priority, expected):
-    params = END | {"priority": priority, "max_pops": 3}
-    assert swept("prioritized_sweeping", PAID, **params) == expected
+    params = END | {"priority": priority, "max_pops": 3, "epsilon": 0.0}
+    np.testing.assert_allclose(swept("prioritized_sweeping", PAID, **params), expected, rtol=1e-12)
 
 
-def test_need_is_how_often_a_state_was_visited():
+def test_need_is_how_often_the_agent_will_be_there():
+    """Three of four episodes begin in 2, so its news matters more; the chain is run on from 0."""
     waiting = [[(2, 1, 0.0, 3)]] * 3  # it pays nothing, and changes nothing
-    params = END | {"max_pops": 1}
-    assert swept("prioritized_sweeping", *waiting, PAID, priority="change", **params) == [
-        [0, 1, 0, 3.0]
-    ]
-    assert swept("prioritized_sweeping", *waiting, PAID, priority="need", **params) == [
-        [0, 2, 1, 8.0]
-    ]
+    params = END | {"max_pops": 1, "n_actions": 2, "epsilon": 0.1}
+    ((_, first, *_),) = swept("prioritized_sweeping", *waiting, PAID, priority="change", **params)
+    assert first == 1
+    ((*rows, priority),) = swept("prioritized_sweeping", *waiting, PAID, priority="need", **params)
+    assert rows == [0, 2, 1]
+    from_0 = 0.25 * (0.5 * 0.95) ** 2  # with 19 of 20 actions the agent goes on
+    assert priority == pytest.approx(2.0 * 0.5 * (0.75 + from_0), rel=1e-12)
+
+
+def test_gain_of_a_state_is_that_of_all_whom_it_tells():
+    """From 0 and 4 an action leads to 1, whose value rises to 2; in 4 it becomes the best."""
+    paid = experienced(
+        [(1, 0, 1.0, 3)],
+        [(0, 0, 0.0, 1)],
+        [(4, 0, 0.0, 1)],
+        [(4, 1, 0.75, 3)],
+        [(1, 1, 2.0, 3)],
+        ends="truncated",
+    )
+    paid["terminated"] = paid["next_state"] == 3
+    paid["truncated"] = ~paid["terminated"]
+    params = END | {"epsilon": 0.2, "n_states": 5}
+    for priority, expected in [
+        ("gain", 0.8 * 0.25),
+        # Of five episodes two began in 4, where the agent stays for one step.
+        ("expected_value", 0.5 * 2 / 5 * 0.8 * 0.25),
+    ]:
+        _, backups = taught("prioritized_sweeping", paid, priority=priority, **params)
+        rows = backups[backups["step"] == 4].query("event >= 0")
+        assert rows[["next_state", "state", "action"]].to_numpy().tolist() == [[1, 0, 0], [1, 4, 0]]
+        assert rows["priority"].tolist() == pytest.approx([expected, expected], rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -67,16 +92,18 @@ def test_need_is_how_often_a_state_was_visited():
     [
         # 2 would tell 1 a change of 1, 1 would tell 0 one of 1.5; then 1 changes 0 again.
         ("change", [[0, 1, 0, 1.5], [1, 2, 1, 1.0], [2, 1, 0, 0.5]]),
-        # 1 was visited twice.
-        ("need", [[0, 2, 1, 2.0], [1, 1, 0, 2.0]]),
+        # Of three episodes two began in 1 and one in 0, from where it takes a step to 1.
+        ("need", [[0, 2, 1, 0.5 * (2 + 0.5) / 3], [1, 1, 0, 0.5 / 3 * 2.0]]),
         ("first_in", [[0, 1, 0, -1.0], [1, 2, 1, -2.0], [2, 1, 0, -3.0]]),
         ("recency", [[0, 2, 1, 2.0], [1, 1, 0, 3.0]]),
     ],
 )
 def test_full_backups(priority, expected):
-    _, backups = taught("full_backups", TOLD_LATER, priority=priority, max_pops=9, **END)
+    params = END | {"priority": priority, "max_pops": 9, "epsilon": 0.0}
+    _, backups = taught("full_backups", TOLD_LATER, **params)
     rows = backups[backups["event"] >= 0]
-    assert rows[["pop", "next_state", "state", "priority"]].to_numpy().tolist() == expected
+    found = rows[["pop", "next_state", "state", "priority"]].to_numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_full_backups_by_hand():
@@ -131,8 +158,8 @@ def test_gain_is_what_the_policy_earns_more():
         [4, 1, 0.8],
         [0, 0, 0.0],
     ]
-    with pytest.raises(ValueError, match="one of change, need, recency, first_in, random; got 'ga"):
-        simulate(MAZE, "prioritized_sweeping", {"priority": "gain"}, n_steps=10)
+    with pytest.raises(ValueError, match="random, gain, expected_value; got 'gains'"):
+        simulate(MAZE, "prioritized_sweeping", {"priority": "gains"}, n_steps=10)
 
 
 @SWEEPING
@@ -183,6 +210,7 @@ def test_which_pauses_are_for_replay():
         "episode_end": {EPISODE_END},
         "start_and_end": {EPISODE_END, START},
         "rest": {REST},
+        "pauses": {EPISODE_END, START, REST},
     }
 
 
@@ -193,6 +221,7 @@ def test_when_it_is_replayed(learner):
         "episode_end": {"episode_end"},
         "start_and_end": {"episode_end", "start"},
         "rest": set(),
+        "pauses": {"episode_end", "start"},
     }
     for moment, phases in expected.items():
         log = simulate(MAZE, learner, {"replay_at": moment}, n_steps=3000).log

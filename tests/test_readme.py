@@ -12,8 +12,9 @@ README = Path(__file__).parents[1] / "README.md"
 @pytest.mark.skipif(not README.exists(), reason="the README is in the checkout only")
 def test_examples_run(tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 8
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
     for block in blocks:
         if block.startswith("# backward_q.py"):
             (tmp_path / "backward_q.py").write_text(block)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from test_textbook import CHAIN, experienced, taught
 
 from replay import LEARNERS, simulate
-from replay.backups import EPISODE_END, backup_buffer, renew
+from replay.backups import EPISODE_END, REST, backup_buffer, renew
 from replay.learners import sfma
 from replay.loop import Pause, Sizes, Transition
 from replay.mazes import from_ascii
@@ -178,6 +178,20 @@ def test_experiences_are_drawn_by_their_ratings():
     errors = np.sqrt(expected * (1.0 - expected) / len(rows))
     assert (np.abs(counts - expected) < 4 * errors).all()
     assert (np.abs(counts - np.array([1, 2, 4]) / 7) > 4 * errors).any()
+
+
+def test_offline_replay_begins_anywhere_by_strength():
+    """Three states that are not near one another, left once, twice and four times."""
+    params = PARAMS._replace(learning_rate=0.0, n_replays=1, inverse_temperature=700.0)
+    memory = sfma.init(params, Sizes(6, 1, 16, 100))
+    for state in (0, 1, 1, 2, 2, 2, 2):
+        sfma.learn(params, memory, Transition(state, 0, 0.0, state + 3, -1, False, False), None)
+    rows = played(params, memory, 20_000, phase=REST, state=5)
+    expected = np.array([1, 2, 4]) / 7
+    counts = np.bincount(rows["state"], minlength=3) / len(rows)
+    assert (np.abs(counts - expected) < 4 * np.sqrt(expected * (1 - expected) / len(rows))).all()
+    awake = played(params, memory, 100, state=1)
+    assert set(awake["state"]) == {1}
 
 
 @pytest.mark.parametrize(("surprise", "expected"), [(0.0, 1 / (1 + np.exp(2))), (0.4, 0.5)])

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.world_model import fade, forget, observe, times_at, world_model
+from replay.world_model import fade, forget, observe, world_model
 
 N_STATES, N_ACTIONS = 4, 2
 TERMINAL = N_STATES - 1
@@ -97,7 +97,7 @@ def test_what_is_forgotten_leaves_all_lists(rounds):
         assert walk(model, model.first_in[state], "next_in") == into
         assert model.n_in[state] == len(into)
         out = [t for t in weights if t[0] == state]
-        assert times_at(model, state) == sum(weights[t] for t in out)
+        assert model.visits[state].sum() == sum(weights[t] for t in out)
         for action in range(N_ACTIONS):
             listed = walk(model, model.first_out[state, action], "next_out")
             assert listed == [t for t in out if t[1] == action][::-1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -26,6 +28,7 @@ __all__ = ["changes_figure", "draw_change_rates", "draw_change_replay"]
 _RATES = ["learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 _REPLAY = ["learner", "phase", "period", "kind", "per_step"]
 _PERIODS = ("before", "after")
+_FEW = 3  # learners whose intervals can be told apart
 
 
 def draw_change_rates(rates: pd.DataFrame, ax: Axes) -> Axes:
@@ -61,11 +64,13 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes) -> Axes:
     begins = lengths.cumsum() - lengths
     for change in begins.iloc[1:]:
         ax.axvline(change, color="0.75", linewidth=0.6, zorder=0)
-    for learner, look in learner_styles(rates["learner"]).items():
+    looks = learner_styles(rates["learner"])
+    shade = 0.12 if len(looks) <= _FEW else 0.05
+    for learner, look in looks.items():
         curve = rates[rates["learner"] == learner].sort_values(["phase", "time_step"])
         time = curve["time_step"].to_numpy() + begins[curve["phase"]].to_numpy()
         ax.fill_between(
-            time, curve["ci_low"], curve["ci_high"], color=look["color"], alpha=0.12, linewidth=0
+            time, curve["ci_low"], curve["ci_high"], color=look["color"], alpha=shade, linewidth=0
         )
         ax.plot(time, curve["mean"], linewidth=0.9, label=label(learner), **look)  # type: ignore[arg-type]
     time_axis(ax, lengths.sum())
@@ -99,45 +104,50 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes) -> Axes:
     >>> replay = pd.DataFrame({"learner": "dyna_q", "phase": 1, "period": ["before", "after"],
     ...                        "kind": "novel_path", "per_step": [0.01, 0.03]})
     >>> ax = draw_change_replay(replay, new_figure(3, 2).subplots())
-    >>> [float(bar.get_height()) for bar in ax.patches if bar.get_height() > 0]
+    >>> [float(bar.get_width()) for bar in ax.patches if bar.get_width() > 0]
     [1.0, 3.0]
     """
     require_columns(replay, _REPLAY, "change_replay")
     mean = 100 * replay.groupby(["learner", "period", "kind"])["per_step"].mean()
     names = list(learner_styles(replay["learner"]))
     bars = pd.MultiIndex.from_product([names, _PERIODS])
-    place = np.arange(len(bars)) + np.arange(len(bars)) // 2 * 0.5
-    bottom = np.zeros(len(bars))
+    place = np.arange(len(bars)) + np.arange(len(bars)) // 2 * 0.6
+    left = np.zeros(len(bars))
     for kind in KINDS:
         of_kind = mean[mean.index.get_level_values("kind") == kind].droplevel("kind")
-        height = of_kind.reindex(bars, fill_value=0.0).to_numpy()
-        ax.bar(place, height, 0.9, bottom=bottom, color=KIND_COLOURS[kind])
-        bottom += height
-    if not bottom.any():
-        write_empty(ax, "no replay")
-    ax.set_xticks(place, [period for _, period in bars], rotation=45, ha="right")
-    for number, name in enumerate(names):
+        length = of_kind.reindex(bars, fill_value=0.0).to_numpy()
+        ax.barh(place, length, 0.85, left=left, color=KIND_COLOURS[kind])
+        left += length
+    for y, total, (_, period) in zip(place, left, bars, strict=True):
         ax.annotate(
-            label(name).replace(" ", "\n"),
-            (place[2 * number : 2 * number + 2].mean(), 1),
-            xycoords=("data", "axes fraction"),
-            ha="center",
-            va="bottom",
-            fontsize=5,
+            period,
+            (total, y),
+            xytext=(2, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=5.5,
+            color="0.35",
         )
-    ax.tick_params(axis="x", length=0)
-    ax.set_ylabel("Chains in 100 steps")
+    if not left.any():
+        write_empty(ax, "no replay")
+    lines = [label(name).replace(", ", ",\n") for name in names]
+    ax.set_yticks(place.reshape(-1, 2).mean(axis=1), lines, fontsize=6)
+    ax.tick_params(axis="y", length=0)
+    ax.invert_yaxis()
+    ax.margins(x=0.1, y=0.02)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("Chains in 100 steps, before and after a change")
     return ax
 
 
 @styled
 def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
-    """Make the figure of one world that changes: reward rate and replay.
+    """Make the figure of one world that changes: reward rate above replay.
 
     Parameters
     ----------
     rates, replay : pandas.DataFrame
-        ``change_rates`` and ``change_replay`` of :func:`analyses.changes.compare`.
+        ``change_rates`` and ``change_replay`` as :func:`analyses.changes.plan` has them made.
 
     Returns
     -------
@@ -153,13 +163,19 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     worlds = rates["world"].unique()
     if len(worlds) != 1:
         raise ValueError(f"The figure is of one world, got {len(worlds)}.")
-    figure = new_figure(FULL_WIDTH, 2.8)
-    axes = figure.subplots(1, 2, width_ratios=[3, 2])
+    heights = [2.7, 0.6 + 0.3 * rates["learner"].nunique()]
+    figure = new_figure(FULL_WIDTH, sum(heights))
+    parts: Any = figure.subfigures(2, 1, height_ratios=heights)
+    above, below = parts
+    axes = [part.subplots() for part in (above, below)]
     draw_change_rates(rates, axes[0]).set_title(label(worlds[0]))
     draw_change_replay(replay, axes[1])
     letter_panels(axes)
-    lines = axes[0].get_legend_handles_labels()[0]
+    above.legend(
+        handles=axes[0].get_legend_handles_labels()[0], loc="outside lower center", ncols=3
+    )
     shown = set(replay.loc[replay["per_step"] > 0, "kind"])
     kinds = [Patch(color=KIND_COLOURS[kind], label=label(kind)) for kind in KINDS if kind in shown]
-    figure.legend(handles=[*lines, *kinds], loc="outside lower center", ncols=4)
+    if kinds:
+        below.legend(handles=kinds, loc="outside right upper")
     return figure

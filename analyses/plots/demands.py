@@ -101,15 +101,14 @@ def demands_figure(table: pd.DataFrame) -> Figure:
     if not worlds:
         raise ValueError("demands is empty: there is nothing to draw.")
     figure = new_figure(FULL_WIDTH, 4.6)
-    axes = figure.subplots(len(_ROWS), len(worlds), squeeze=False, sharex="col", sharey="row")
+    axes = figure.subplots(len(_ROWS), len(worlds), squeeze=False, sharex=True, sharey="row")
     for row, (what, title) in zip(axes, _ROWS.items(), strict=True):
         row[0].set_ylabel(title)
         for ax, world in zip(row, worlds, strict=True):
             draw_demands(table[table["world"] == world], ax, what)
     for ax, world in zip(axes[0], worlds, strict=True):
         ax.set_title(_WORLDS.get(world, label(world)), fontsize=7)
-    for ax in axes[-1]:
-        ax.set_xlabel("Pairs of state and action")
+    axes[-1, len(worlds) // 2].set_xlabel("Pairs of state and action")
     letter_panels(axes.ravel())
     handles = [
         Line2D([], [], label=label(learner), **look)  # type: ignore[arg-type]

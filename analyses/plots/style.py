@@ -130,6 +130,12 @@ _LABELS = {
     "novel_path": "Novel path",
     "ambiguous": "Ambiguous",
     "unexperienced": "Never experienced",
+    "moving_wall": "Moving wall",
+    "shortcut": "Shortcut",
+    "moving_reward": "Moving reward",
+    "drifting_tree": "Drifting tree",
+    "noisy_moving_wall": "Moving wall, moves go astray",
+    "single_move": "Single move",
     "within_event": "Within events",
     "across_events": "Across events",
 }
@@ -209,14 +215,16 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
 
 
 def label(name: str) -> str:
-    """Name of an experiment, learner or kind as figures print it.
+    """Name of an experiment, world, learner (with parameters, if any) or kind in figures.
 
     Examples
     --------
-    >>> label("n_step_td"), label("my_learner")
-    ('n-step TD', 'my learner')
+    >>> label("n_step_td"), label("my_learner"), label("sfma replay_mode=reverse")
+    ('n-step TD', 'my learner', 'SFMA, replay mode reverse')
     """
-    return _LABELS.get(name, str(name).replace("_", " "))
+    name, *parameters = str(name).split(" ")
+    known = _LABELS.get(name, name.replace("_", " "))
+    return ", ".join((known, *(text.replace("=", " ").replace("_", " ") for text in parameters)))
 
 
 def learner_styles(names: Iterable[str]) -> dict[str, dict[str, object]]:

@@ -38,8 +38,8 @@ A learner is a module with plain Python functions that also compile:
 
 ``ON_POLICY = True`` asks for the next action before the update, ``NEEDS_EPISODES = True`` says that
 the learner learns nothing in a world without an end, ``EVALUATES = True`` that it logs the gain and
-the need of each backup. The functions call :func:`replay.backups.record` for every backup they
-make.
+the need of each backup (or, a function of the parameters, whether it does). The functions call
+:func:`replay.backups.record` for every backup they make.
 """
 
 import math

@@ -1,10 +1,11 @@
 """Dyna-Q: Q-learning that also learns from imagined experience; also with trajectory sampling.
 
 Every step is learned from twice: by one online backup, and by what it teaches the learned model,
-from which `n_replays` more backups are drawn. Dyna-Q draws pairs uniformly among those ever tried.
-Trajectory sampling begins where the agent is, follows the current policy through the model, and
-begins there again at a terminal state or at a pair that was never tried. In both, the outcome of a
-pair is drawn as often as it was observed.
+from which `n_replays` more backups are drawn. Dyna-Q draws pairs uniformly among those that the
+model knows. Trajectory sampling begins where the agent is, follows the current policy through the
+model, and begins there again at a terminal state or at a pair that the model does not know. In
+both, the outcome of a pair is drawn as often as it was observed. A way back that is only assumed is
+imagined like what was experienced; it gets no online backup.
 
 References
 ----------
@@ -21,7 +22,15 @@ from replay.account import Account
 from replay.backups import EPISODE_END, REST, START, STEP, record
 from replay.learners import q_learning
 from replay.policies import epsilon_greedy
-from replay.world_model import WorldModel, model_words, remember, world_model
+from replay.world_model import (
+    WorldModel,
+    assume,
+    edge_to,
+    model_words,
+    remember,
+    unknown_way_back,
+    world_model,
+)
 
 __all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -51,6 +60,9 @@ class Params(NamedTuple):
         start; else pairs are drawn at random, after each step.
     forgetting, surprise_rate : float
         How the model follows a world that changes; see :mod:`replay.world_model`.
+    reversible : bool
+        Whether a transition that was seen is known in both directions at once. The way back is
+        assumed to pay nothing, until it is tried.
     """
 
     discount: float = 0.99
@@ -61,6 +73,7 @@ class Params(NamedTuple):
     sample_trajectories: bool = False
     forgetting: float = 0.0
     surprise_rate: float = 0.0
+    reversible: bool = False
 
 
 class Memory(NamedTuple):
@@ -72,19 +85,19 @@ class Memory(NamedTuple):
         Q.
     model : WorldModel
         The transitions seen.
-    outcomes : structured ndarray, shape (n_transitions,)
+    outcomes : structured ndarray, shape (n_edges,)
         ``reward`` of each edge of the model, and whether it ``terminated``.
-    tried : ndarray of int32, shape (n_states * n_actions,)
-        The pairs tried, as state * n_actions + action, in the order of discovery.
-    n_tried : ndarray of int64, shape (1,)
+    known : ndarray of int32, shape (n_states * n_actions,)
+        The pairs in the model, as state * n_actions + action, in the order of discovery.
+    n_known : ndarray of int64, shape (1,)
         How many there are.
     """
 
     action_values: np.ndarray
     model: WorldModel
     outcomes: np.ndarray
-    tried: np.ndarray
-    n_tried: np.ndarray
+    known: np.ndarray
+    n_known: np.ndarray
 
 
 def account(params):
@@ -98,15 +111,17 @@ def account(params):
 
 def init(params, sizes):
     """Make the memory of a learner that has experienced nothing."""
+    model = world_model(
+        sizes.n_states,
+        sizes.n_actions,
+        sizes.n_transitions,
+        forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
+        way_back=sizes.way_back,
+    )
     return Memory(
         np.full((sizes.n_states, sizes.n_actions), params.initial_value),
-        world_model(
-            sizes.n_states,
-            sizes.n_actions,
-            sizes.n_transitions,
-            forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
-        ),
-        np.zeros(sizes.n_transitions, dtype=_OUTCOME),
+        model,
+        np.zeros(len(model.edges), dtype=_OUTCOME),
         np.zeros(sizes.n_states * sizes.n_actions, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
     )
@@ -118,25 +133,32 @@ def most_backups(params, memory):
 
 
 def n_words(params, memory, known):
-    """Count the numbers held: Q and a place in the list of each pair, the model, two an outcome."""
-    n_outcomes = memory.model.n_edges[0]
-    return 2 * known.pairs + model_words(memory.model) + len(_OUTCOME.names) * n_outcomes
+    """Count the numbers held: Q of each pair in the model and its place in the list, outcomes."""
+    n_pairs, n_outcomes = int(memory.n_known[0]), int(memory.model.n_edges[0])
+    return 2 * n_pairs + model_words(memory.model) + len(_OUTCOME.names) * n_outcomes
+
+
+def _remember(params, memory, s, a, reward, s_next, terminated):
+    model = memory.model
+    if model.visits[s, a] == 0:
+        memory.known[memory.n_known[0]] = s * memory.action_values.shape[1] + a
+        memory.n_known[0] += 1
+    remember(model, params, s, a, s_next, terminated)
+    outcome = memory.outcomes[edge_to(model, s, a, s_next)]
+    outcome["reward"] = reward
+    outcome["terminated"] = terminated
 
 
 def learn(params, memory, transition, log):
     """Make the backup of the transition, and remember it in the model."""
     q_learning.learn(params, memory, transition, log)
+    s, a, s_next = transition.state, transition.action, transition.next_state
+    _remember(params, memory, s, a, transition.reward, s_next, transition.terminated)
     model = memory.model
-    s, a = transition.state, transition.action
-    if model.visits[s, a] == 0:
-        memory.tried[memory.n_tried[0]] = s * memory.action_values.shape[1] + a
-        memory.n_tried[0] += 1
-    remember(model, params, s, a, transition.next_state, transition.terminated)
-    edge = model.first_out[s, a]
-    while model.edges[edge]["next_state"] != transition.next_state:
-        edge = model.edges[edge]["next_out"]
-    memory.outcomes[edge]["reward"] = transition.reward
-    memory.outcomes[edge]["terminated"] = transition.terminated
+    back = unknown_way_back(model.way_back, model, s, a, s_next)
+    if back >= 0 and not transition.terminated:
+        _remember(params, memory, s_next, back, 0.0, s, False)
+        assume(model.is_assumed, s_next, back)
 
 
 def _drawn_outcome(model, s, a, rng):
@@ -159,7 +181,7 @@ def _back_up(params, memory, edge, phase, pop, cause, log):
 def _replay_at_random(params, memory, phase, rng, log):
     n_actions = memory.action_values.shape[1]
     for i in range(params.n_replays):
-        pair = memory.tried[int(rng.random() * memory.n_tried[0])]
+        pair = memory.known[int(rng.random() * memory.n_known[0])]
         edge = _drawn_outcome(memory.model, pair // n_actions, pair % n_actions, rng)
         _back_up(params, memory, edge, phase, i, -1, log)
 

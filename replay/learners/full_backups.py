@@ -24,15 +24,26 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.account import Account
-from replay.backups import EPISODE_END, ONLINE, record
+from replay.appraisal import (
+    Appraisal,
+    appraisal,
+    appraisal_words,
+    appraise,
+    appraises,
+    gain,
+    look_ahead,
+    note_start,
+)
+from replay.backups import EPISODE_END, ONLINE, START, record
 from replay.policies import best_tried
 from replay.priorities import (
     CHANGE,
     EACH_STEP,
     FIRST_IN,
-    GAIN,
+    IN_PAUSES,
     IN_WORDS,
     MOMENTS,
+    NEED,
     PRIORITIES,
     START_AND_END,
     is_due,
@@ -59,13 +70,14 @@ from replay.world_model import (
     remember,
     retain,
     revalue,
-    times_at,
     unknown_way_back,
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "account", "causes", "init", "learn", "most_backups"]
-__all__ += ["n_words", "replay"]
+__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "causes", "init", "learn"]
+__all__ += ["most_backups", "n_words", "replay"]
+
+EVALUATES = appraises
 
 CHOICES = {"priority": PRIORITIES, "replay_at": MOMENTS, "retention": RETENTION}
 """The parameters that are chosen by name."""
@@ -87,9 +99,9 @@ class Params(NamedTuple):
     initial_value : float
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima.
-    priority : {"change", "need", "recency", "first_in", "random", "gain"}
+    priority : {"change", "need", "recency", "first_in", "random", "gain", "expected_value"}
         Which of the queued pairs is backed up next; see :data:`replay.priorities.PRIORITIES`.
-    replay_at : {"step", "episode_end", "start_and_end", "rest"}
+    replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which pairs are backed up; see :data:`replay.priorities.MOMENTS`.
     forgetting, surprise_rate : float
         How the model follows a world that changes; see :mod:`replay.world_model`.
@@ -133,6 +145,8 @@ class Memory(NamedTuple):
         The pairs whose backup is waiting, as s * n_actions + a.
     changed : ndarray of int32, shape (n_states * n_actions,)
         The successor whose value changed when the pair was queued.
+    appraisal : Appraisal or None
+        Gain and need, if the priority depends on them.
     """
 
     action_values: np.ndarray
@@ -141,6 +155,7 @@ class Memory(NamedTuple):
     model: WorldModel
     queue: PriorityQueue
     changed: np.ndarray
+    appraisal: Appraisal | None
 
 
 def account(params):
@@ -155,25 +170,27 @@ def init(params, sizes):
     pairs = (sizes.n_states, sizes.n_actions)
     n_pairs = sizes.n_states * sizes.n_actions
     start = params.initial_value if params.initial_value < np.inf else 0.0
+    model = world_model(
+        *pairs,
+        sizes.n_transitions,
+        forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
+        way_back=sizes.way_back,
+        bounded=params.capacity < np.inf,
+    )
     return Memory(
         np.full(pairs, params.initial_value),
         np.full(sizes.n_states, start),
         np.zeros(pairs),
-        world_model(
-            *pairs,
-            sizes.n_transitions,
-            forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
-            way_back=sizes.way_back,
-            bounded=params.capacity < np.inf,
-        ),
+        model,
         priority_queue(n_pairs),
         np.full(n_pairs, -1, dtype=np.int32),
+        appraisal(params, model),
     )
 
 
 def most_backups(params, memory):
     """Bound the backups of the next step."""
-    return 2 + params.max_pops * (2 if params.replay_at == START_AND_END else 1)
+    return 2 + params.max_pops * (2 if params.replay_at in (START_AND_END, IN_PAUSES) else 1)
 
 
 def causes(memory):
@@ -183,7 +200,9 @@ def causes(memory):
 
 def n_words(params, memory, known):
     """Count the numbers held: Q and R of each pair, V of each state, the model and the queue."""
-    return 2 * known.pairs + known.states + model_words(memory.model) + queue_words(memory.queue)
+    tables = 2 * known.pairs + known.states
+    followed = model_words(memory.model) + queue_words(memory.queue)
+    return tables + followed + appraisal_words(memory.appraisal)
 
 
 def _expected(params, memory, s, a):
@@ -196,31 +215,38 @@ def _expected(params, memory, s, a):
     return memory.rewards[s, a] + params.discount * expected / model.visits[s, a]
 
 
-def _gain(params, memory, s, a, after):
-    Q = memory.action_values
-    # Of the new action values, what the best choice earns beyond those that were best before.
-    best_before, best_after = -np.inf, -np.inf
-    total, n_best = 0.0, 0
+def _worth(appraised, params, memory, s, a):
+    """Return what the backup of a pair is worth; nothing if the pair was forgotten."""
+    if memory.model.visits[s, a] == 0.0:
+        return 0.0
+    Q, after, need = memory.action_values, appraised.after, appraised.need[s]
+    expected = _expected(params, memory, s, a)
+    if params.priority == NEED:
+        return need * abs(expected - Q[s, a])
     for b in range(Q.shape[1]):
-        before = Q[s, b]
-        if before == np.inf:
-            continue
-        now = after if b == a else before
-        best_after = max(best_after, now)
-        if before > best_before:
-            best_before = before
-            total, n_best = 0.0, 0
-        if before == best_before:
-            total += now
-            n_best += 1
-    return (1.0 - params.epsilon) * (best_after - total / n_best)
+        after[b] = Q[s, b]
+    after[a] = expected
+    return need * gain(Q, s, after, params.epsilon)
+
+
+def _take(appraised, params, memory, rng):
+    queue, n_actions = memory.queue, memory.action_values.shape[1]
+    if appraised is None:
+        return take(params.priority, queue, rng)
+    chosen, best = -1, -np.inf
+    for place in range(queue.size[0]):
+        pair = queue.state[place]
+        worth = _worth(appraised, params, memory, pair // n_actions, pair % n_actions)
+        if worth > best:
+            chosen, best = pair, worth
+    remove(queue, chosen)
+    return chosen, best
 
 
 def _queue(params, memory, s, a, s_next, cause):
     Q, queue = memory.action_values, memory.queue
     pair = s * Q.shape[1] + a
-    after = _expected(params, memory, s, a)
-    change = abs(after - Q[s, a])
+    change = abs(_expected(params, memory, s, a) - Q[s, a])
     if not change > params.min_priority:
         remove(queue, pair)
         return
@@ -229,10 +255,8 @@ def _queue(params, memory, s, a, s_next, cause):
     elif params.priority == FIRST_IN:
         return
     priority = change
-    if params.priority == GAIN:
-        priority = _gain(params, memory, s, a, after)
-    elif params.priority != CHANGE:
-        priority = ranked(params.priority, queue, change, times_at(memory.model, s))
+    if params.priority != CHANGE:
+        priority = ranked(params.priority, queue, change)
     set_priority(queue, pair, priority, cause)
 
 
@@ -240,12 +264,15 @@ def _back_up(
     params, memory, s, a, s_next, phase, log, reward=np.nan, priority=np.nan, pop=0, cause=-1
 ):
     Q, V, model = memory.action_values, memory.values, memory.model
-    before, value = Q[s, a], V[s]
-    Q[s, a] = _expected(params, memory, s, a)
+    before, value, after = Q[s, a], V[s], _expected(params, memory, s, a)
+    worth, need = np.nan, np.nan
+    if phase != ONLINE:
+        worth, need = appraise(memory.appraisal, params, Q, s, a, after)
+    Q[s, a] = after
     V[s] = best_tried(Q, s)
     remove(memory.queue, s * Q.shape[1] + a)
     revalue(model, params, s, a, Q[s, a])
-    row = record(log, phase, s, a, s_next, before, Q[s, a], reward, priority, pop, cause)
+    row = record(log, phase, s, a, s_next, before, after, reward, priority, pop, cause, worth, need)
     if V[s] != value:
         if phase == ONLINE:
             row = -1
@@ -269,6 +296,7 @@ def _try(params, memory, s, a, reward, s_next, terminated, log):
 def learn(params, memory, transition, log):
     """Count the transition and back up its pair."""
     s, a, s_next = transition.state, transition.action, transition.next_state
+    note_start(memory.appraisal, s, True)
     _try(params, memory, s, a, transition.reward, s_next, transition.terminated, log)
     model = memory.model
     back = unknown_way_back(model.way_back, model, s, a, s_next)
@@ -280,11 +308,15 @@ def learn(params, memory, transition, log):
 def replay(params, memory, pause, rng, log):
     """Back up pairs, the first in the queue first; then end the episode."""
     queue, n_actions = memory.queue, memory.action_values.shape[1]
+    if pause.phase == START:
+        note_start(memory.appraisal, pause.state)
     if is_due(params.replay_at, pause.phase):
+        if queue.size[0] > 0:
+            look_ahead(memory.appraisal, params, memory.model, memory.action_values, pause)
         for n_popped in range(params.max_pops):
             if queue.size[0] == 0:
                 break
-            pair, priority = take(params.priority, queue, rng)
+            pair, priority = _take(memory.appraisal, params, memory, rng)
             s, a = pair // n_actions, pair % n_actions
             if memory.model.visits[s, a] == 0:
                 continue  # forgotten since it was queued

@@ -27,14 +27,26 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.account import Account
-from replay.backups import EPISODE_END, ONLINE, record
+from replay.appraisal import (
+    Appraisal,
+    appraisal,
+    appraisal_words,
+    appraise,
+    appraises,
+    gain,
+    look_ahead,
+    note_start,
+)
+from replay.backups import EPISODE_END, ONLINE, START, record
 from replay.policies import best_tried
 from replay.priorities import (
     CHANGE,
     EACH_STEP,
     FIRST_IN,
+    IN_PAUSES,
     IN_WORDS,
     MOMENTS,
+    NEED,
     PRIORITIES,
     START_AND_END,
     is_due,
@@ -56,6 +68,7 @@ from replay.world_model import (
     RETENTION,
     WorldModel,
     assume,
+    edge_to,
     end_episode,
     forget,
     in_words,
@@ -63,16 +76,17 @@ from replay.world_model import (
     remember,
     retain,
     revalue,
-    times_at,
     unknown_way_back,
     world_model,
 )
 
-__all__ = ["CHOICES", "Memory", "Params", "account", "causes", "init", "learn", "most_backups"]
-__all__ += ["n_words", "replay"]
+__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "causes", "init", "learn"]
+__all__ += ["most_backups", "n_words", "replay"]
 
-CHOICES = {"priority": PRIORITIES[:-1], "replay_at": MOMENTS, "retention": RETENTION}
-"""The parameters that are chosen by name. A gain is that of one pair, not of all predecessors."""
+EVALUATES = appraises
+
+CHOICES = {"priority": PRIORITIES, "replay_at": MOMENTS, "retention": RETENTION}
+"""The parameters that are chosen by name."""
 
 
 class Params(NamedTuple):
@@ -103,9 +117,10 @@ class Params(NamedTuple):
         published code, or its last state only, as in the paper's argument.
     act_before_update : bool
         Whether the next action is drawn before this step's update, as in the published code.
-    priority : {"change", "need", "recency", "first_in", "random"}
-        Which of the queued states is popped next; see :data:`replay.priorities.PRIORITIES`.
-    replay_at : {"step", "episode_end", "start_and_end", "rest"}
+    priority : {"change", "need", "recency", "first_in", "random", "gain", "expected_value"}
+        Which of the queued states is popped next; see :data:`replay.priorities.PRIORITIES`. The
+        gain of a state is the sum over all that it would tell.
+    replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which states are popped; see :data:`replay.priorities.MOMENTS`. With
         ``reset_model`` it is the episode's end.
     forgetting : float
@@ -158,6 +173,8 @@ class Memory(NamedTuple):
         The states whose predecessors should be told.
     n_steps : ndarray of int64, shape (1,)
         Steps since the last reset.
+    appraisal : Appraisal or None
+        Gain and need, if the priority depends on them.
     """
 
     action_values: np.ndarray
@@ -166,6 +183,7 @@ class Memory(NamedTuple):
     model: WorldModel
     queue: PriorityQueue
     n_steps: np.ndarray
+    appraisal: Appraisal | None
 
 
 def account(params):
@@ -182,28 +200,30 @@ def account(params):
 
 def init(params, sizes):
     """Make the memory of a learner that has experienced nothing."""
+    pairs = (sizes.n_states, sizes.n_actions)
     start = params.initial_value if params.initial_value < np.inf else 0.0
+    model = world_model(
+        *pairs,
+        sizes.n_transitions,
+        forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
+        way_back=sizes.way_back,
+        bounded=params.capacity < np.inf,
+    )
     return Memory(
-        np.full((sizes.n_states, sizes.n_actions), params.initial_value),
+        np.full(pairs, params.initial_value),
         np.full(sizes.n_states, start),
         np.full(sizes.n_states, start),
-        world_model(
-            sizes.n_states,
-            sizes.n_actions,
-            sizes.n_transitions,
-            forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
-            way_back=sizes.way_back,
-            bounded=params.capacity < np.inf,
-        ),
+        model,
         priority_queue(sizes.n_states),
         np.zeros(1, dtype=np.int64),
+        appraisal(params, model),
     )
 
 
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
-    n_pauses = 2 if params.replay_at == START_AND_END else 1
+    n_pauses = 2 if params.replay_at in (START_AND_END, IN_PAUSES) else 1
     return 2 + n_pauses * n_pops * (memory.model.most_in[0] + 1)
 
 
@@ -214,7 +234,9 @@ def causes(memory):
 
 def n_words(params, memory, known):
     """Count the numbers held: Q of each pair, V and U of each state, the model and the queue."""
-    return known.pairs + 2 * known.states + model_words(memory.model) + queue_words(memory.queue)
+    tables = known.pairs + 2 * known.states
+    followed = model_words(memory.model) + queue_words(memory.queue)
+    return tables + followed + appraisal_words(memory.appraisal)
 
 
 def _queue(params, memory, state, cause):
@@ -226,7 +248,7 @@ def _queue(params, memory, state, cause):
             return
         priority = change
         if params.priority != CHANGE:
-            priority = ranked(params.priority, queue, change, times_at(memory.model, state))
+            priority = ranked(params.priority, queue, change)
         if not params.priority_only_lowers or place < 0 or priority < queue.priority[place]:
             set_priority(queue, state, priority, cause)
     elif not params.priority_only_lowers:
@@ -250,6 +272,7 @@ def learn(params, memory, transition, log):
     """Count the transition and make the small backup of its pair."""
     s, a, s_next = transition.state, transition.action, transition.next_state
     ended = transition.terminated or transition.truncated
+    note_start(memory.appraisal, s, True)
     _try(params, memory, s, a, transition.reward, s_next, transition.terminated, log)
     memory.n_steps[0] += 1
     if not params.reset_model or params.queue_visited or ended:
@@ -262,12 +285,58 @@ def learn(params, memory, transition, log):
         _queue(params, memory, s_next, -1)
 
 
-def _sweep(params, memory, n_pops, phase, rng, log):
+def _is_first_told(params, memory, after, s, a, s_next):
+    """Write Q(s, .) as it would be if s_next were told; ask if a is the first that leads there."""
+    Q, model = memory.action_values, memory.model
+    change = params.discount * (memory.values[s_next] - memory.known_values[s_next])
+    first = -1
+    for b in range(Q.shape[1]):
+        after[b] = Q[s, b]
+        edge = edge_to(model, s, b, s_next)
+        if edge >= 0:
+            after[b] += change * model.edges[edge]["count"] / model.visits[s, b]
+            if first < 0:
+                first = b
+    return a == first
+
+
+def _worth(appraised, params, memory, s_next):
+    """Return what it is worth to tell all predecessors of a state."""
+    need, after, model = appraised.need, appraised.after, memory.model
+    if params.priority == NEED:
+        return need[s_next] * abs(memory.values[s_next] - memory.known_values[s_next])
+    total = 0.0
+    edge = model.first_in[s_next]
+    while edge >= 0:
+        s, a = model.edges[edge]["state"], model.edges[edge]["action"]
+        if _is_first_told(params, memory, after, s, a, s_next):
+            total += need[s] * gain(memory.action_values, s, after, params.epsilon)
+        edge = model.edges[edge]["next_in"]
+    return total
+
+
+def _take(appraised, params, memory, rng):
+    queue = memory.queue
+    if appraised is None:
+        return take(params.priority, queue, rng)
+    chosen, best = -1, -np.inf
+    for place in range(queue.size[0]):
+        state = queue.state[place]
+        worth = _worth(appraised, params, memory, state)
+        if worth > best:
+            chosen, best = state, worth
+    remove(queue, chosen)
+    return chosen, best
+
+
+def _sweep(params, memory, n_pops, pause, rng, log):
     Q, V, U, model, queue = memory[:5]
+    if queue.size[0] > 0:
+        look_ahead(memory.appraisal, params, model, Q, pause)
     for n_popped in range(n_pops):
         if queue.size[0] == 0:
             break
-        s_next, priority = take(params.priority, queue, rng)
+        s_next, priority = _take(memory.appraisal, params, memory, rng)
         cause = queue.cause[s_next]
         change = params.discount * (V[s_next] - U[s_next])
         U[s_next] = V[s_next]
@@ -275,12 +344,14 @@ def _sweep(params, memory, n_pops, phase, rng, log):
         while edge >= 0:
             s, a = model.edges[edge]["state"], model.edges[edge]["action"]
             before = Q[s, a]
-            Q[s, a] = before + change * model.edges[edge]["count"] / model.visits[s, a]
+            after = before + change * model.edges[edge]["count"] / model.visits[s, a]
+            worth, need = appraise(memory.appraisal, params, Q, s, a, after)
+            Q[s, a] = after
             V[s] = best_tried(Q, s)
             revalue(model, params, s, a, Q[s, a])
             row = record(
                 log,
-                phase,
+                pause.phase,
                 s,
                 a,
                 s_next,
@@ -289,6 +360,8 @@ def _sweep(params, memory, n_pops, phase, rng, log):
                 priority=priority,
                 pop=n_popped,
                 cause=cause,
+                gain=worth,
+                need=need,
             )
             _queue(params, memory, s, row)
             edge = model.edges[edge]["next_in"]
@@ -296,13 +369,15 @@ def _sweep(params, memory, n_pops, phase, rng, log):
 
 def replay(params, memory, pause, rng, log):
     """Tell predecessors of changes, the first in the queue first; then end the episode."""
+    if pause.phase == START:
+        note_start(memory.appraisal, pause.state)
     if params.reset_model:
         if pause.phase == EPISODE_END:
-            _sweep(params, memory, memory.n_steps[0], EPISODE_END, rng, log)
+            _sweep(params, memory, memory.n_steps[0], pause, rng, log)
             forget(memory.model)
             clear(memory.queue)
             memory.n_steps[0] = 0
     elif is_due(params.replay_at, pause.phase):
-        _sweep(params, memory, params.max_pops, pause.phase, rng, log)
+        _sweep(params, memory, params.max_pops, pause, rng, log)
     if pause.phase == EPISODE_END:
         end_episode(memory.model, params)

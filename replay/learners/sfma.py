@@ -1,13 +1,15 @@
 """SFMA: replay driven by the strength and the similarity of experiences, and by inhibition.
 
 Spatial structure and frequency-weighted memory access looks at no values when it chooses what to
-replay. One experience after the other is reactivated, beginning where the agent is at the end of
-an episode. Its priority rating is its strength (how often it was made, how near to reward) times
-its similarity to what was reactivated last, times what inhibition of return leaves. It is drawn in
-proportion to exp(inverse_temperature * rating / largest rating) - 1, and teaches Q-learning. In the
-default mode similar experiences begin near the state reactivated last, which gives forward and
-reverse sequences; in the reverse mode they end there. In the dynamic mode the reverse mode is drawn
-with probability 1 / (1 + exp(2 - 5 * surprise)), else the default mode.
+replay. One experience after the other is reactivated. Awake replay begins where the agent is, at
+the end of an episode; offline replay, at rest, begins where some experience did, drawn in
+proportion to its strength. The priority rating of an experience is its strength (how often it was
+made, how near to reward) times its similarity to what was reactivated last, times what inhibition
+of return leaves. It is drawn in proportion to exp(inverse_temperature * rating / largest rating)
+- 1, and teaches Q-learning. In the default mode similar experiences begin near the state
+reactivated last, which gives forward and reverse sequences; in the reverse mode they end there. In
+the dynamic mode the reverse mode is drawn with probability 1 / (1 + exp(2 - 5 * surprise)), else
+the default mode.
 
 Similarity is the default representation [2]_, the discounted occupancy of a random walk. The
 original computes it from the grid it was given. Here it is that of the remembered transitions, each
@@ -35,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.account import Account
-from replay.backups import EPISODE_END, ONLINE, START, record
+from replay.backups import EPISODE_END, ONLINE, REST, START, record
 from replay.learners import q_learning
 
 __all__ = ["CHOICES", "DEFAULT", "DYNAMIC", "REVERSE", "Memory", "Params", "account"]
@@ -75,7 +77,7 @@ class Params(NamedTuple):
     replay_mode : {"default", "reverse", "dynamic"}
         Whether similar experiences begin, or end, at the state reactivated last; or either.
     replay_at_start : bool
-        Whether to replay at the start of episodes too, or at their ends only.
+        Whether to replay at the start of episodes too, or at their ends and at rest only.
     similarity_discount : float
         Discount of the default representation; the larger, the further similarity reaches.
     inverse_temperature : float
@@ -149,7 +151,7 @@ class Memory(NamedTuple):
 
 def account(params):
     """Say what is stored, and what is replayed when and why."""
-    phases = (EPISODE_END, START) if params.replay_at_start else (EPISODE_END,)
+    phases = (EPISODE_END, START, REST) if params.replay_at_start else (EPISODE_END, REST)
     priority = (
         "strength x similarity of states",
         "strength x similarity of next states",
@@ -278,11 +280,28 @@ def _drawn_experience(params, memory, state, reverse, rng):
     return drawn
 
 
+def _first_state(memory, pause, rng):
+    """Return where the agent is; at rest, where an experience drawn by its strength begins."""
+    if pause.phase != REST:
+        return pause.state
+    total = 0.0
+    for i in range(memory.n_experiences[0]):
+        total += memory.experiences[i]["strength"]
+    left = total * rng.random()
+    state = pause.state
+    for i in range(memory.n_experiences[0]):
+        state = memory.experiences[i]["state"]
+        left -= memory.experiences[i]["strength"]
+        if left < 0.0:
+            break
+    return state
+
+
 def _reactivate(params, memory, pause, reverse, rng, log):
     inhibition = memory.inhibition
     for s in range(len(inhibition)):
         inhibition[s] = 0.0
-    state = next_state = pause.state
+    state = next_state = _first_state(memory, pause, rng)
     cause = -1
     for i in range(params.n_replays):
         drawn = _drawn_experience(params, memory, state, reverse, rng)
@@ -300,8 +319,9 @@ def _reactivate(params, memory, pause, reverse, rng, log):
 
 
 def replay(params, memory, pause, rng, log):
-    """Reactivate experiences, one after the other, from where the agent is."""
-    if pause.phase == EPISODE_END or (pause.phase == START and params.replay_at_start):
+    """Reactivate experiences, one after the other, from where the agent is, or from anywhere."""
+    at_start = pause.phase == START and params.replay_at_start
+    if pause.phase == EPISODE_END or pause.phase == REST or at_start:
         reverse = params.replay_mode == REVERSE
         if params.replay_mode == DYNAMIC:
             reverse = rng.random() < 1.0 / (1.0 + math.exp(2.0 - 5.0 * memory.surprise[0]))

@@ -1,32 +1,42 @@
-"""How many backups a second prioritized memory access makes: run by hand.
+"""How many backups a second prioritized memory access makes, and what need costs: run by hand.
 
 ``python tests/benchmarks/bench_memory_access.py``
 
 The parameters are the published ones. Times are seconds of the processor for whole runs, with
 steps, need and the log, in a single thread, after compilation: medians over seeds. The published
-code makes 40 backups a second in the open maze, and 120 on the linear track.
+code makes 40 backups a second in the open maze, and 120 on the linear track. Need is solved by
+elimination of states; beside it the sums over the future that it could be, in turn, along a walk of
+which some steps come between two solutions: medians of the ratio.
 """
 
 from statistics import median
 from time import process_time
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from replay.elimination import elimination, solve_visits
+from replay.exploration import explore_chain
+from replay.jit import kernel
+from replay.markov_chain import expected_visits, markov_chain, move
 from replay.mazes import open_maze, random_maze, two_way_track
 from replay.simulation import simulate
 
 WORLDS = {"open maze": open_maze(), "linear track": two_way_track(), "random maze": random_maze(20)}
-N_STEPS = 40_000
+DISCOUNTS = (0.9, 0.99)
+N_STEPS = 200_000
 N_SEEDS = 7
+STEPS_BETWEEN = 50
+N_SOLUTIONS = 200
 PARAMS = {"pre_explored": True, "one_step_late": True}
 
 
-def main() -> None:
-    """Measure, and print the table."""
+def backups_per_second() -> Table:
+    """Measure whole runs."""
     table = Table("world", "states", "discount", "us/backup", "backups/s", "us/pause", "ns/step")
     for name, mdp in WORLDS.items():
-        for discount in (0.9, 0.99):
+        for discount in DISCOUNTS:
             params = PARAMS | {"discount": discount}
             simulate(mdp, "prioritized_memory_access", params, n_steps=10)
             per_backup, per_pause, per_step = [], [], []
@@ -48,7 +58,66 @@ def main() -> None:
                 f"{pause * 1e6:.0f}",
                 f"{step * 1e9:.0f}",
             )
-    Console().print(table)
+    return table
+
+
+def need_per_pause() -> Table:
+    """Measure solutions for need along a walk, by elimination and by sums."""
+    table = Table("world", "states", "discount", "us eliminating", "us summing", "ratio")
+    for name, mdp in WORLDS.items():
+        n_edges = mdp.n_transitions + mdp.n_states**2
+        for discount in DISCOUNTS:
+            eliminating, summing = [], []
+            for seed in range(N_SEEDS + 1):
+                chain, solver = (
+                    markov_chain(mdp.n_states, n_edges),
+                    elimination(mdp.n_states, n_edges),
+                )
+                explore_chain(chain, mdp, link_starts=True)
+                path, visits = _walk(mdp, seed), np.zeros(mdp.n_states)
+                for times, solve in ((eliminating, _by_elimination), (summing, _by_sums)):
+                    begin = process_time()
+                    solve(chain, solver, path, discount, visits)
+                    times.append((process_time() - begin) / (len(path) - 1) * STEPS_BETWEEN)
+            ratio = median(np.divide(summing[1:], eliminating[1:]))  # the first one compiles
+            cells = (median(eliminating[1:]) * 1e6, median(summing[1:]) * 1e6, ratio)
+            table.add_row(
+                name, str(mdp.n_states), str(discount), *(f"{cell:.1f}" for cell in cells)
+            )
+    return table
+
+
+def _walk(mdp, seed):
+    """Walk at random; an end leads to a start."""
+    rng = np.random.default_rng(seed)
+    starts, state, path = np.flatnonzero(mdp.start_probability), 0, [0]
+    for _ in range(N_SOLUTIONS * STEPS_BETWEEN):
+        onward = starts if mdp.terminal[state] else mdp.successors(state, rng.integers(4))
+        state = int(rng.choice(onward))
+        path.append(state)
+    return np.array(path)
+
+
+@kernel
+def _by_elimination(chain, solver, path, discount, visits):
+    for i in range(len(path) - 1):
+        move(chain, path[i], path[i + 1], 0.9)
+        if i % STEPS_BETWEEN == 0:
+            solve_visits(solver, chain, path[i + 1], discount, visits)
+
+
+@kernel
+def _by_sums(chain, solver, path, discount, visits):
+    for i in range(len(path) - 1):
+        move(chain, path[i], path[i + 1], 0.9)
+        if i % STEPS_BETWEEN == 0:
+            expected_visits(chain, path[i + 1], discount, visits)
+
+
+def main() -> None:
+    """Measure, and print the tables."""
+    Console().print(backups_per_second())
+    Console().print(need_per_pause())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+"""Films: figures that are seen one after the other, written as GIF or MP4."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from matplotlib import animation
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from PIL import Image
+
+from analyses.plots.style import style
+from replay.files import replacing
+
+__all__ = ["FRAMES_PER_SECOND", "Frames", "write_film"]
+
+FRAMES_PER_SECOND = 20
+
+Frames = Iterator[tuple[Figure, float]]
+"""Figures, which may be the same one as it changes, and how long each is to be seen (s)."""
+
+
+def write_film(frames: Frames, path: str | Path) -> Path:
+    """Write a film.
+
+    Parameters
+    ----------
+    frames : iterator of (matplotlib.figure.Figure, float)
+        What is seen, and for how long (s).
+    path : path
+        The file to write, `.gif` or `.mp4`; MP4 needs the program ffmpeg.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If the name has another ending.
+    FileNotFoundError
+        If ffmpeg is needed and missing.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     film = write_film(iter([(Figure((1, 1)), 0.5)]), Path(folder) / "film.gif")
+    ...     with Image.open(film) as image:
+    ...         image.info["duration"]
+    500
+    """
+    path = Path(path)
+    write = {".gif": _write_gif, ".mp4": _write_mp4}.get(path.suffix.lower())
+    if write is None:
+        raise ValueError(f"A film is written as .gif or .mp4; got the name {path.name!r}.")
+    if write is _write_mp4 and not animation.FFMpegWriter.isAvailable():
+        raise FileNotFoundError(
+            "MP4 needs the program ffmpeg, which was not found. Install it (apt install ffmpeg, "
+            f"brew install ffmpeg, conda install ffmpeg), or write {path.stem}.gif."
+        )
+    with replacing(path) as beside:
+        write(frames, beside)
+    return path
+
+
+def _write_gif(frames: Frames, path: Path) -> None:
+    """Write frames that share their colours, so that only what changes takes room."""
+    shown = [(_image(figure), round(1000 * seconds)) for figure, seconds in frames]
+    images, durations = zip(*shown, strict=True)
+    palette = _palette([images[0], images[len(images) // 2], images[-1]])
+    first, *others = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
+    first.save(
+        path,
+        format="GIF",
+        save_all=True,
+        append_images=others,
+        duration=durations,
+        loop=0,
+        optimize=True,
+    )
+
+
+def _palette(images: list[Image.Image]) -> Image.Image:
+    """Take the most frequent colours; of those that nobody can tell apart, one."""
+    pixels = np.concatenate([np.asarray(image).reshape(-1, 3) for image in images])
+    codes, counts = np.unique(pixels @ np.array([1 << 16, 1 << 8, 1]), return_counts=True)
+    codes = codes[np.argsort(-counts, kind="stable")]
+    colours = np.stack((codes >> 16, codes >> 8 & 255, codes & 255), axis=1)
+    _, first = np.unique(colours // 8, axis=0, return_index=True)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(colours[np.sort(first)[:256]].ravel().tolist())
+    return palette
+
+
+def _image(figure: Figure) -> Image.Image:
+    canvas = FigureCanvasAgg(figure)
+    with style():
+        canvas.draw()
+    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+
+
+def _write_mp4(frames: Frames, path: Path) -> None:
+    writer = animation.FFMpegWriter(fps=FRAMES_PER_SECOND, codec="h264", extra_args=["-f", "mp4"])
+    first = next(frames)
+    with style(), writer.saving(first[0], path, first[0].dpi):
+        for _, seconds in itertools.chain([first], frames):
+            for _ in range(round(seconds * FRAMES_PER_SECOND)):
+                writer.grab_frame()

@@ -1,0 +1,356 @@
+"""Models beside what was published: the grid of learners and findings, and single statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+
+from analyses.findings import as_share
+from analyses.plots.style import FULL_WIDTH, label, new_figure, styled, write_empty
+from analyses.tables import require_columns
+from analyses.verdicts import excluding, expectation, held_against
+
+__all__ = ["draw_grid", "draw_statistic", "grid_figure", "learner_label", "statistics_figure"]
+
+_COLOURS = {"agrees": "#a6cde8", "disagrees": "#f7c08a", "not comparable": "#eeeeee"}
+_DARK, _BLUE = "#222222", "#0072b2"
+_EXPECTED = {1: "above", 0: "no difference", -1: "below"}
+_CELL = 0.26  # inches
+_VERDICTS = ["learner", "finding", "source", "task", "statistic", "label", "value", "ci_low"]
+_VERDICTS += ["ci_high", "null", "published_low", "published_high", "expected_sign", "verdict"]
+_VERDICTS += ["reason", "contradicts"]
+_STATISTICS = ["task", "learner", "statistic", "label", "order", "value", "ci_low", "ci_high"]
+_STATISTICS += ["null"]
+_SHOWN_UNITS = ("fraction", "laps", "exponent")
+
+
+def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw the verdict on each finding for each learner, with effect and interval.
+
+    Findings that the same statistic tests in the same way share a row. A cell's colour is the
+    verdict. The number is the model's mean; the bar below it is its interval, on the scale of the
+    row, with the null as a thin line or the studies' range as a shade. At the right is how many
+    learners agree, and a letter where findings exclude each other: none can agree with all of it.
+
+    Parameters
+    ----------
+    verdicts : pandas.DataFrame
+        What `analyses.verdicts.verdicts` gives, with the `label` of each statistic.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    require_columns(verdicts, _VERDICTS, "verdicts")
+    learners = list(dict.fromkeys(verdicts["learner"]))
+    tests = [rows for _, rows in held_against(verdicts).groupby("test")]
+    letters = excluding(verdicts)
+    right = len(learners) - 0.2
+    for y, rows in enumerate(tests):
+        scale = _scale(rows)
+        cells = rows.drop_duplicates("learner").set_index("learner")
+        for x, learner in enumerate(learners):
+            _draw_cell(ax, x, y, cells.loc[learner], scale)
+        n_agreeing = int((cells["verdict"] == "agrees").sum())
+        look: dict[str, Any] = {} if n_agreeing else {"fontweight": "bold"}
+        ax.text(right, y, str(n_agreeing or "none"), va="center", **look)
+        marks = sorted({letters[name] for name in rows["finding"] if name in letters})
+        ax.text(right + 1.1, y, ",".join(marks), va="center", fontweight="bold")
+        if y and _number(rows) != _number(tests[y - 1]):
+            ax.axhline(y - 0.5, color="0.6", linewidth=0.5, zorder=0)
+    agreeing = held_against(verdicts).drop_duplicates(["learner", "test"])
+    n_agreed = agreeing[agreeing["verdict"] == "agrees"].groupby("learner").size()
+    for x, learner in enumerate(learners):
+        ax.text(x, len(tests) - 0.2, str(n_agreed.get(learner, 0)), ha="center", va="center")
+    ax.text(right, -0.75, "agree", fontstyle="italic")
+    ax.set_xlim(-0.5, len(learners) - 0.5)
+    ax.set_ylim(len(tests) + 0.1, -0.5)
+    labels = [_row_label(rows) for rows in tests]
+    ax.set_yticks(
+        [*range(len(tests)), len(tests) - 0.2], [*labels, f"agrees with, of {len(tests)}"]
+    )
+    ax.set_xticks(range(len(learners)), [learner_label(name) for name in learners], rotation=90)
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    ax.tick_params(axis="y", labelsize=6)
+    ax.spines[:].set_visible(False)
+    if not tests:
+        write_empty(ax, "no finding is tested in these tasks")
+    return ax
+
+
+def learner_label(text: str) -> str:
+    """Name a learner with its parameters, as figures print it.
+
+    Examples
+    --------
+    >>> learner_label("full_backups reversible=true"), learner_label("dyna_q n_replays=5")
+    ('Prio. sweeping, full backups, reversible', 'Dyna-Q, n replays=5')
+    """
+    name, *parameters = text.split()
+    words = (each.removesuffix("=true").replace("_", " ") for each in parameters)
+    return ", ".join((label(name), *words))
+
+
+def _number(rows: pd.DataFrame) -> str:
+    return str(rows["statistic"].iloc[0]).partition("_")[0]
+
+
+def _row_label(of_row: pd.DataFrame) -> str:
+    first = of_row.iloc[0]
+    sources = ", ".join(dict.fromkeys(of_row["source"]))
+    what = of_row["label"].dropna().iloc[0]
+    where = f"{sources}; {label(first['task'])}: {expectation(first)}"
+    return f"{_number(of_row)} {what}\n{where}"
+
+
+def _scale(of_row: pd.DataFrame) -> tuple[float, float]:
+    """Give the ends of the axis that the cells of a row share."""
+    columns = ["value", "ci_low", "ci_high", "null", "published_low", "published_high"]
+    numbers = of_row[columns].to_numpy(dtype=float)
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size or np.ptp(numbers) == 0:
+        middle = numbers[0] if numbers.size else 0.0
+        return middle - 1.0, middle + 1.0
+    return float(numbers.min()), float(numbers.max())
+
+
+def _draw_cell(ax: Axes, x: int, y: int, cell: pd.Series, scale: tuple[float, float]) -> None:
+    no_replay = cell["verdict"] == "disagrees" and np.isnan(cell["value"])
+    ax.add_patch(
+        Rectangle(
+            (x - 0.47, y - 0.46), 0.94, 0.92, facecolor=_COLOURS[cell["verdict"]], linewidth=0,
+            hatch="////" if no_replay else None, edgecolor="white",
+        )
+    )  # fmt: skip
+    if np.isnan(cell["value"]):
+        return
+
+    def place(value: float) -> float:
+        return x - 0.4 + 0.8 * (value - scale[0]) / (scale[1] - scale[0])
+
+    line = y + 0.24
+    if np.isfinite(cell["published_low"]):
+        low, high = place(cell["published_low"]), place(cell["published_high"])
+        ax.add_patch(
+            Rectangle(
+                (low, line - 0.15), max(high - low, 0.02), 0.3, facecolor="0.3", alpha=0.35,
+                linewidth=0,
+            )
+        )  # fmt: skip
+    elif np.isfinite(cell["null"]):
+        null = place(cell["null"])
+        ax.plot([null, null], [line - 0.15, line + 0.15], color="0.45", linewidth=0.5)
+    if np.isfinite(cell["ci_low"]):
+        ends = [place(cell["ci_low"]), place(cell["ci_high"])]
+        ax.plot(ends, [line, line], color=_DARK, linewidth=0.8, solid_capstyle="butt")
+    ax.plot(place(cell["value"]), line, "o", color=_DARK, markersize=1.6, markeredgewidth=0)
+    shown = f"{cell['value']:.2f}" if abs(cell["value"]) < 10 else f"{cell['value']:.3g}"
+    ax.text(x, y - 0.16, shown, ha="center", va="center", fontsize=4.5)
+
+
+@styled
+def grid_figure(verdicts: pd.DataFrame) -> Figure:
+    """Make the figure of learners by findings.
+
+    Parameters
+    ----------
+    verdicts : pandas.DataFrame
+        What `analyses.verdicts.verdicts` gives, with the `label` of each statistic.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; it grows with the number of learners and findings.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    require_columns(verdicts, _VERDICTS, "verdicts")
+    n_learners = verdicts["learner"].nunique()
+    n_rows = held_against(verdicts)["test"].nunique()
+    figure = new_figure(max(3.6 + _CELL * n_learners, FULL_WIDTH), 2.2 + _CELL * max(n_rows, 2))
+    ax = figure.subplots()
+    draw_grid(verdicts, ax)
+    ax.set_xlabel(_left_out(verdicts), fontsize=5.5, loc="left")
+    handles: list[Any] = [Patch(color=colour, label=name) for name, colour in _COLOURS.items()]
+    handles.insert(
+        2,
+        Patch(facecolor=_COLOURS["disagrees"], hatch="////", edgecolor="white", label="no replay"),
+    )
+    handles += [
+        Line2D([], [], color=_DARK, marker="o", markersize=2, label="mean, 95 % interval"),
+        Line2D([], [], color="0.45", linewidth=0.6, marker="|", linestyle="", label="null"),
+        Patch(facecolor="0.3", alpha=0.35, label="range of the studies"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=6)
+    return figure
+
+
+def _left_out(verdicts: pd.DataFrame) -> str:
+    """Count what the grid doesn't show, and explain its letters."""
+    n = verdicts["finding"].nunique() - held_against(verdicts)["finding"].nunique()
+    lines = [f"{n} published values are not comparable; verdicts.csv says why."] if n else []
+    letters = excluding(verdicts)
+    sources = verdicts.drop_duplicates("finding").set_index("finding")["source"]
+    for letter in sorted(set(letters.values())):
+        named = [sources.get(name) for name, of in letters.items() if of == letter]
+        names = ", ".join(dict.fromkeys(name for name in named if name))
+        lines.append(f"{letter}  These exclude each other, and no model agrees with all: {names}.")
+    return "\n".join(lines)
+
+
+def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> Axes:
+    """Draw one statistic in one task: all learners, and above them what studies found.
+
+    Parameters
+    ----------
+    statistics : pandas.DataFrame
+        Rows of one task and statistic: `task, learner, statistic, label, order, value, ci_low,
+        ci_high, null`. Chains by cause are filled, by order of execution open.
+    table : pandas.DataFrame
+        What `analyses.findings.findings` gives.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    require_columns(statistics, _STATISTICS, "statistics")
+    name, task = statistics["statistic"].iloc[0], statistics["task"].iloc[0]
+    studies = _studies(table, name, task)
+    learners = list(dict.fromkeys(statistics["learner"]))
+    for order, offset, face in (("temporal", 0.2, "white"), ("causal", -0.2, _DARK)):
+        rows = statistics[statistics["order"] == order].set_index("learner").reindex(learners)
+        y = np.arange(len(learners)) + offset
+        ax.hlines(y, rows["ci_low"], rows["ci_high"], color=_DARK, linewidth=0.7)
+        ax.plot(
+            rows["value"], y, "o", color=_DARK, markerfacecolor=face, markersize=2.4,
+            markeredgewidth=0.5,
+        )  # fmt: skip
+        if order == "causal":
+            ax.plot(rows["null"], y, "|", color="0.55", markersize=5, markeredgewidth=0.8)
+    values = np.array([value for value, _ in studies])
+    if np.isfinite(values).any():
+        ax.axvspan(np.nanmin(values), np.nanmax(values), color=_BLUE, alpha=0.12, linewidth=0)
+    ax.plot(values, np.arange(-len(studies), 0), "D", color=_BLUE, markersize=2.6)
+    low, high = _limits(np.concatenate([values, *statistics[["value", "null"]].to_numpy(float)]))
+    ax.set_xlim(low, high)  # an interval of few animals may be longer
+    for height, (value, text) in enumerate(studies, start=-len(studies)):
+        at_right = value > (low + high) / 2
+        ax.annotate(
+            text,
+            (low if np.isnan(value) else value, height),
+            (-3 if at_right else 3, 0),
+            textcoords="offset points",
+            ha="right" if at_right else "left",
+            va="center",
+            fontsize=4.5,
+            color="#005a8f",
+        )
+    ax.set_ylim(len(learners) - 0.4, -len(studies) - 0.6)
+    ax.set_yticks(range(len(learners)), [learner_label(name) for name in learners], fontsize=5)
+    ax.tick_params(axis="y", length=0)
+    title = f"{_number(statistics)} {statistics['label'].iloc[0]}"
+    ax.set_title(fill(title, 40), fontsize=6)
+    return ax
+
+
+def _limits(numbers: np.ndarray) -> tuple[float, float]:
+    """Give the ends of an axis on which all numbers have some room."""
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size:
+        return 0.0, 1.0
+    room = 0.15 * float(np.ptp(numbers)) or 0.5
+    return float(numbers.min()) - room, float(numbers.max()) + room
+
+
+def _studies(table: pd.DataFrame, statistic: str, task: str) -> list[tuple[float, str]]:
+    """List what was published of a statistic: values of all tasks, directions of this one."""
+    rows = table[table["statistic"] == statistic].fillna({"error": "", "task_name": ""})
+    rows = rows.assign(value=as_share)
+    shown = (rows["test"] == "range") | rows["unit"].isin(_SHOWN_UNITS)
+    here = rows["task_name"] == task
+    kept = rows.assign(value=rows["value"].where(shown))[shown | here]
+    return [(study["value"], _study_text(study, task)) for study in kept.to_dict("records")]
+
+
+def _study_text(study: Mapping[Hashable, Any], task: str) -> str:
+    if np.isnan(study["value"]):
+        sign = study["expected_sign"]
+        return f"{study['source']}: {'in words only' if np.isnan(sign) else _EXPECTED[int(sign)]}"
+    elsewhere = study["task_name"] not in ("", task)
+    where = f", {label(study['task_name'])}" if elsewhere else ""
+    error = f" ({study['error']})" if study["error"] else ""
+    return f"{study['source']}{where}: {study['value']:.3g}{error}"
+
+
+@styled
+def statistics_figure(statistics: pd.DataFrame, table: pd.DataFrame, columns: int = 3) -> Figure:
+    """Make the figure of one task: a panel for each statistic, beside what was published.
+
+    Parameters
+    ----------
+    statistics : pandas.DataFrame
+        Rows of one task, and of one `min_length`.
+    table : pandas.DataFrame
+        What `analyses.findings.findings` gives.
+    columns : int, default 3
+        Panels in a row.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or there are several tasks or none.
+    """
+    require_columns(statistics, _STATISTICS, "statistics")
+    tasks = statistics["task"].unique()
+    if len(tasks) != 1:
+        raise ValueError(f"The figure is of one task, got {len(tasks)}.")
+    panels = list(statistics.groupby("statistic", sort=False))
+    n_rows = -(-len(panels) // columns)
+    tallest = statistics["learner"].nunique() + 6
+    figure = new_figure(FULL_WIDTH, n_rows * (0.45 + 0.1 * tallest))
+    axes = figure.subplots(n_rows, columns, squeeze=False)
+    for number, (ax, (_, rows)) in enumerate(zip(axes.flat, panels, strict=False)):
+        draw_statistic(rows, table, ax)
+        if number % columns:
+            ax.set_yticklabels([])
+    for row in axes:  # the same learner at the same height
+        top = min(ax.get_ylim()[1] for ax in row)
+        for ax in row:
+            ax.set_ylim(top=top)
+    for ax in axes.flat[len(panels) :]:
+        ax.set_visible(False)
+    figure.suptitle(label(tasks[0]), fontsize=8)
+    return figure

@@ -1,0 +1,341 @@
+"""A pause as a film: the agent rests at its place, and the replay runs over the world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba, to_rgba_array
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.quiver import Quiver
+from matplotlib.text import Text
+
+from analyses.pauses import longest_event, replayed_moves
+from analyses.plots.film import FRAMES_PER_SECOND, Frames, write_film
+from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
+from analyses.plots.style import KIND_COLOURS, label, style
+from analyses.tables import in_order
+from replay.event_log import EventLog
+from replay.mdp import MDP
+
+__all__ = ["animate_pause", "pause_frames"]
+
+_WIDTH, _HEADER, _FOOTER = 3.6, 0.5, 0.62
+_LOWEST, _HIGHEST = 0.7, 3.6
+_DPI = 150
+_FRAMES_A_MOVE = 4
+_MOST_FRAMES = 240
+_AT_REST, _AT_THE_END = 0.8, 2.0
+_WAY_IN = 30
+_SURROUNDINGS = 2.5
+_SMALLEST_PART = 14
+_WAY_IN_COLOUR = "#bfe0f2"
+_SINGLE_COLOUR = "0.45"
+_TO_COME = "0.88"
+_PALEST = 0.3
+_FADING = 12
+_ARROW, _ARROW_SHARE = 1.7 / 72, 0.13
+_GAP = 0.06
+_FEWEST_BARS = 20
+_WHEN = {
+    "episode_end": "pause at the end",
+    "start": "pause at the start",
+    "step": "pause on the way",
+    "rest": "at rest",
+}
+
+
+class _Film(NamedTuple):
+    """What changes from frame to frame."""
+
+    arrows: Quiver
+    pair: np.ndarray
+    trace: Line2D
+    halo: Line2D
+    head: Line2D
+    bars: LineCollection
+    n_done: Text
+    what: Text
+
+
+def animate_pause(
+    log: EventLog,
+    event: int | None = None,
+    out: str | Path = "pause.gif",
+    *,
+    run: int = 0,
+    mdp: MDP | None = None,
+) -> Path:
+    """Write a film of one replay event, as GIF or MP4.
+
+    The agent (a square) rests where it is; behind it lies the way that it came. A head runs over
+    the world, move by move in the order of execution, and leaves arrows in the direction of replay,
+    coloured by the kind of sequence that a move belongs to. The bars below are the moves, as high
+    as the change of the action value. A move takes a fifth of a second, less if there are many.
+
+    Parameters
+    ----------
+    log : EventLog
+        A model's log, or a recording.
+    event : int, optional
+        The number of the replay event; by default that of the longest sequence.
+    out : path, default "pause.gif"
+        The file to write, `.gif` or `.mp4`; MP4 needs the program ffmpeg.
+    run : int, default 0
+        Which run of the log.
+    mdp : MDP, optional
+        The world, for the positions of its states; by default that of the log.
+
+    Returns
+    -------
+    pathlib.Path
+        `out`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such event, no world, a world that the log is not from, or another format.
+    FileNotFoundError
+        If ffmpeg is needed and missing.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from replay import simulate
+    >>> from replay.mazes import from_ascii
+    >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=40)
+    >>> with TemporaryDirectory() as folder:
+    ...     animate_pause(run.log, out=Path(folder) / "pause.gif").stat().st_size < 100_000
+    True
+    """
+    return write_film(pause_frames(log, event, run=run, mdp=mdp), out)
+
+
+def pause_frames(
+    log: EventLog, event: int | None = None, *, run: int = 0, mdp: MDP | None = None
+) -> Frames:
+    """Draw a replay event frame by frame.
+
+    Parameters
+    ----------
+    log, event, run, mdp
+        As of `animate_pause`.
+
+    Returns
+    -------
+    iterator of (matplotlib.figure.Figure, float)
+        The figure, which is the same one again and again, and how long it is to be seen (s).
+
+    Raises
+    ------
+    ValueError
+        If there is no such event, no world, or a world that the log is not from.
+    """
+    event = longest_event(log, run) if event is None else event
+    moves = replayed_moves(log, event, run)
+    moves["kind"] = moves["kind"].fillna("single_move")
+    moves["colour"] = moves["kind"].map(KIND_COLOURS).fillna(_SINGLE_COLOUR)
+    steps = log.steps[log.steps["run"] == run]
+    world = log.mdp if mdp is None else mdp
+    if mdp is not None:
+        _check_world(steps, mdp)
+    if world is None:
+        raise ValueError(
+            "The log was read from files and knows no positions. Give the world: an MDP as mdp=, "
+            "or --mdp FILE, as analyses.mdp_files.write_mdps writes it."
+        )
+    learner = log.runs.set_index("run").loc[run, "learner"]
+    return _frames(moves, steps, world, str(learner))
+
+
+def _check_world(steps: pd.DataFrame, mdp: MDP) -> None:
+    made = steps["state"].to_numpy(dtype=np.int64) * mdp.n_states + steps["next_state"]
+    state = mdp.transition_rows() // mdp.n_actions
+    if not np.isin(made, state * mdp.n_states + mdp.successor).all():
+        raise ValueError(
+            f"The log is not from this world ({mdp.name!r}, {mdp.n_states} states): some of its "
+            "moves cannot be made there. Give the world in which the agent was."
+        )
+
+
+def _frames(moves: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, learner: str) -> Frames:
+    n = len(moves)
+    speed = max(1 / _FRAMES_A_MOVE, n / _MOST_FRAMES)
+    with style():
+        figure, film = _begin(moves, steps, mdp, learner)
+    place = state_positions(mdp)
+    running = np.arange(0, n, speed) + speed
+    moments = [(0.0, _AT_REST), *((progress, 1 / FRAMES_PER_SECOND) for progress in running)]
+    for progress, seconds in [*moments, (np.inf, _AT_THE_END)]:
+        _draw(film, moves, place, float(progress))
+        yield figure, seconds
+
+
+def _begin(
+    moves: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, learner: str
+) -> tuple[Figure, _Film]:
+    """Draw what stays, and make what changes."""
+    position = state_positions(mdp)
+    first = moves.iloc[0]
+    way_in = _way_in(steps, first)
+    extent, height, to_scale = _extent(
+        position[[*way_in, *moves["state"], *moves["next_state"], first["location"]]], mdp
+    )
+    size = np.array([_WIDTH, _HEADER + height + _FOOTER])
+    figure = Figure(figsize=tuple(size), dpi=_DPI)
+    FigureCanvasAgg(figure)
+    ax = figure.add_axes((0.04, _FOOTER / size[1], 0.92, height / size[1]))
+    draw_mdp(mdp, ax, rewards=False)
+    draw_ends(position[mdp.terminal], ax, size=60, zorder=2)
+    ax.set(xlim=extent[0], ylim=extent[1], aspect="equal" if to_scale else "auto")
+    if maze_cell_size(mdp) is not None:
+        draw_scale_bar(ax, 50)
+    ax.plot(*position[way_in].T, color=_WAY_IN_COLOUR, linewidth=4, solid_capstyle="round",
+            solid_joinstyle="round", zorder=1)  # fmt: skip
+    agent = position[first["location"]]
+    ax.plot(*agent, "s", markersize=9, color="none", markeredgecolor="black", zorder=7)
+
+    def write(x: float, y: float, text: str, **look: Any) -> Any:
+        return figure.text(x, 1 - y / size[1], text, va="top", **look)
+
+    write(0.04, 0.08, label(learner), fontsize=9, fontweight="bold")
+    when = _WHEN.get(str(first["phase"]), str(first["phase"]))
+    write(0.04, 0.27, f"Episode {first['episode']:,}, step {first['step']:,}, {when}", color="0.35")
+    count = write(0.96, 0.1, "", ha="right", color="0.35")
+    what = write(0.96, 0.27, "", ha="right", fontweight="bold")
+    x = 0.96
+    colours = moves.set_index("kind")["colour"].to_dict()
+    for kind in reversed(in_order(moves["kind"], KIND_COLOURS)):
+        name = write(x, size[1] - 0.56, label(kind), ha="right", color=colours[kind])
+        x = name.get_window_extent().x0 / figure.bbox.width - 0.03
+
+    strip = figure.add_axes((0.04, 0.12 / size[1], 0.92, 0.26 / size[1]))
+    strip.set_axis_off()
+    n = max(len(moves), _FEWEST_BARS)
+    strip.set(xlim=(-0.5, n - 0.5), ylim=(0, 1))
+    shown = _sample(len(moves))
+    change = moves["change"].replace(np.inf, np.nan)  # a value that was not known before
+    top = 0.25 + 0.75 * (change / (change.max() or 1)).fillna(change.isna() * 1.0)
+    width = 0.8 * 0.92 * _WIDTH * 72 / min(n, _MOST_FRAMES)
+    bars = strip.vlines(shown, 0, top.iloc[shown], linewidths=width, capstyle="butt")
+    pairs, pair = np.unique(moves[["state", "next_state"]].to_numpy(), axis=0, return_inverse=True)
+    return figure, _Film(
+        _arrows(pairs, position, ax),
+        pair,
+        ax.plot([], [], linewidth=2.4, solid_capstyle="round", zorder=6)[0],
+        ax.plot([], [], "o", markersize=15, alpha=0.25, markeredgewidth=0, zorder=8)[0],
+        ax.plot([], [], "o", markersize=7, markeredgecolor="white", zorder=9)[0],
+        bars,
+        count,
+        what,
+    )
+
+
+def _draw(film: _Film, moves: pd.DataFrame, position: np.ndarray, progress: float) -> None:
+    """Show the pause when so many moves are made."""
+    n = len(moves)
+    done = int(min(progress, n))
+    is_running = 0 < progress <= n
+    colours = to_rgba_array(moves["colour"].tolist())
+    shown = _sample(n)
+    film.bars.set_color(list(np.where(shown[:, None] < done, colours[shown], to_rgba(_TO_COME))))
+    # Of a move that was made several times, the last one counts; at the end all is bright again.
+    last = np.full(film.pair.max() + 1, -1)
+    np.maximum.at(last, film.pair[:done], np.arange(done))
+    colours = colours[last]
+    colours[:, 3] = np.clip(1 - (done - 1 - last) / _FADING, _PALEST, 1) if is_running else 1.0
+    colours[last < 0, 3] = 0.0
+    film.arrows.set_facecolor(list(colours))
+    film.n_done.set_text(f"{done:,} of {n:,} backups")
+    for part in (film.trace, film.halo, film.head, film.what):
+        part.set_visible(is_running)
+    if is_running:
+        k = min(int(np.ceil(progress)) - 1, n - 1)
+        begin, end = position[moves[["state", "next_state"]].to_numpy()[k]]
+        here = begin + (progress - k) * (end - begin)
+        colour = moves["colour"].iloc[k]
+        film.trace.set(xdata=[begin[0], here[0]], ydata=[begin[1], here[1]], color=colour)
+        for part in (film.halo, film.head):
+            part.set(xdata=[here[0]], ydata=[here[1]], markerfacecolor=colour)
+        film.what.set(text=_described(moves.iloc[k]), color=colour)
+
+
+def _described(move: pd.Series) -> str:
+    if move["length"] == 2:
+        return "single move"
+    walked = "" if pd.isna(move["orientation"]) else f"{move['orientation']}, "
+    return f"{walked}{move['length']} states"
+
+
+def _way_in(steps: pd.DataFrame, first: pd.Series) -> list[int]:
+    """List the last states of the episode so far; none before it has begun."""
+    if first["phase"] == "start":
+        return []
+    own = steps[(steps["episode"] == first["episode"]) & (steps["step"] <= first["step"])]
+    last = own.tail(_WAY_IN)
+    return [*last["state"].head(1), *last["next_state"]]
+
+
+def _extent(place: np.ndarray, mdp: MDP) -> tuple[np.ndarray, float, bool]:
+    """Find which part is shown, how high in inches it is drawn, and whether it is to scale."""
+    cell_size = maze_cell_size(mdp)
+    if cell_size is None:
+        place = state_positions(mdp)
+    low, high = place.min(axis=0), place.max(axis=0)
+    if cell_size is not None:
+        whole = cell_size * (np.array(mdp.labels).max(axis=0) + 2)
+        middle, side = (low + high) / 2, high - low + 2 * _SURROUNDINGS * cell_size
+        side = np.minimum(np.maximum(side, _SMALLEST_PART * cell_size), whole)
+        low = np.clip(middle - side / 2, 0, whole - side)
+        high = low + side
+    else:
+        margin = 0.06 * (high - low).max()
+        low, high = low - margin, high + margin
+    width = 0.92 * _WIDTH
+    height = width * (high - low)[1] / (high - low)[0]
+    shown = float(np.clip(height, _LOWEST, _HIGHEST))
+    # A world that is far wider than high, such as a tree, is stretched.
+    return np.array([low, high]).T, shown, height >= _LOWEST
+
+
+def _sample(n_moves: int) -> np.ndarray:
+    """Choose which moves have a bar: all, or as many as there are frames."""
+    return np.unique(np.linspace(0, n_moves - 1, min(n_moves, _MOST_FRAMES)).round().astype(int))
+
+
+def _arrows(pairs: np.ndarray, position: np.ndarray, ax: Axes) -> Quiver:
+    n_states = len(position)
+    to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])
+    ax.apply_aspect()
+    corners = ax.transData.transform(position)
+    along = corners[pairs[:, 1]] - corners[pairs[:, 0]]
+    length = np.hypot(*along.T)
+    along /= length[:, None]
+    width = min(_ARROW, _ARROW_SHARE * np.median(length) / _DPI)
+    # To and fro keep to the right.
+    right = np.column_stack((along[:, 1], -along[:, 0])) * to_and_fro[:, None]
+    aside = width * _DPI
+    begin, end = (
+        ax.transData.inverted().transform(corners[pairs[:, side]] + aside * right)
+        for side in (0, 1)
+    )
+    return ax.quiver(
+        *(begin + _GAP * (end - begin)).T,
+        *((1 - 2 * _GAP) * (end - begin)).T,
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        units="inches",
+        width=width,
+        headwidth=3.6,
+        headlength=3.8,
+        headaxislength=3.6,
+        minlength=0,
+        zorder=5,
+    )

@@ -1,0 +1,139 @@
+"""Mazes of tasks, drawn to scale: corridors, places, barriers and what pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.patches import Circle, Patch, Polygon
+
+from analyses.plots.style import END_COLOUR
+from replay.tasks import Task
+
+__all__ = ["HALF_WIDTH", "draw_reward", "draw_task"]
+
+HALF_WIDTH = 4.5
+"""Half the width of a corridor as it is drawn, in cm."""
+
+_CORRIDOR, _PLACE, _BARRIER = "0.91", "0.72", "0.15"
+
+
+def draw_task(task: Task, ax: Axes, *, rewards: bool = True, block: str | None = None) -> Axes:
+    """Draw the maze of a task to scale.
+
+    Parameters
+    ----------
+    task : Task
+        What to draw.
+    ax : matplotlib.axes.Axes
+        Where to draw. Its data are in cm.
+    rewards : bool, default True
+        Whether stars mark where it pays, larger where it once pays more, and other landmarks of a
+        single place have their names.
+    block : str, optional
+        The block of the protocol whose barriers are drawn.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from analyses.tasks import find_task
+    >>> ax = draw_task(find_task("linear_track").build(), Figure().subplots())
+    >>> low, high = ax.get_xlim()
+    >>> bool(high - low > 180)
+    True
+    """
+    place = {node: np.array(pos, dtype=float) for node, pos in task.graph.nodes(data="pos")}
+    ways = {frozenset(edge) for edge in task.graph.edges}
+    shapes: list[Patch] = [Circle(tuple(at), HALF_WIDTH) for at in place.values()]
+    shapes += [_corridor(*(place[node] for node in sorted(way))) for way in ways if len(way) == 2]
+    ax.add_collection(PatchCollection(shapes, color=_CORRIDOR, linewidths=0, zorder=0))
+    x, y = task.position.T
+    ax.scatter(x, y, s=2, color=_PLACE, linewidths=0, zorder=1)
+    closed = next((each.closed for each in task.blocks if each.name == block), ())
+    both = {frozenset(way) for way in closed if (way[1], way[0]) in closed} & ways
+    barriers = [_barrier(*(place[node] for node in sorted(way))) for way in both]
+    ax.add_collection(LineCollection(barriers, colors=_BARRIER, linewidths=2, zorder=2))
+    if rewards:
+        paid: dict[str, float] = {}
+        for each in task.blocks:
+            for node, mean in each.rewards.items():
+                paid[node] = max(paid.get(node, 0.0), mean)
+        for node, mean in paid.items():
+            if mean > 0:
+                draw_reward(ax, place[node], 12 + 38 * mean / max(paid.values()))
+        _name_landmarks(task, place, paid, ax)
+    ax.set_axis_off()
+    ax.set_aspect("equal", anchor="NW")
+    corners = np.array(list(place.values()))
+    low, high = corners.min(axis=0) - 1.6 * HALF_WIDTH, corners.max(axis=0) + 1.6 * HALF_WIDTH
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    return ax
+
+
+def _name_landmarks(
+    task: Task, place: dict[str, np.ndarray], paid: Mapping[str, float], ax: Axes
+) -> None:
+    middle = np.mean(list(place.values()), axis=0)
+    for name, nodes in task.landmarks.items():
+        if len(nodes) == 1 and nodes[0] not in paid:
+            x, y = place[nodes[0]]
+            above = y >= middle[1]
+            ax.annotate(
+                name.replace("_", " "),
+                (x, y),
+                (0, 6 if above else -6),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if above else "top",
+                fontsize=5.5,
+                color="0.35",
+                annotation_clip=False,
+            )
+
+
+def draw_reward(ax: Axes, at: np.ndarray, size: float) -> None:
+    """Mark a place that pays with a star.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    at : ndarray of float, shape (2,)
+        The place, in cm.
+    size : float
+        Area of the star in square points.
+    """
+    x, y = at
+    ax.scatter(
+        x,
+        y,
+        s=size,
+        marker="*",
+        color=END_COLOUR,
+        edgecolors="k",
+        linewidths=0.4,
+        zorder=5,
+        clip_on=False,
+    )
+
+
+def _corridor(one: np.ndarray, other: np.ndarray) -> Polygon:
+    aside = HALF_WIDTH * _across(one, other)
+    return Polygon([one + aside, other + aside, other - aside, one - aside])
+
+
+def _barrier(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    middle, aside = (one + other) / 2, 1.7 * HALF_WIDTH * _across(one, other)
+    return np.array([middle - aside, middle + aside])
+
+
+def _across(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    along = other - one
+    return np.array([-along[1], along[0]]) / np.hypot(*along)

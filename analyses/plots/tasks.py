@@ -1,0 +1,274 @@
+"""Tasks of experiments: the maze to scale, where it pays, and what is typically replayed in it."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from analyses.plots.mdps import draw_scale_bar
+from analyses.plots.style import (
+    END_COLOUR,
+    FULL_WIDTH,
+    KIND_COLOURS,
+    label,
+    letter_panels,
+    styled,
+)
+from analyses.plots.task_mazes import HALF_WIDTH, draw_reward, draw_task
+from analyses.tables import KINDS, in_order, require_columns
+from replay.tasks import Task
+
+__all__ = ["draw_typical_replay", "task_figure"]
+
+_LIGHTEST, _ASIDE = 0.6, 1.5
+_N_COLUMNS = 3
+_WIDE = 2.5
+_LEFT, _GAP, _BELOW = 0.25, 0.27, 0.3
+_STRIP, _LOWEST, _HIGHEST = 0.3, 1.0, 2.0
+_TITLE, _NOTES, _KEY = 0.45, 0.5, 0.3
+_WIDE_LINE, _NARROW_LINE = 150, 34
+_REMARK = 170
+_BARS = (10, 20, 50, 100, 200)
+_PAUSES = {
+    "episode_end": "after a lap",
+    "start": "before a lap",
+    "rest": "at rest",
+    "step": "on the way",
+}
+_TITLES = {
+    "linear_track": "Linear track",
+    "linear_track_novel": "Linear track, novel",
+    "linear_track_4x": "Linear track, four times the food at one end",
+    "linear_track_0x": "Linear track, no food at one end",
+    "long_track": "Long track",
+    "gupta_2t": "Two-choice T",
+    "w_track": "W-track",
+    "t_unvisited": "T, arms seen only",
+    "t_unvisited_unknown": "T, arms unknown",
+    "barrier_arena": "Barrier arena",
+    "eight_arm": "Eight arms",
+    "y_maze": "Y-maze",
+    "liu2021_three_arm": "Three arms, people",
+    "liu2019_chains": "Two chains, people",
+    "mattar_open_maze": "Open maze",
+}
+_Box = tuple[float, float, float, float]
+_Layout = tuple[Figure, list[_Box], tuple[float, float, int]]
+_COLUMNS = ["learner", "kind", "orientation", "phase", "block", "place", "goal", "states"]
+
+
+def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes) -> Axes:
+    """Draw one sequence on the maze of its task.
+
+    Arrows go as it was replayed, dark for early and light for late, in the colour of its kind. Both
+    headings of a place lie side by side. A square marks the animal, a star where the lap paid.
+
+    Parameters
+    ----------
+    replay : pandas.Series
+        A row as :func:`analyses.typical_replay.typical_replays` gives it.
+    task : Task
+        Where it happened.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    require_columns(replay.to_frame().T, _COLUMNS[1:], "replay")
+    draw_task(task, ax, rewards=False, block=str(replay["block"]))
+    states = [int(state) for state in str(replay["states"]).split()]
+    path = task.position[states]
+    order = np.linspace(0, _LIGHTEST, len(path) - 1)[:, None]
+    colour = np.array(to_rgb(KIND_COLOURS[replay["kind"]]))
+    step = np.diff(path, axis=0)
+    moves = list(pairwise(states))
+    # To and fro keep to the right.
+    crossed = np.array([move[::-1] in moves for move in moves])[:, None]
+    right = np.column_stack((step[:, 1], -step[:, 0])) / np.hypot(*step.T)[:, None]
+    ax.quiver(
+        *(path[:-1] + 0.05 * step + _ASIDE * crossed * right).T,
+        *(0.9 * step).T,
+        color=list(colour + order * (1 - colour)),
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        units="inches",
+        width=1.3 / 72,
+        headwidth=4.2,
+        headlength=4.2,
+        headaxislength=4,
+        minlength=0,
+        zorder=4,
+    )
+    if replay["goal"] >= 0:
+        draw_reward(ax, task.position[replay["goal"]], 40)
+    ax.plot(
+        *task.position[replay["place"]],
+        marker="s",
+        markersize=7,
+        color="none",
+        markeredgecolor="black",
+        clip_on=False,
+        zorder=6,
+    )
+    return ax
+
+
+@styled
+def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
+    """Make the figure of a task: its maze, and what learners typically replay there.
+
+    Parameters
+    ----------
+    typical : pandas.DataFrame
+        Rows of this task of a table as :func:`analyses.typical_replay.measure` gives it.
+    task : Task
+        The task.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure. Below the maze stands what of it was chosen for the model, and by which rule the
+        sequences were.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or there is no sequence.
+    """
+    require_columns(typical, [*_COLUMNS, "min_length", "n_path", "n_kind", "n_all"], "typical")
+    if typical.empty:
+        raise ValueError(f"There is no typical replay of the task {task.name!r} to draw.")
+    extent = np.ptp(task.position, axis=0) + 3.2 * HALF_WIDTH
+    is_wide = extent[0] / extent[1] > _WIDE
+    figure, boxes, notes = (_strips if is_wide else _grid)(typical, extent[1] / extent[0])
+    maze, *panels = (figure.add_axes(box) for box in boxes)
+    draw_task(task, maze, block=typical["block"].iloc[0])
+    maze.set_title(_TITLES.get(task.name, label(task.name)), pad=12)
+    if "Positions are drawn only" not in task.remark:  # else there is nothing to scale
+        draw_scale_bar(maze, min(_BARS, key=lambda length: abs(length - 0.2 * extent[0])))
+    for ax, (_, replay) in zip(panels, typical.iterrows(), strict=True):
+        draw_typical_replay(replay, task, ax)
+        _title(ax, replay, with_learner=is_wide)
+    letter_panels([maze, *panels])
+    figure.text(
+        *notes[:2],
+        "\n".join(wrap(_notes(typical, task), notes[2])),
+        fontsize=6,
+        va="top",
+        color="0.35",
+        linespacing=1.35,
+    )
+    _key(figure, typical)
+    return figure
+
+
+def _strips(typical: pd.DataFrame, ratio: float) -> _Layout:
+    """Lay out a wide maze: one panel below the other, then notes."""
+    width = FULL_WIDTH - _LEFT
+    each = max(width * ratio, _STRIP) + _TITLE
+    size = np.array([FULL_WIDTH, each * (len(typical) + 1) + _NOTES + _KEY])
+    figure = Figure(figsize=tuple(size))
+    boxes = [
+        _box(size, _LEFT, each * row + _TITLE, width - 0.1, each - _TITLE)
+        for row in range(len(typical) + 1)
+    ]
+    below = each * (len(typical) + 1) + 0.15
+    return figure, boxes, (_LEFT / size[0], 1 - below / size[1], _WIDE_LINE)
+
+
+def _grid(typical: pd.DataFrame, ratio: float) -> _Layout:
+    """Lay out the maze with notes below it, and to the right a row for each learner."""
+    learners = list(dict.fromkeys(typical["learner"]))
+    width = (FULL_WIDTH - _LEFT) / (1 + _N_COLUMNS) - _GAP
+    height = np.clip(width * ratio, _LOWEST, _HIGHEST)
+    each = height + _TITLE + _BELOW
+    rows = max(len(learners), 2)
+    size = np.array([FULL_WIDTH, each * rows + _KEY])
+    figure = Figure(figsize=tuple(size))
+    boxes = [_box(size, _LEFT, _TITLE, width, height)]
+    for row, learner in enumerate(learners):
+        for column in range(1, 1 + int((typical["learner"] == learner).sum())):
+            x, y = _LEFT + column * (width + _GAP), each * row + _TITLE
+            if column == 1:
+                figure.text(x / size[0], 1 - (y - 0.3) / size[1], label(learner), weight="bold")
+            boxes.append(_box(size, x, y, width, height))
+    return figure, boxes, (_LEFT / size[0], 1 - (each + 0.1) / size[1], _NARROW_LINE)
+
+
+def _box(size: np.ndarray, x: float, y: float, width: float, height: float) -> _Box:
+    """Place an axes at inches from the upper left corner."""
+    return x / size[0], 1 - (y + height) / size[1], width / size[0], height / size[1]
+
+
+def _title(ax: Axes, replay: pd.Series, with_learner: bool) -> None:
+    kind = label(replay["kind"])
+    if replay["kind"] == "novel_path" and not pd.isna(replay["orientation"]):
+        kind = f"{kind}, {replay['orientation']}"
+    share = replay["n_kind"] / replay["n_all"]
+    text = f"{share:.1%} of {replay['n_all']:,}, {_PAUSES[replay['phase']]}"
+    if with_learner:
+        text = f"{label(replay['learner'])}, {text}"
+    for line, colour, size, y in (
+        (kind, KIND_COLOURS[replay["kind"]], 7, 11),
+        (text, "0.35", 6, 3),
+    ):
+        ax.annotate(
+            line,
+            (0, 1),
+            (0, y),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="bottom",
+            fontsize=size,
+            color=colour,
+        )
+
+
+def _notes(typical: pd.DataFrame, task: Task) -> str:
+    """Say what of the maze was chosen, and by which rule the sequences were."""
+    n = typical["min_length"].iloc[0]
+    return (
+        f"{_chosen(task.remark)} Shown: of the most frequent kinds of sequence ({n} states or "
+        "more), the path that was replayed most often from one place."
+    )
+
+
+def _key(figure: Figure, typical: pd.DataFrame) -> None:
+    kinds = in_order(typical["kind"], KINDS)
+    marks: list[dict[str, Any]] = [
+        {"marker": "s", "markersize": 6, "color": "none", "markeredgecolor": "k"},
+        {"marker": "*", "markersize": 7, "color": END_COLOUR, "markeredgecolor": "k"},
+    ]
+    handles = [
+        Line2D([], [], linestyle="none", markeredgewidth=0.6, label=name, **mark)
+        for name, mark in zip(("Animal", "Reward"), marks, strict=True)
+    ]
+    handles += [Line2D([], [], color=KIND_COLOURS[kind], label=label(kind)) for kind in kinds]
+    figure.legend(handles=handles, loc="lower center", ncols=len(handles), handlelength=1.4)
+
+
+def _chosen(remark: str) -> str:
+    """Take the sentences about what is a modelling choice, as far as there is room."""
+    chosen = remark.partition("Chosen: ")[2] or remark
+    sentences = re.split(r"(?<=\.) (?=[A-Z0-9])", chosen)
+    kept = [sentence for k, sentence in enumerate(sentences)
+            if k == 0 or len(" ".join(sentences[: k + 1])) <= _REMARK]  # fmt: skip
+    return f"Modelling choices: {' '.join(kept)}" if remark else ""

@@ -1,0 +1,77 @@
+"""S0: whether replay has any order, beyond that of its backups shuffled and of edges at random.
+
+These count chains in order of execution, of the backups as they were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analyses.nulls import chain_count, random_edges, shuffled_order
+from analyses.replay_statistics.replays import (
+    AWAKE,
+    Replays,
+    Statistic,
+    every_animal,
+    own_code,
+    rows,
+)
+from analyses.sequences import Columns
+from analyses.tables import require_columns
+
+__all__ = ["CHANCE"]
+
+_COLUMNS = ["state", "next_state"]
+_N_DRAWS = 20
+_SEED = 0
+
+
+def _chains_per_event(
+    replays: Replays,
+    min_length: int = 5,
+    order: str = "causal",
+    *,
+    null: Callable[[pd.DataFrame], Callable[[Columns, np.random.Generator], Columns]],
+) -> pd.DataFrame:
+    """Chains per awake pause with replay; the null is the mean of 20 draws.
+
+    Whatever `order` says: a null of causes would need another learner.
+    """
+    animals, backups = every_animal(replays), replays.backups
+    value, expected = (np.full(len(animals), np.nan) for _ in range(2))
+    n = np.zeros(len(animals), dtype=np.int64)
+    if len(backups):
+        require_columns(backups, ["animal", "event", "phase", *_COLUMNS], "backups")
+        backups = backups[backups["phase"].isin(AWAKE)]
+    if len(backups):
+        draw, rng = null(backups), np.random.default_rng(_SEED)
+        code = own_code(animals, backups)
+        for i in np.unique(code):
+            own = backups[code == i]
+            columns = {name: own[name].to_numpy() for name in ("event", *_COLUMNS)}
+            n_events = own["event"].nunique()
+            n[i] = chain_count(columns, min_length)
+            value[i] = n[i] / n_events
+            drawn = [chain_count(draw(columns, rng), min_length) for _ in range(_N_DRAWS)]
+            expected[i] = np.mean(drawn) / n_events
+    return rows(animals, value, expected, n)
+
+
+def _edges(backups: pd.DataFrame) -> Callable[[Columns, np.random.Generator], Columns]:
+    """Draw from all edges that any animal replayed."""
+    return partial(random_edges, edges=backups[_COLUMNS].drop_duplicates().to_numpy())
+
+
+def _beyond(label: str, null: Callable) -> Statistic:
+    compute = partial(_chains_per_event, null=null)
+    return Statistic("chains per pause with replay", "chains", compute, label, np.nan, "number")
+
+
+CHANCE: dict[str, Statistic] = {
+    "S0_order": _beyond("the same backups in another order", lambda backups: shuffled_order),
+    "S0_edges": _beyond("as many edges at random", _edges),
+}

@@ -1,0 +1,7 @@
+"""Draw what replay can be attributed to: `python figures/attribution.py [results]`."""
+
+import sys
+
+from analyses.figures import draw
+
+draw("attribution", *sys.argv[1:2])

@@ -1,0 +1,7 @@
+"""Draw learners beside published findings: `python figures/findings.py [results]`."""
+
+import sys
+
+from analyses.figures import draw
+
+draw("findings", *sys.argv[1:2])

@@ -1,0 +1,59 @@
+"""Tasks: mazes with a protocol, through which simulated animals go.
+
+A task is a graph of places, a few rules, and a protocol. From graph and rules `explore` finds the
+states that a learner needs: a place, a heading on tracks that are run both ways, a memory where a
+rule needs one. The protocol is a generator that yields one `Lap` after the other, and is sent how
+each was run, so that the next one may depend on it. `run_task` lets one animal go through it, along
+the laps as they are given, so that all learners replay after the same experience, or as its learner
+acts. The log and the table of laps have the states that the analyses see, places with their
+heading.
+
+Where laps are known ways that are run in turn, `task_of_routes` has the protocol. A track with a
+reward that moves from one end to the other:
+
+>>> import networkx as nx
+>>> track = nx.path_graph(["a", "b", "c", "d"])
+>>> nx.set_node_attributes(track, {node: (25.0 * k, 0.0) for k, node in enumerate("abcd")}, "pos")
+>>> task = task_of_routes(
+...     "moving_end", track, {"out": "abcd", "in": "dcba"},
+...     [Block("far", 10, ("out", "in"), {"d": 1.0}, n_rest=5),
+...      Block("near", 10, ("out", "in"), {"a": 1.0}, n_rest=5)],
+...     home="a",
+... )
+>>> animal = run_task(task, "prioritized_sweeping", seed=1)
+>>> animal.laps.groupby(["block", "lap"])["reward"].mean().round().to_dict()
+{('far', 'in'): 0.0, ('far', 'out'): 1.0, ('near', 'in'): 1.0, ('near', 'out'): 0.0}
+
+A protocol of one's own: on a T, the food is on the side that was not visited last.
+
+>>> t_maze = nx.Graph([("start", "fork"), ("fork", "left"), ("fork", "right")])
+>>> places = {"start": (0, 0), "fork": (0, 25), "left": (-25, 25), "right": (25, 25)}
+>>> nx.set_node_attributes(t_maze, places, "pos")
+>>> sides = ("left", "right")
+>>> rules = [Rule(("start",), sides, ((food, 1.0),), memory=last)
+...          for last, food in zip(sides, reversed(sides))]
+>>> def alternate(task, rng):
+...     last = "left"
+...     for block in task.blocks:
+...         for _ in range(block.n_laps):
+...             food = sides[last == "left"]
+...             path = task.model.walk(["start", "fork", food], memory=last)
+...             world = task.model.world(rules, start=path[0])
+...             run = yield Lap(world, path[0], path, block.name, food)
+...             last = task.model.states[run[-1]].node
+>>> task = Task("alternation", explore(t_maze, rules), alternate, (Block("all", 30),))
+>>> run_task(task, "q_learning", seed=1).laps["reward"].round().mean()
+np.float64(1.0)
+>>> bool(run_task(task, "q_learning", seed=1, behaviour="own").laps["reward"].tail(10).mean() > 0.6)
+True
+"""
+
+from replay.tasks.animals import BEHAVIOURS, TaskRun, run_task
+from replay.tasks.places import Places, Rule, State, explore
+from replay.tasks.routes import task_of_routes
+from replay.tasks.task import Block, Lap, Laps, Task
+from replay.tasks.ways import both_ways, random_way, shortest_way, without
+
+__all__ = ["BEHAVIOURS", "Block", "Lap", "Laps", "Places", "Rule", "State", "Task", "TaskRun"]
+__all__ += ["both_ways", "explore", "random_way", "run_task", "shortest_way", "task_of_routes"]
+__all__ += ["without"]

@@ -1,0 +1,345 @@
+"""The states of a task: the product of place, heading and memory, found by walking the graph.
+
+A place is a node of a graph. On tracks that are run both ways a place is another state in each
+direction of travel, its *heading*, as place cells tell them apart. Where a rule needs more, such as
+the arm that was visited last, a state has a *memory* too; it stays the same within a lap. Entering
+a place where a lap ends leads to a state of its own, so that the next lap can begin at that place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.mdp import MDP
+
+__all__ = ["Places", "Rule", "State", "explore"]
+
+_AWAY, _TOWARDS = ">", "<"
+
+
+class State(NamedTuple):
+    """One state of a task.
+
+    Attributes
+    ----------
+    node : str
+        The place.
+    heading : str
+        ``">"`` away from home, ``"<"`` towards it; empty where headings don't count.
+    memory : str
+        What the animal remembers in this lap.
+    end : bool
+        Whether a lap ends here.
+    """
+
+    node: str
+    heading: str = ""
+    memory: str = ""
+    end: bool = False
+
+
+class Rule(NamedTuple):
+    """What holds in a lap, for an animal that remembers `memory`.
+
+    Attributes
+    ----------
+    start : tuple of str
+        Nodes where such a lap may begin.
+    ends : tuple of str
+        Nodes at which it ends.
+    rewards : tuple of (str, float)
+        Nodes at which it pays, and the mean reward.
+    memory : str
+    """
+
+    start: tuple[str, ...]
+    ends: tuple[str, ...]
+    rewards: tuple[tuple[str, float], ...] = ()
+    memory: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """All states of a task, and where each action leads; see `explore`.
+
+    Attributes
+    ----------
+    graph : networkx.Graph or DiGraph
+        Nodes have `pos` (x, y) in cm.
+    states : tuple of State
+    rules : tuple of Rule
+        The rules under which they were found.
+    neighbours : mapping of str to tuple of str
+        Node -> its neighbours in the order of the actions: anticlockwise from the east.
+    steps_from_home : mapping of str to int
+        Node -> its distance to the node from which headings are told; empty where these don't
+        count.
+    """
+
+    graph: nx.Graph
+    states: tuple[State, ...]
+    rules: tuple[Rule, ...]
+    neighbours: Mapping[str, tuple[str, ...]]
+    steps_from_home: Mapping[str, int]
+
+    @cached_property
+    def number(self) -> dict[State, int]:
+        """State -> its number."""
+        return {state: number for number, state in enumerate(self.states)}
+
+    @property
+    def n_actions(self) -> int:
+        """Neighbours of the node that has most."""
+        return max(max(map(len, self.neighbours.values())), 1)
+
+    def start(self, node: str, memory: str = "") -> State:
+        """Give the state in which a lap begins: it heads away from home there, else homewards."""
+        is_home = self.steps_from_home.get(node) == 0
+        return State(node, _AWAY if is_home else self._homewards, memory)
+
+    def enter(self, state: State, node: str, end: bool) -> State:
+        """Give the state in which a neighbouring node is entered; a lap ends there or goes on."""
+        far = self.steps_from_home
+        away = bool(far) and far[node] > far[state.node]
+        return State(node, _AWAY if away else self._homewards, state.memory, end)
+
+    @property
+    def _homewards(self) -> str:
+        return _TOWARDS if self.steps_from_home else ""
+
+    def walk(self, nodes: Iterable[str], memory: str = "") -> tuple[int, ...]:
+        """Translate a lap of nodes into the numbers of its states; it ends with its last node.
+
+        Parameters
+        ----------
+        nodes : iterable of str
+            Neighbours one after the other, at least two.
+        memory : str
+
+        Returns
+        -------
+        tuple of int
+
+        Raises
+        ------
+        ValueError
+            If nodes that follow each other are no neighbours, or the lap cannot begin or end there.
+        """
+        nodes = tuple(nodes)
+        states = [self.start(nodes[0], memory)]
+        for place, node in enumerate(nodes[1:], start=1):
+            if node not in self.neighbours[nodes[place - 1]]:
+                raise ValueError(
+                    f"A lap goes from neighbour to neighbour; {node!r} is none of "
+                    f"{nodes[place - 1]!r}, whose neighbours are "
+                    f"{', '.join(map(repr, self.neighbours[nodes[place - 1]]))}."
+                )
+            states.append(self.enter(states[-1], node, place == len(nodes) - 1))
+        return tuple(self._known(state) for state in states)
+
+    def action(self, state: int, next_state: int) -> int:
+        """Give the action that leads from one state to a neighbouring one."""
+        here, there = self.states[state], self.states[next_state]
+        return self.neighbours[here.node].index(there.node)
+
+    def world(
+        self,
+        rules: Iterable[Rule] = (),
+        closed: Iterable[tuple[str, str]] = (),
+        start: int | None = None,
+    ) -> MDP:
+        """Make the MDP in which some rules hold.
+
+        Action k leads to the k-th neighbour. Where there are fewer, or the way is closed, the
+        animal stays where it is, without reward.
+
+        Parameters
+        ----------
+        rules : iterable of Rule, optional
+            At most one for each memory. A memory that none of them names keeps the first rule under
+            which its states were found.
+        closed : iterable of (str, str), optional
+            Moves that cannot be made, from node to node; in an undirected graph name both ways.
+        start : int, optional
+            The state in which laps begin; by default all in which any may.
+
+        Returns
+        -------
+        MDP
+
+        Raises
+        ------
+        ValueError
+            If a rule leads to a state that was not found, as `explore` was not told of it.
+        """
+        key = (tuple(rules), tuple(closed), start)
+        if key not in self._worlds:  # a protocol asks for the same world lap after lap
+            self._worlds[key] = self._world(*key)
+        return self._worlds[key]
+
+    @cached_property
+    def _worlds(self) -> dict[Any, MDP]:
+        return {}
+
+    def _world(
+        self, rules: tuple[Rule, ...], closed: tuple[tuple[str, str], ...], start: int | None
+    ) -> MDP:
+        by_memory = {rule.memory: rule for rule in (*reversed(self.rules), *rules)}
+        paid = {memory: dict(rule.rewards) for memory, rule in by_memory.items()}
+        barred = set(closed)
+
+        def move(state: State, node: str) -> tuple[State, float]:
+            if (state.node, node) in barred:
+                return state, 0.0
+            entered = self.enter(state, node, node in by_memory[state.memory].ends)
+            return entered, paid[state.memory].get(node, 0.0)
+
+        return self._mdp(move, self.starts if start is None else np.array([start]))
+
+    @cached_property
+    def whole(self) -> MDP:
+        """All moves that can ever be made, as an MDP without reward.
+
+        No way is closed, and laps go on wherever they may under some rule.
+        """
+
+        def move(state: State, node: str) -> tuple[State, float]:
+            passing = self.enter(state, node, False)
+            return (passing if passing in self.number else self.enter(state, node, True)), 0.0
+
+        return self._mdp(move, self.starts)
+
+    def _mdp(
+        self, move: Callable[[State, str], tuple[State, float]], starts: NDArray[np.int64]
+    ) -> MDP:
+        transition = np.empty((len(self.states), self.n_actions), dtype=np.int64)
+        reward = np.zeros(transition.shape)
+        for number, state in enumerate(self.states):
+            transition[number] = number
+            for action, node in enumerate(() if state.end else self.neighbours[state.node]):
+                entered, reward[number, action] = move(state, node)
+                transition[number, action] = self._known(entered)
+        return MDP.from_tables(
+            transition,
+            reward,
+            start=np.bincount(starts, minlength=len(self.states)) / len(starts),
+            terminal=[state.end for state in self.states],
+            action_names=[f"neighbour {action + 1}" for action in range(self.n_actions)],
+            position=[self.graph.nodes[state.node]["pos"] for state in self.states],
+            labels=self.states,
+            name="task",
+        )
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """States in which laps may begin."""
+        states = (self.start(n, rule.memory) for rule in self.rules for n in rule.start)
+        return np.unique([self.number[state] for state in states])
+
+    def _known(self, state: State) -> int:
+        if state not in self.number:
+            raise ValueError(
+                f"The state {state} is not among those of the task: give explore() every rule "
+                "under which it can be entered."
+            )
+        return self.number[state]
+
+
+def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> Places:
+    """Find all states that can be entered while rules may change at any time, all ways open.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DiGraph
+        Places with `pos` (x, y) in cm. Of a DiGraph only the moves along its edges can be made.
+    rules : iterable of Rule
+        All rules of the task, of all its blocks.
+    home : str, optional
+        Gives states a heading: away from this node, or towards it. Two neighbours must differ in
+        their distance to it.
+
+    Returns
+    -------
+    Places
+
+    Raises
+    ------
+    ValueError
+        If a rule names a node that the graph lacks, a node has no `pos`, or neighbours are equally
+        far from home.
+
+    Examples
+    --------
+    Three places on a line that is run both ways; the animal remembers where the lap began:
+
+    >>> track = nx.path_graph(["a", "b", "c"])
+    >>> nx.set_node_attributes(track, {"a": (0, 0), "b": (10, 0), "c": (20, 0)}, "pos")
+    >>> ways = [Rule(("a",), ("a", "c"), (("c", 1.0),), "out"),
+    ...         Rule(("c",), ("a", "c"), (("a", 1.0),), "in")]
+    >>> places = explore(track, ways, home="a")
+    >>> [state.node + state.heading for state in places.states if state.memory == "out"]
+    ['a>', 'b>', 'c>', 'a<']
+    >>> places.walk(["c", "b", "a"], "in")
+    (4, 5, 7)
+    """
+    rules = tuple(rules)
+    _check_nodes(graph, rules, home)
+    neighbours = {node: _anticlockwise(graph, node) for node in graph}
+    distance = {} if home is None else _steps_from(home, graph)
+    places = Places(graph, (), rules, neighbours, distance)
+    found: dict[State, None] = {}
+    for memory in dict.fromkeys(rule.memory for rule in rules):
+        known = [rule for rule in rules if rule.memory == memory]
+        waiting = deque(places.start(node, memory) for rule in known for node in rule.start)
+        while waiting:
+            state = waiting.popleft()
+            if state in found:
+                continue
+            found[state] = None
+            for node in neighbours[state.node] if not state.end else ():
+                ends = {node in rule.ends for rule in known}
+                waiting.extend(places.enter(state, node, end) for end in sorted(ends))
+    return replace(places, states=tuple(found))
+
+
+def _check_nodes(graph: nx.Graph, rules: tuple[Rule, ...], home: str | None) -> None:
+    named = [node for rule in rules for node in (*rule.start, *rule.ends, *dict(rule.rewards))]
+    for node in named if home is None else [home, *named]:
+        if node not in graph:
+            raise ValueError(f"A rule names {node!r}, but the places are {', '.join(graph)}.")
+    for node, data in graph.nodes(data=True):
+        if "pos" not in data:
+            raise ValueError(f"Each place needs 'pos', (x, y) in cm; {node!r} has none.")
+
+
+def _steps_from(home: str, graph: nx.Graph) -> dict[str, int]:
+    """Count the steps from home to each place; they must tell a heading at every move."""
+    steps = nx.single_source_shortest_path_length(graph.to_undirected(as_view=True), home)
+    for node, neighbour in graph.edges:
+        if steps.get(node) is None or steps.get(neighbour) == steps.get(node):
+            raise ValueError(
+                f"Headings are told by the distance to {home!r}, but {node!r} and {neighbour!r} "
+                "are equally far from it, or cannot be reached: leave out home."
+            )
+    return dict(steps)
+
+
+def _anticlockwise(graph: nx.Graph, node: str) -> tuple[str, ...]:
+    """List the neighbours of a node anticlockwise from the east."""
+    x, y = graph.nodes[node]["pos"]
+
+    def turn(neighbour: str) -> float:
+        there = graph.nodes[neighbour]["pos"]
+        # Rounded, lest a neighbour straight to the east come last for a hair's breadth.
+        return round(math.atan2(there[1] - y, there[0] - x) / math.tau, 9) % 1
+
+    return tuple(sorted(graph.adj[node], key=turn))

@@ -1,0 +1,112 @@
+"""Tasks whose laps are known ways through a maze, run in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from replay.names import unknown_name
+from replay.tasks.places import Rule, explore
+from replay.tasks.task import Block, Lap, Laps, Task
+
+__all__ = ["task_of_routes"]
+
+
+def task_of_routes(
+    name: str,
+    graph: nx.Graph,
+    routes: Mapping[str, Sequence[str]],
+    blocks: Sequence[Block],
+    *,
+    home: str | None = None,
+    **about: Any,
+) -> Task:
+    """Make a task whose laps run along given routes, in turn.
+
+    The contingency of a block names its routes; they are run in this order, again and again. A
+    route that begins elsewhere than the animal is waits; if all do, the animal is carried. A lap
+    ends where any route ends, and is paid what the block says, but not where it began; that the
+    animal remembers.
+
+    Parameters
+    ----------
+    name : str
+    graph : networkx.Graph or DiGraph
+        Places with `pos` (x, y) in cm.
+    routes : mapping of str to sequence of str
+        Name of a lap -> its nodes.
+    blocks : sequence of Block
+    home : str, optional
+        Gives states a heading: away from this node, or towards it.
+    **about
+        What else a `Task` has: landmarks, local_radius, one_way, remark, headings.
+
+    Returns
+    -------
+    Task
+
+    Raises
+    ------
+    ValueError
+        If a block names an unknown route, or routes don't fit the graph.
+
+    Examples
+    --------
+    >>> track = nx.path_graph(["a", "b", "c"])
+    >>> nx.set_node_attributes(track, {"a": (0, 0), "b": (10, 0), "c": (20, 0)}, "pos")
+    >>> task = task_of_routes(
+    ...     "short_track", track, {"out": "abc", "in": "cba"},
+    ...     [Block("equal", 4, ("out", "in"), {"a": 1.0, "c": 1.0})], home="a",
+    ... )
+    >>> task.places
+    ('a>', 'b>', 'c>', 'a<', 'b<', 'c<')
+    """
+    blocks = tuple(blocks)
+    for block in blocks:
+        for route in block.contingency:
+            if route not in routes:
+                raise unknown_name(f"route in the block {block.name!r}:", route, routes)
+    starts = tuple(dict.fromkeys(route[0] for route in routes.values()))
+    ends = tuple(dict.fromkeys(route[-1] for route in routes.values()))
+
+    def rules(rewards: Mapping[str, float]) -> list[Rule]:
+        return [
+            Rule(
+                (start,),
+                tuple(node for node in ends if node != start),
+                tuple((node, reward) for node, reward in rewards.items() if node != start),
+                memory=start,
+            )
+            for start in starts
+        ]
+
+    def protocol(task: Task, rng: np.random.Generator) -> Laps:
+        here = ""
+        for block, n_rest_after in zip(task.blocks, _rests(task.blocks), strict=True):
+            order = block.contingency
+            place = 0
+            for number in range(block.n_laps):
+                turn = [(place + k) % len(order) for k in range(len(order))]
+                fitting = [k for k in turn if routes[order[k]][0] == here]
+                chosen = (fitting or turn)[0]
+                route, place = order[chosen], chosen + 1
+                path = task.model.walk(routes[route], routes[route][0])
+                world = task.model.world(rules(block.rewards), block.closed, path[0])
+                n_rest = n_rest_after if number == block.n_laps - 1 else 0
+                run = yield Lap(world, path[0], path, block.name, route, n_rest)
+                here = task.model.states[run[-1]].node
+
+    names = {(route[0], route[-1]): name for name, route in routes.items()}
+    return Task(name, explore(graph, rules({}), home), protocol, blocks, lap_names=names, **about)
+
+
+def _rests(blocks: Sequence[Block]) -> list[int]:
+    """Count the pauses after each block; those of blocks without laps come after the one before."""
+    rests = [block.n_rest for block in blocks]
+    for k in range(len(blocks) - 1, 0, -1):
+        if blocks[k].n_laps == 0:
+            rests[k - 1] += rests[k]
+    return rests

@@ -1,0 +1,273 @@
+"""A task: a maze, what is run and rewarded in it, and which states the analyses see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.mdp import MDP
+from replay.tasks.places import Places
+
+__all__ = ["Block", "Lap", "Laps", "Task", "begin", "send"]
+
+_LANE_CM = 4.0  # so that both directions of travel can be told apart in a figure
+
+
+class Block(NamedTuple):
+    """Some laps under one contingency; data, not behaviour.
+
+    Attributes
+    ----------
+    name : str
+    n_laps : int
+        0 in a block of rest alone.
+    contingency : tuple of str
+        What is run or rewarded, as the task's protocol reads it.
+    rewards : mapping of str to float
+        Node -> mean reward there.
+    closed : tuple of (str, str)
+        Moves that cannot be made, from node to node.
+    n_rest : int
+        Pauses of rest after the block. Of a first block without laps: rest before all.
+    error : float
+        How probable a lap is that breaks the rule, as the task's protocol reads it.
+    """
+
+    name: str
+    n_laps: int
+    contingency: tuple[str, ...] = ()
+    rewards: Mapping[str, float] = {}
+    closed: tuple[tuple[str, str], ...] = ()
+    n_rest: int = 0
+    error: float = 0.0
+
+
+class Lap(NamedTuple):
+    """One lap, which is one episode.
+
+    Attributes
+    ----------
+    world : MDP
+        In which it is run.
+    start : int
+        The state in which it begins.
+    path : tuple of int, or None
+        The states that are run through where behaviour is given, from the start to the end.
+    block, name : str
+        The block, and what kind of lap it is.
+    n_rest : int
+        Pauses of rest after it.
+    shown : bool
+        Whether the animal is shown this lap, and cannot act otherwise.
+    """
+
+    world: MDP
+    start: int
+    path: tuple[int, ...] | None
+    block: str
+    name: str
+    n_rest: int = 0
+    shown: bool = False
+
+
+Laps = Generator[Lap, tuple[int, ...], None]
+"""A protocol: it yields a lap and is sent the states of that lap as it was run."""
+
+
+def begin(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
+    """Give the protocol of a task, and its first lap.
+
+    Parameters
+    ----------
+    task : Task
+        Must have laps.
+    rng : numpy.random.Generator
+        Of what the protocol draws.
+
+    Returns
+    -------
+    protocol : generator
+    lap : Lap
+
+    Raises
+    ------
+    ValueError
+        If there is no lap.
+    """
+    protocol = task.laps(rng)
+    lap = next(protocol, None)
+    if lap is None:
+        raise ValueError(f"The protocol of the task {task.name!r} must yield a lap, but has none.")
+    return protocol, lap
+
+
+def send(protocol: Laps, states: Sequence[int]) -> Lap | None:
+    """Tell a protocol how the last lap was run, and get the next one, None after the last.
+
+    Parameters
+    ----------
+    protocol : generator
+        What `Task.laps` gives.
+    states : sequence of int
+        The states of the lap.
+
+    Returns
+    -------
+    Lap or None
+    """
+    try:
+        return protocol.send(tuple(states))
+    except StopIteration:
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A maze, what is run and rewarded in it, and which states the analyses see.
+
+    The model's states have a place, a heading where that counts, and a memory where a rule needs
+    one. The *analysed* states have place and heading only.
+
+    Parameters
+    ----------
+    name : str
+    model : Places
+        The states, from `explore`.
+    protocol : callable
+        ``protocol(task, rng)`` yields one `Lap` after the other, and is sent how each was run.
+    blocks : tuple of Block
+        What the protocol reads.
+    landmarks : mapping of str to tuple of str
+        Name -> nodes.
+    local_radius : int
+        How far from the animal a sequence may begin to count as local, in steps on the graph.
+    one_way : bool
+        Whether states tell the direction of travel, or the maze has one-way paths: only where the
+        animal turns round can a learned model then know a way back.
+    remark : str
+        What is known of the task, and what is a modelling choice.
+    headings : tuple of (str, str)
+        How analysed states are called that lead away from home, and towards it.
+    lap_names : mapping of (str, str) to str
+        First and last node of a lap -> its name. Without any, laps have the name that the protocol
+        gives them.
+    reward_sd : float
+        Standard deviation of a reward, as a share of its mean.
+
+    Attributes
+    ----------
+    places : tuple of str
+        Names of the analysed states, by their number.
+    analysed : ndarray of int32, shape (n_states,)
+        State of the model -> analysed state.
+    position : ndarray of float64, shape (n_places, 2)
+        Where the analysed states are, in cm; both headings of a place lie side by side.
+    node : tuple of str
+        Analysed state -> node of the graph.
+    """
+
+    name: str
+    model: Places
+    protocol: Callable[[Task, np.random.Generator], Laps]
+    blocks: tuple[Block, ...]
+    landmarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    local_radius: int = 1
+    one_way: bool = False
+    remark: str = ""
+    headings: tuple[str, str] = ("{}>", "{}<")
+    lap_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    reward_sd: float = 0.1
+
+    @property
+    def graph(self) -> nx.Graph:
+        """The places, with `pos` (x, y) in cm."""
+        return self.model.graph
+
+    @cached_property
+    def _seen(self) -> list[tuple[str, str]]:
+        """List node and heading of each analysed state, in the order of the graph's nodes."""
+        seen = {(state.node, state.heading) for state in self.model.states}
+        rank = {node: number for number, node in enumerate(self.graph)}
+        return sorted(seen, key=lambda pair: (pair[1] == "<", rank[pair[0]]))
+
+    @cached_property
+    def places(self) -> tuple[str, ...]:
+        """Names of the analysed states."""
+        form = {"": "{}", ">": self.headings[0], "<": self.headings[1]}
+        return tuple(form[heading].format(node) for node, heading in self._seen)
+
+    @cached_property
+    def node(self) -> tuple[str, ...]:
+        """Analysed state -> node of the graph."""
+        return tuple(node for node, _ in self._seen)
+
+    @cached_property
+    def analysed(self) -> NDArray[np.int32]:
+        """State of the model -> analysed state."""
+        number = {pair: place for place, pair in enumerate(self._seen)}
+        states = self.model.states
+        return np.array([number[state.node, state.heading] for state in states], dtype=np.int32)
+
+    @cached_property
+    def position(self) -> NDArray[np.float64]:
+        """Where the analysed states are, in cm."""
+        places = np.array([self.graph.nodes[node]["pos"] for node in self.node], dtype=float)
+        for place, (node, heading) in enumerate(self._seen):
+            if heading:
+                places[place] += _aside(self.model, node, heading)
+        return places
+
+    @cached_property
+    def world(self) -> MDP:
+        """The analysed states as an MDP without reward: where one can get from where."""
+        whole, here = self.model.whole, self.analysed
+        ends = np.setdiff1d(here, here[~whole.terminal])
+        state, action = np.divmod(whole.transition_rows(), whole.n_actions)
+        moves = np.unique(np.column_stack((here[state], action, here[whole.successor])), axis=0)
+        n_outcomes = np.unique(moves[:, :2], axis=0, return_counts=True)[1]
+        start = np.bincount(here, weights=whole.start_probability)
+        return MDP.from_transitions(
+            moves[:, 0],
+            moves[:, 1],
+            moves[:, 2],
+            np.repeat(1 / n_outcomes, n_outcomes),
+            np.zeros(len(moves)),
+            start_probability=start,
+            terminal=np.isin(np.arange(len(self.places)), ends),
+            action_names=whole.action_names,
+            position=self.position,
+            labels=self.places,
+            name=self.name,
+        )
+
+    def laps(self, rng: np.random.Generator) -> Laps:
+        """Give the laps of one animal; each is sent as it was run before the next one comes.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Of what the protocol draws.
+
+        Yields
+        ------
+        Lap
+        """
+        return self.protocol(self, rng)
+
+
+def _aside(model: Places, node: str, heading: str) -> NDArray[np.float64]:
+    """Give the way from the middle of a two-way track to the right-hand lane, in cm."""
+    far, pos = model.steps_from_home, model.graph.nodes
+    here = np.array(pos[node]["pos"])
+    ahead = sum(
+        (far[there] - far[node]) * (np.array(pos[there]["pos"]) - here)
+        for there in model.neighbours[node]
+    )
+    ahead = ahead * (1 if heading == ">" else -1)
+    return _LANE_CM / 2 * np.array([ahead[1], -ahead[0]]) / max(np.hypot(*ahead), 1e-9)

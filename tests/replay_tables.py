@@ -1,0 +1,125 @@
+"""Hand-made tables of replay, and stand-ins for tasks, that statistics are tested on."""
+
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from analyses.replay_statistics import STATISTICS, Replays
+
+
+def make_task(graph, landmarks=None, blocks=(), headings=False, local_radius=1):
+    """Stand in for a task: each node is a place, or one in each of two directions of travel."""
+    for i, node in enumerate(graph):
+        graph.nodes[node].setdefault("pos", (10.0 * i, 0.0))
+    node = tuple(graph) * (2 if headings else 1)
+    return SimpleNamespace(
+        places=node,
+        node=node,
+        graph=graph,
+        position=np.array([graph.nodes[name]["pos"] for name in node]),
+        landmarks=landmarks or {},
+        blocks=blocks,
+        local_radius=local_radius,
+    )
+
+
+def block(name, n_laps=10, rewards=None, closed=()):
+    return SimpleNamespace(
+        name=name, n_laps=n_laps, contingency="", rewards=rewards or {}, closed=closed, n_rest=0
+    )
+
+
+CHAIN = {
+    "animal": 0,
+    "episode": 0,
+    "event": 0,
+    "phase": "episode_end",
+    "order": "causal",
+    "direction": "forward",
+    "novelty": "experienced",
+    "block": "run",
+    "lap": "out",
+    "place": 0,
+}
+PAUSE = {name: CHAIN[name] for name in ("animal", "episode", "phase", "block", "lap", "place")}
+LAP = {"animal": 0, "episode": 0, "block": "run", "lap": "out", "start": 0, "end": 0, "reward": 1.0,
+       "goal": -1}  # fmt: skip
+
+
+def chain(*states, **columns):
+    return {
+        **CHAIN,
+        "states": np.array(states, dtype=np.int32),
+        "first": states[0],
+        "last": states[-1],
+        "length": len(states),
+        "n_distinct": len(set(states)),
+        **columns,
+    }
+
+
+def table(rows, defaults):
+    return pd.DataFrame([{**defaults, **row} for row in rows], columns=list(defaults))
+
+
+def replays(task, chains, pauses=({},), laps=({},)):
+    columns = list(chain(0, 1))
+    chains = pd.DataFrame(list(chains), columns=columns)
+    whole = ["animal", "episode", "event", "place", "first", "last", "length", "n_distinct"]
+    chains = chains.astype(dict.fromkeys(whole, "int32"))
+    for name in ("phase", "order", "direction", "novelty"):
+        chains[name] = chains[name].astype("category")
+    return Replays(chains, table(pauses, PAUSE), table(laps, LAP), pd.DataFrame(), task)
+
+
+def compute(name, tables, **options):
+    """Give value, null and n of the only animal."""
+    [row] = STATISTICS[name].compute(tables, **options).itertuples()
+    return row.value, row.null, row.n
+
+
+def track(n=10, **options):
+    return make_task(nx.path_graph([f"n{i}" for i in range(n)]), **options)
+
+
+def w_track():
+    graph = nx.Graph()
+    nx.add_path(graph, ["C0", "C1", "C2", "X"])
+    for side in "LR":
+        nx.add_path(graph, ["X", *(f"{side}{i}" for i in (2, 1, 0))])
+    arms = {f"{name}_arm": (f"{side}0", f"{side}1", f"{side}2")
+            for name, side in (("left", "L"), ("right", "R"))}  # fmt: skip
+    wells = {"centre_well": ("C0",), "left_well": ("L0",), "right_well": ("R0",)}
+    return make_task(graph, arms | wells)
+
+
+W = {name: i for i, name in enumerate(w_track().node)}
+OUT_LEFT = [W[name] for name in ("C0", "C1", "C2", "X", "L2", "L1", "L0")]
+OUT_RIGHT = [W[name] for name in ("C0", "C1", "C2", "X", "R2", "R1", "R0")]
+
+
+def eight():
+    """Stem m0 m1 m2 up to the choice; loops go up, across the top, down and back below."""
+    graph, marks = nx.Graph(), {}
+    nx.add_path(graph, ["m0", "m1", "m2"])
+    for side, name in (("l", "left_loop"), ("r", "right_loop")):
+        loop = [f"{side}{i}" for i in range(10)]
+        nx.add_path(graph, ["m2", *loop, "m0"])
+        marks[name] = tuple(loop)
+    marks["shortcut_top"] = ("l1", "l0", "m2", "r0", "r1")
+    marks["shortcut_bottom"] = ("l8", "l9", "m0", "r9", "r8")
+    return make_task(graph, marks)
+
+
+E = {name: i for i, name in enumerate(eight().node)}
+LEFT, RIGHT = ([E[f"{side}{i}"] for i in range(10)] for side in "lr")
+SIDES = {"left": LEFT, "right": RIGHT}
+
+
+def laps_of(*names, blocks=None):
+    return [
+        {"episode": i, "lap": name, "block": blocks[i] if blocks else "run"}
+        for i, name in enumerate(names)
+    ]

@@ -1,0 +1,120 @@
+"""Simulated animals, and the tables of what they replay in pauses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.animals import PAUSES, SETTINGS, animal_seed, parameters, replays, replays_of
+from analyses.classification import classify
+from analyses.sequences import ORDERS
+from analyses.tasks.tracks import linear_track
+from analyses.tasks.two_choice_t import gupta_2t
+from replay.tasks import run_task
+
+TRACK = linear_track(n_training=2, n_laps=4)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return replays(TRACK, "prioritized_memory_access", animals=range(2))
+
+
+def test_every_pause_is_listed(made):
+    n_laps, n_before, n_after = 6, TRACK.blocks[0].n_rest, TRACK.blocks[-1].n_rest
+    for _, pauses in made.pauses.groupby("animal"):
+        n = pauses["phase"].value_counts()
+        assert n.to_dict() == {
+            "start": n_laps - 1, "episode_end": n_laps, "rest": n_before + n_after
+        }  # fmt: skip
+        early = pauses[pauses["episode"] == -1]
+        assert len(early) == n_before
+        assert early["block"].unique().tolist() == ["rest"]
+        order = pauses["episode"] * 10 + pauses["phase"].map(
+            {"start": 0, "episode_end": 1, "rest": 2}
+        )
+        assert order.is_monotonic_increasing
+    assert made.pauses["n_backups"].sum() == len(made.backups)
+    counts = made.backups.groupby(["animal", "episode", "phase"], observed=True).size()
+    listed = made.pauses.groupby(["animal", "episode", "phase"])["n_backups"].sum()
+    assert listed[listed > 0].to_dict() == counts.to_dict()
+
+
+def test_pauses_without_replay_are_listed_too():
+    quiet = replays(TRACK, "q_learning", animals=[3])
+    assert (quiet.pauses["n_backups"] == 0).all()
+    assert len(quiet.pauses) == 5 + 6 + 20
+    assert quiet.chains.empty
+    assert set(quiet.pauses["animal"]) == {3}
+
+
+def test_where_the_animal_is_and_which_lap_it_is(made):
+    laps = made.laps.set_index(["animal", "episode"])
+    for table in (made.pauses[made.pauses["episode"] >= 0], made.chains):
+        own = laps.loc[pd.MultiIndex.from_frame(table[["animal", "episode"]])]
+        at_start = (table["phase"] == "start").to_numpy()
+        expected = np.where(at_start, own["start"], own["end"])
+        assert table["place"].tolist() == expected.tolist()
+        assert table["lap"].tolist() == own["lap"].tolist()
+        assert table["block"].tolist() == own["block"].tolist()
+    names = np.array(TRACK.places)
+    ends = made.laps.assign(end=names[made.laps["end"]], second=names[made.laps["second"]])
+    assert set(zip(ends["lap"], ends["end"], ends["second"], strict=True)) == {
+        ("out", "out9", "out1"), ("in", "in0", "in8")
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("learner", ["dyna_q", "prioritized_sweeping", "retrieved_episodes"])
+def test_chains_are_those_of_the_whole_log_in_pauses(learner):
+    """What is replayed on the way is left out, and nothing else changes."""
+    params = parameters(learner)
+    if "replay_at" in params:
+        params["replay_at"] = "step"
+    task = gupta_2t(n_laps=2)  # it pays on the way, too
+    run = run_task(task, learner, params, seed=5)
+    chains = replays_of(run.log, run.laps, task).chains
+    n_steps = 0
+    for order in ORDERS:
+        whole = classify(run.log, order=order)
+        n_steps += (whole["phase"] == "step").sum()
+        whole = whole[whole["phase"].isin(PAUSES)].reset_index(drop=True)
+        own = chains[chains["order"] == order].reset_index(drop=True)
+        pd.testing.assert_frame_equal(own[whole.columns], whole)
+    assert n_steps > 0
+    assert len(chains) > 0
+
+
+def test_all_learners_replay_after_the_same_experience(made):
+    other = replays(TRACK, "episodic_control", animals=range(2))
+    pd.testing.assert_frame_equal(made.laps, other.laps)
+    pd.testing.assert_frame_equal(made.pauses.drop(columns="n_backups"),
+                                  other.pauses.drop(columns="n_backups"))  # fmt: skip
+    assert made.laps.groupby("animal")["reward"].sum().nunique() == 2
+    again = replays(TRACK, "episodic_control", animals=[1])
+    alone = other.laps[other.laps["animal"] == 1].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again.laps, alone)
+    assert animal_seed(0, 1) != animal_seed(1, 0)
+
+
+def test_identities():
+    """What must hold of accounts that only go back along the last lap."""
+    task = gupta_2t(n_laps=3)
+    chains = replays(task, "episodic_control", animals=range(2)).chains
+    assert set(chains["direction"]) == {"reverse"}
+    assert set(chains["novelty"]) == {"experienced"}
+    assert (chains["episode_lag"] == 0).all()
+
+
+def test_settings():
+    assert parameters("q_learning") == {"learning_rate": 1.0, "discount": 0.9}
+    assert parameters("full_backups") == {
+        key: SETTINGS[key] for key in ("discount", "max_pops", "replay_at")
+    }
+    assert parameters("dyna_q", {"n_replays": 5})["n_replays"] == 5
+    with pytest.raises(ValueError, match="has no parameter 'n'"):
+        parameters("dyna_q", {"n": 5})
+
+
+def test_laps_without_columns_are_refused():
+    run = run_task(TRACK, "q_learning", seed=0)
+    with pytest.raises(ValueError, match="laps lacks the columns"):
+        replays_of(run.log, run.laps.drop(columns="n_rest"), TRACK)

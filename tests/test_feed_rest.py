@@ -1,0 +1,77 @@
+"""Rest in recorded experience: pauses between two episodes, and before the first."""
+
+import types
+
+import numpy as np
+import own_learner
+import pandas as pd
+import pytest
+
+from replay import feed, simulate
+from replay.backups import record
+from replay.mazes import from_ascii
+from replay.protocols import Phase, Protocol
+
+LAP = {"state": [0, 1], "action": 0, "reward": [0.0, 1.0], "next_state": [1, 2]}
+LAPS = pd.concat([pd.DataFrame(LAP | {"terminated": [False, True]})] * 3, ignore_index=True)
+SIZE = {"n_states": 3, "n_actions": 1}
+
+
+def test_rest_is_logged_between_two_episodes():
+    log = feed(own_learner, LAPS, **SIZE, rest={2: 4, 6: 1})
+    backups = log.backups
+    rest = backups[backups["phase"] == "rest"]
+    assert rest["step"].tolist() == [1] * 12 + [5] * 3
+    assert rest["episode"].tolist() == [0] * 12 + [2] * 3
+    assert (rest["location"] == 2).all()
+    assert rest["event"].nunique() == 2
+    phases = backups.loc[backups["step"] == 1, "phase"].astype(str)
+    assert list(dict.fromkeys(phases)) == ["online", "episode_end", "rest"]
+    without = feed(own_learner, LAPS, **SIZE)
+    assert len(without.backups) == len(backups) - 15
+    assert feed(own_learner, LAPS, **SIZE, rest={2: 0, 0: 3}).backups.equals(without.backups)
+
+
+@pytest.mark.parametrize("learner", ["prioritized_sweeping", "full_backups"])
+def test_rest_is_that_of_a_protocol(learner):
+    """What was simulated with rest, and fed with rest, is replayed alike."""
+    maze = from_ascii("S..\n.#.\n..G")
+    world = Protocol([Phase(maze, 300, n_rest=5), Phase(maze, 200, n_rest=7)])
+    params = {"replay_at": "rest", "max_pops": 3}
+    run = simulate(world, learner, params, seed=1, log="all")
+    steps = run.log.steps
+    size = {"n_states": maze.n_states, "n_actions": maze.n_actions}
+    fed = feed(learner, steps, **size, params=params, rest={300: 5, 500: 7})
+    pd.testing.assert_frame_equal(fed.backups, run.log.backups)
+    assert (run.log.backups.query("phase == 'rest'")["step"] == 299).any()
+
+
+def test_what_was_explored_before_is_replayed_before_the_first_step():
+    knows = types.ModuleType("knows")
+    vars(knows).update({name: getattr(own_learner, name) for name in ("Params", "Memory", "init")})
+    vars(knows).update({"learn": own_learner.learn, "most_backups": own_learner.most_backups})
+    knows.COMPILED = False
+    knows.explore = lambda params, memory, mdp: None
+
+    def replay(params, memory, pause, rng, log):
+        if pause.phase == 5:
+            record(log, pause.phase, 1, 0, 2, 0.0, 0.0)
+
+    knows.replay = replay
+    backups = feed(knows, LAPS, **SIZE, rest={0: 2, 4: 1}).backups.query("phase == 'rest'")
+    assert backups["step"].tolist() == [-1, -1, 3]
+    assert backups["episode"].tolist() == [-1, -1, 1]
+    assert backups["location"].tolist() == [0, 0, 2]
+    assert backups["event"].tolist()[:2] == [0, 0]
+    assert np.isnan(backups["time"].iloc[0])
+
+
+def test_errors_say_where_rest_can_be():
+    with pytest.raises(ValueError, match="rest after 1 rows, within an episode"):
+        feed("dyna_q", LAPS, **SIZE, rest={1: 1})
+    with pytest.raises(ValueError, match="rest after 7 rows, but only 6"):
+        feed("dyna_q", LAPS, **SIZE, rest={7: 1})
+    with pytest.raises(ValueError, match="pauses at rest must be a whole number"):
+        feed("dyna_q", LAPS, **SIZE, rest={2: -1})
+    with pytest.raises(ValueError, match="rest after 0 rows, but only 0"):
+        feed("dyna_q", LAPS[:0], **SIZE, rest={0: 1})

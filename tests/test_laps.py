@@ -1,0 +1,76 @@
+"""When there is replay, and from where need is counted."""
+
+import pytest
+
+from replay.backups import EPISODE_END, REST, START, STEP
+from replay.laps import begin_lap, link_episodes, mean_reward, need_origin, note_step, note_tries
+from replay.learners.prioritized_memory_access import Params
+from replay.loop import Pause
+from replay.markov_chain import markov_chain
+from replay.priorities import MOMENTS
+
+# A lap 0, 1, 2 that ends in 3, rest there, a start in 0, and the first two steps of another.
+PAUSES = [
+    (1, Pause(STEP, 2, False)),
+    (2, Pause(EPISODE_END, 3, True)),
+    (None, Pause(REST, 3, False)),
+    (None, Pause(START, 0, False)),
+    (0, Pause(STEP, 1, False)),
+    (1, Pause(STEP, 2, False)),
+]
+ORIGINS = {
+    ("step", False): [2, 3, 3, -1, 1, 2],
+    ("step", True): [1, 2, 3, -1, 0, 1],
+    ("episode_end", False): [-1, 3, 3, -1, -1, -1],
+    ("episode_end", True): [-1, 2, 3, -1, -1, -1],
+    ("start_and_end", False): [-1, 3, 3, 0, -1, -1],
+    ("start_and_end", True): [-1, 2, 3, -1, 0, -1],
+    ("rest", False): [-1, -1, 3, -1, -1, -1],
+    ("rest", True): [-1, -1, 3, -1, -1, -1],
+}
+"""Where the agent is at each pause at which it replays, else -1."""
+
+
+@pytest.mark.parametrize(("replay_at", "late"), ORIGINS)
+@pytest.mark.parametrize("reward", [0.0, 1.0])
+def test_origins(replay_at, late, reward):
+    params = Params(replay_at=MOMENTS.index(replay_at), one_step_late=late)
+    lap = begin_lap()
+    note_step(lap, 0, reward)
+    origins = []
+    for before, pause in PAUSES:
+        if before is not None:
+            note_step(lap, before, 0.0)
+        origins.append(need_origin(params, lap, pause))
+    assert origins == (ORIGINS[replay_at, late] if reward else [-1] * len(PAUSES))
+
+
+def test_the_mean_reward():
+    lap = begin_lap()
+    note_tries(lap, 2)
+    note_step(lap, 0, 1.0)
+    note_step(lap, 0, 0.0)
+    assert mean_reward(lap) == 0.25
+
+
+def successors(chain, state):
+    found = {}
+    edge = chain.first_out[state]
+    while edge >= 0:
+        found[int(chain.edges["next_state"][edge])] = float(chain.edges["probability"][edge])
+        edge = chain.edges["next_out"][edge]
+    return found
+
+
+def test_ends_lead_to_the_start_that_follows():
+    lap, chain = begin_lap(), markov_chain(4, 10)
+    params = Params(transition_rate=0.75)
+    note_step(lap, 1, 0.0)
+    link_episodes(params, lap, chain, Pause(EPISODE_END, 3, True))
+    assert successors(chain, 3) == {1: 1.0}  # until a start is known, the episode's own
+    link_episodes(params, lap, chain, Pause(START, 0, False))
+    assert successors(chain, 3) == {1: 0.25, 0: 0.75}
+    note_step(lap, 0, 0.0)
+    link_episodes(params, lap, chain, Pause(EPISODE_END, 2, False))  # cut off
+    link_episodes(params, lap, chain, Pause(START, 0, False))
+    assert successors(chain, 2) == {}

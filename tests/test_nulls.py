@@ -1,0 +1,251 @@
+"""Nulls of replay: what they keep, what they find, and that of Mattar & Daw, which finds all."""
+
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from replay_tables import make_task, replays
+
+from analyses.nulls import (
+    chain_count,
+    distinct,
+    joined,
+    null_test,
+    padded,
+    permutation_test,
+    random_edges,
+    random_pairs,
+    random_walks,
+    shuffled_order,
+)
+from analyses.replay_statistics import STATISTICS
+from analyses.segments import find_segments
+
+REFERENCE = Path(__file__).parent / "reference"
+GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 6))
+EDGES = np.array([*GRID.edges, *(edge[::-1] for edge in GRID.edges)])
+
+
+def backups(n_events=5, n=8, seed=0):
+    """Sweeps back along paths, in events."""
+    rng = np.random.default_rng(seed)
+    event, state, next_state = [], [], []
+    for number in range(n_events):
+        path = nx.shortest_path(GRID, *(int(place) for place in rng.choice(30, 2, replace=False)))
+        moves = [*pairwise(path)][::-1][:n]
+        event += [number] * len(moves)
+        state += [move[0] for move in moves]
+        next_state += [move[1] for move in moves]
+    columns = {"event": event, "state": state, "next_state": next_state}
+    return {name: np.array(values) for name, values in columns.items()}
+
+
+def rows_of(table):
+    columns = (table[name].tolist() for name in ("event", "state", "next_state"))
+    return sorted(zip(*columns, strict=True))
+
+
+@given(st.integers(0, 100))
+def test_shuffled_order_keeps_the_backups_of_each_event(seed):
+    data = backups()
+    drawn = shuffled_order(data, np.random.default_rng(seed))
+    assert rows_of(drawn) == rows_of(data)
+    assert np.array_equal(drawn["event"], data["event"])
+
+
+def test_shuffled_order_gives_every_order_equally_often():
+    data = {"event": np.zeros(3, int), "state": np.arange(3), "next_state": np.arange(3) + 1}
+    rng = np.random.default_rng(0)
+    orders = [tuple(shuffled_order(data, rng)["state"].tolist()) for _ in range(6000)]
+    counts = pd.Series(orders).value_counts()
+    assert len(counts) == 6
+    assert counts.between(850, 1150).all()
+
+
+def test_shuffled_order_takes_events_one_after_the_other_whatever_their_number():
+    data = {"event": np.array([7, 7, 3, 3, 7]), "state": np.arange(5), "next_state": np.arange(5)}
+    drawn = shuffled_order(data, np.random.default_rng(1))
+    assert sorted(drawn["state"][:2]) == [0, 1]
+    assert sorted(drawn["state"][2:4]) == [2, 3]
+    assert drawn["state"][4] == 4
+
+
+@given(st.integers(0, 100))
+def test_random_edges_are_edges(seed):
+    data = backups()
+    drawn = random_edges(data, np.random.default_rng(seed), edges=EDGES)
+    assert np.array_equal(drawn["event"], data["event"])
+    assert all(GRID.has_edge(*move) for move in zip(drawn["state"], drawn["next_state"]))  # noqa: B905
+
+
+def test_random_edges_are_equally_likely():
+    data = {name: np.zeros(9800, dtype=int) for name in ("event", "state", "next_state")}
+    drawn = random_edges(data, np.random.default_rng(0), edges=EDGES)
+    counts = pd.Series(zip(drawn["state"], drawn["next_state"], strict=True)).value_counts()
+    assert len(counts) == len(EDGES) == 98
+    assert counts.between(60, 140).all()
+
+
+@given(st.lists(st.integers(2, 7), min_size=1, max_size=6), st.integers(2, 4), st.integers(0, 50))
+def test_random_walks_begin_and_end_like_the_chains(lengths, min_length, seed):
+    lengths = [max(length, min_length) for length in lengths]
+    chains = padded([[3] * length for length in lengths])
+    walks = random_walks(chains, np.random.default_rng(seed), edges=EDGES, min_length=min_length)
+    assert ((walks >= 0) == (chains >= 0)).all()
+    assert (walks[:, 0] == 3).all()
+    assert (distinct(walks) >= min_length).all()
+    steps = (walks[:, :-1] >= 0) & (walks[:, 1:] >= 0)
+    moves = zip(walks[:, :-1][steps], walks[:, 1:][steps], strict=True)
+    assert all(GRID.has_edge(*move) for move in moves)
+
+
+def test_walks_that_the_graph_does_not_have():
+    edges = np.array([[0, 1], [1, 0], [1, 2]])
+    chains = padded([[0, 1, 2], [2, 1, 0], [0, 1]])
+    walks = random_walks(chains, np.random.default_rng(0), edges=edges, min_length=3)
+    assert walks.tolist() == [[0, 1, 2], [-1] * 3, [-1] * 3]
+
+
+def test_walks_are_as_likely_as_their_steps():
+    edges = np.array([[0, 1], [0, 2], [1, 3], [2, 3], [2, 4], [3, 0], [4, 0]])
+    chains = padded([[0, 1, 3]] * 8000)
+    walks = random_walks(chains, np.random.default_rng(0), edges=edges)
+    share = pd.Series(map(tuple, walks.tolist())).value_counts(normalize=True)
+    assert share[0, 1, 3] == pytest.approx(0.5, abs=0.03)
+    assert share[0, 2, 3] == pytest.approx(0.25, abs=0.03)
+    assert share[0, 2, 4] == pytest.approx(0.25, abs=0.03)
+
+
+def test_random_pairs_keep_both_sides():
+    pairs = {"forward": np.arange(20), "forward_first": np.arange(20) % 2 == 0,
+             "reverse": np.arange(20) + 100, "reverse_length": np.arange(20)}  # fmt: skip
+    drawn = random_pairs(pairs, np.random.default_rng(0))
+    assert np.array_equal(drawn["forward"], pairs["forward"])
+    assert np.array_equal(drawn["forward_first"], pairs["forward_first"])
+    assert sorted(drawn["reverse"]) == pairs["reverse"].tolist()
+    assert not np.array_equal(drawn["reverse"], pairs["reverse"])
+    assert np.array_equal(drawn["reverse_length"], drawn["reverse"] - 100)
+
+
+# Numbers that speak of sequences
+
+
+def test_joined_backups():
+    data = backups()
+    assert joined(data) == 1
+    apart = {**data, "event": np.arange(len(data["event"]))}
+    assert np.isnan(joined(apart))
+    assert chain_count(apart, min_length=3) == 0
+
+
+def test_chains_are_those_of_the_event_log():
+    sweep = {"event": np.array([0, 0, 0, 0, 1, 1]), "state": np.array([4, 3, 2, 7, 1, 2]),
+             "next_state": np.array([5, 4, 3, 8, 2, 3])}  # fmt: skip
+    assert [chain_count(sweep, n) for n in (2, 3, 4, 5)] == [3, 2, 1, 0]
+
+
+# Tests
+
+
+@pytest.mark.parametrize("draw", [shuffled_order, partial(random_edges, edges=EDGES)])
+def test_sweeps_are_no_chance(draw):
+    found = null_test(joined, backups(20), draw, n_draws=199)
+    assert found.observed == 1
+    assert found.expected < 0.5
+    assert found.p == 1 / 200
+
+
+def test_p_counts_draws_at_least_as_extreme():
+    draws = iter([1.0, 2.0, 3.0, 4.0])
+    found = null_test(float, 3.0, lambda data, rng: next(draws), n_draws=4)
+    assert found == (3.0, 2.5, 3 / 5)
+    draws = iter([1.0, 2.0, 3.0, 4.0])
+    found = null_test(float, 3.0, lambda data, rng: next(draws), n_draws=4, alternative="less")
+    assert found.p == 4 / 5
+    draws = iter([1.0, 1.0, 1.0, 1.0])
+    found = null_test(float, 3.0, lambda data, rng: next(draws), n_draws=4, alternative="two-sided")
+    assert found.p == 2 / 5
+
+
+def test_same_seed_same_p():
+    first, second = (null_test(joined, backups(), shuffled_order, n_draws=50, seed=4) for _ in "ab")
+    assert first == second
+
+
+def test_errors_say_what_is_wrong():
+    with pytest.raises(ValueError, match=r"Unknown alternative 'more'\. Choose from: greater"):
+        null_test(joined, backups(), shuffled_order, alternative="more")
+    with pytest.raises(ValueError, match="at least one draw, got n_draws=0"):
+        null_test(joined, backups(), shuffled_order, n_draws=0)
+
+
+def test_chains_per_pause_and_by_chance():
+    """Of two animals one sweeps back over paths, the other replays the same in any order."""
+    sweeps = pd.DataFrame(backups(40)).assign(animal=0, phase="start")
+    rng = np.random.default_rng(0)
+    mixed = pd.DataFrame(shuffled_order(backups(40), rng)).assign(animal=1, phase="episode_end")
+    resting = sweeps.assign(event=sweeps["event"] + 100, phase="rest")
+    pauses = [{"animal": 0}, {"animal": 1}]
+    tables = replays(make_task(nx.path_graph(["a", "b"])), [], pauses)
+    tables = tables._replace(backups=pd.concat([sweeps, resting, mixed]))
+    for name in ("S0_order", "S0_edges"):
+        one, two = STATISTICS[name].compute(tables, min_length=4).itertuples()
+        long = (sweeps.groupby("event").size() >= 3).mean()
+        assert (one.value, one.n) == (pytest.approx(long), long * sweeps["event"].nunique())
+        assert one.null < long / 3
+        assert two.value < long / 3
+
+
+# The test of Mattar & Daw
+
+
+@pytest.mark.parametrize("maze", ["linear", "open"])
+def test_all_segments_of_mattar_and_daw_are_significant(maze):
+    """So their own rule says of their own simulations, and so does ours."""
+    theirs = pd.read_csv(REFERENCE / f"memory_access_{maze}_events.csv.gz")
+    found = pd.DataFrame(
+        {
+            column: [tuple(map(int, text.split())) for text in theirs[column]]
+            for column in ("states", "actions")
+        }
+    )
+    steps = pd.read_csv(REFERENCE / f"memory_access_{maze}_steps.csv.gz")
+    moves = steps.rename(columns={"s": "state", "a": "action", "s_next": "next_state"})
+    tested = permutation_test(found, moves)
+    assert theirs["significant"].all()
+    assert (tested["p"] < 0.05).all()
+    assert tested["score"].tolist() == theirs["direction"].map({"F": 1.0, "R": -1.0}).tolist()
+
+
+def test_its_score_and_p_by_hand():
+    """Of all 120 orders of five states, only one goes forward all along."""
+    moves = pd.DataFrame({"state": range(6), "action": 0, "next_state": range(1, 7)})
+    segments = pd.DataFrame(
+        {"states": [(0, 1, 2, 3, 4), (4, 3, 2, 1, 0)], "actions": [(0,) * 5] * 2}
+    )
+    tested = permutation_test(segments, moves, n_shuffles=6000)
+    assert tested["score"].tolist() == [1.0, -1.0]
+    assert tested["p"].to_numpy() == pytest.approx(2 / 120, abs=0.006)
+
+
+def test_it_finds_direction_in_walks_at_random():
+    """A model that wanders about without aim replays nothing, yet all its segments pass."""
+    rng = np.random.default_rng(0)
+    walks = random_walks(padded([[12] * 8] * 200), rng, edges=EDGES, min_length=6)
+    action = {tuple(edge): i for i, edge in enumerate(EDGES.tolist())}
+    rows = [
+        {"run": 0, "episode": 0, "step": 0, "phase": "rest", "event": event, "pop": pop,
+         "state": a, "next_state": b, "action": action[a, b], "priority": 0.0}
+        for event, path in enumerate(walks.tolist())
+        for pop, (a, b) in enumerate(pairwise(path))
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    segments = find_segments(table)
+    assert len(segments) > 50
+    assert (permutation_test(segments, table, n_shuffles=200)["p"] < 0.05).mean() > 0.9

@@ -1,0 +1,221 @@
+"""One pause: its moves as replayed, and the film of them."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from matplotlib import animation
+from matplotlib.colors import to_rgba_array
+from matplotlib.figure import Figure
+from PIL import Image
+from strategies import event_log, logs
+from typer.testing import CliRunner
+
+from analyses.classification import classify
+from analyses.cli import app
+from analyses.mdp_files import read_mdps, world_of_log, write_mdps
+from analyses.pauses import longest_event, replayed_moves
+from analyses.plots import animate_pause, pause_frames
+from analyses.plots.film import write_film
+from analyses.plots.style import KIND_COLOURS
+from replay import simulate
+from replay.event_log import EventLog
+from replay.experiments import EXPERIMENTS
+from replay.mazes import from_ascii
+from replay.mdp import MDP
+from replay.tracks import make_wtrack
+
+
+@pytest.fixture(scope="module")
+def maze():
+    """Five rooms in a row: states 0 to 4, the goal is 4."""
+    return from_ascii("S...G")
+
+
+@pytest.fixture(scope="module")
+def log(maze):
+    """The agent runs to the goal; there it replays 4 3 2, then 0 1 forwards, then 3 2 again."""
+    right = maze.action_names.index("right")
+    steps = {"state": range(4), "next_state": range(1, 5), "action": right}
+    backups = pd.DataFrame(
+        [(3, 4, -1), (2, 3, 0), (0, 1, -1), (1, 2, 2), (2, 3, -1), (1, 1, -1)],
+        columns=["state", "next_state", "cause"],
+    ).assign(step=3, phase="episode_end", action=right, q_before=0.0, event=0)
+    backups["q_after"] = [1.0, 0.5, 0.0, 0.0, 0.25, 0.0]
+    early = backups.head(1).assign(step=1, event=0, state=0, next_state=1, cause=-1)
+    backups = pd.concat([early, backups.assign(event=1, cause=backups["cause"] + 1)])
+    backups["cause"] = backups["cause"].where(backups["cause"] > 0, -1)
+    return EventLog(
+        {"runs": {"learner": "episodic_control"}, "steps": steps, "backups": backups}, mdp=maze
+    )
+
+
+def test_moves_are_in_the_direction_of_replay(log):
+    assert longest_event(log) == 1
+    moves = replayed_moves(log, 1)
+    pairs = list(zip(moves["state"], moves["next_state"], strict=True))
+    assert pairs == [(4, 3), (3, 2), (0, 1), (1, 2), (2, 3)]
+    assert moves["order"].tolist() == [0, 1, 2, 3, 4]
+    assert moves["length"].tolist() == [3, 3, 3, 3, 2]
+    assert moves["change"].tolist() == [1.0, 0.5, 0.0, 0.0, 0.25]
+    kinds = moves["kind"].where(moves["kind"].notna(), None).tolist()
+    assert kinds == ["reverse_episode"] * 2 + ["forward_episode"] * 2 + [None]
+    assert set(moves["location"]) == {4}
+    assert replayed_moves(log, 0)["next_state"].tolist() == [1]
+
+
+@given(logs())
+@settings(max_examples=300)
+def test_an_event_alone_is_classified_as_in_its_log(drawn):
+    steps, backups = drawn
+    log = event_log(steps, backups)
+    sequences = classify(log)
+    for event, rows in sequences.groupby("event"):
+        moves = replayed_moves(log, event)
+        own = log.backups[log.backups["event"] == event]
+        own = own[own["state"] != own["next_state"]]
+        assert moves["order"].tolist() == own["index"].tolist()
+        made = {frozenset(pair) for pair in zip(own["state"], own["next_state"], strict=True)}
+        shown = zip(moves["state"], moves["next_state"], strict=True)
+        assert {frozenset(pair) for pair in shown} == made
+        assert moves["length"].max() == rows["length"].max()
+        long = rows[rows["length"] >= 3]
+        assert set(moves["kind"].dropna()) <= set(long["kind"])
+        for path in long["states"]:
+            shown = set(zip(moves["state"], moves["next_state"], strict=True))
+            pairs = set(pairwise(path))
+            assert pairs <= shown | {pair[::-1] for pair in shown}
+    if len(sequences):
+        event = longest_event(log)
+        assert sequences.set_index("event").loc[[event], "length"].max() == max(sequences["length"])
+
+
+def test_frames_follow_the_moves(log, maze):
+    frames = pause_frames(log)
+    figure, seconds = next(frames)
+    ax = figure.axes[0]
+    texts = [text.get_text() for text in figure.texts]
+    assert texts[:3] == [
+        "Episodic control",
+        "Episode 0, step 3, pause at the end",
+        "0 of 5 backups",
+    ]
+    assert {"Episode, reverse", "Episode, forward", "Single move"} < set(texts)
+    arrows = ax.collections[-1]
+    assert seconds == 0.8
+    assert (arrows.get_facecolor()[:, 3] == 0).all()
+    head = ax.lines[-1]
+    assert not head.get_visible()
+    seen, places = [], []
+    for _, seconds in frames:
+        seen.append(seconds)
+        if head.get_visible():
+            places.append(float(head.get_xdata()[0]))
+    assert len(places) == 20
+    assert seen == [0.05] * 20 + [2.0]
+    x = maze.position[:, 0]
+    assert places[3::4] == [x[3], x[2], x[1], x[2], x[3]]
+    assert places[0] == pytest.approx(x[4] - (x[4] - x[3]) / 4)
+    reverse, forward = (KIND_COLOURS[f"{way}_episode"] for way in ("reverse", "forward"))
+    drawn = list(zip(arrows.X, arrows.U > 0, strict=True))
+    assert [to_right for _, to_right in sorted(drawn)] == [True, True, True, False, False]
+    expected = to_rgba_array([forward, forward, "0.45", reverse, reverse])
+    assert np.allclose(arrows.get_facecolor(), expected)
+    heights = [segment[1, 1] for segment in figure.axes[1].collections[0].get_segments()]
+    assert heights == pytest.approx([1, 0.625, 0.25, 0.25, 0.4375])
+
+
+def test_a_long_event_is_not_a_long_film():
+    maze = from_ascii("S" + 30 * "." + "G")
+    log = simulate(maze, "episodic_control", n_steps=4000, seed=1).log
+    sizes = log.backups.groupby("event").size()
+    assert sizes.max() > 300
+    frames = list(pause_frames(log, int(sizes.idxmax())))
+    assert len(frames) == 242
+    assert sum(seconds for _, seconds in frames) == pytest.approx(0.8 + 240 / 20 + 2)
+
+
+def test_other_worlds_and_other_pauses():
+    track = MDP.from_networkx(
+        make_wtrack(), rewards={4: 1.0}, terminal=[4], start=[3, 5], bin_size=20
+    )
+    log = simulate(track, "trajectory_sampling", n_steps=200, seed=1).log
+    event = longest_event(log)
+    moves = replayed_moves(log, event)
+    figure, _ = next(pause_frames(log, event))
+    assert figure.axes[0].get_aspect() == 1
+    if (moves["phase"] == "start").all():
+        assert "pause at the start" in figure.texts[1].get_text()
+    tree = EXPERIMENTS["deterministic_tree"].mdp(0)
+    log = simulate(tree, "episodic_control", n_steps=20).log
+    figure, _ = next(pause_frames(log))
+    low, high = figure.axes[0].get_xlim()
+    assert low < tree.position[:, 0].min() < tree.position[:, 0].max() < high
+
+
+def test_a_film_is_small_and_the_same_again(log, tmp_path):
+    one, other = (animate_pause(log, 1, tmp_path / f"{name}.gif") for name in "ab")
+    assert one.read_bytes() == other.read_bytes()
+    assert one.stat().st_size < 100_000
+    with Image.open(one) as film:
+        assert film.n_frames == 22
+        assert film.info["loop"] == 0
+        assert film.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+        lasts = []
+        for frame in range(film.n_frames):
+            film.seek(frame)
+            lasts.append(film.info["duration"])
+    assert (lasts[0], lasts[1], lasts[-1]) == (800, 50, 2000)
+
+
+def test_mp4_needs_ffmpeg(log, tmp_path, monkeypatch):
+    monkeypatch.setattr(animation.FFMpegWriter, "isAvailable", classmethod(lambda _: False))
+    with pytest.raises(FileNotFoundError, match=r"Install it.*or write pause\.gif"):
+        animate_pause(log, 1, tmp_path / "pause.mp4")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not animation.FFMpegWriter.isAvailable(), reason="needs ffmpeg")
+def test_mp4(log, tmp_path):
+    film = animate_pause(log, 1, tmp_path / "pause.mp4")
+    assert film.read_bytes()[4:8] == b"ftyp"
+
+
+def test_refusals(log, tmp_path):
+    with pytest.raises(ValueError, match=r"\.gif or \.mp4"):
+        write_film(iter([(Figure(), 1.0)]), tmp_path / "pause.avi")
+    with pytest.raises(ValueError, match="There is no replay event 2: run 0 has events 0 to 1"):
+        pause_frames(log, 2)
+    with pytest.raises(ValueError, match="run 3 has no replay"):
+        pause_frames(log, 0, run=3)
+    with pytest.raises(ValueError, match="Run 3 of this log has no replay"):
+        longest_event(log, 3)
+    with pytest.raises(ValueError, match="knows no positions"):
+        pause_frames(EventLog(log.tables))
+    with pytest.raises(ValueError, match="not from this world"):
+        pause_frames(log, mdp=from_ascii("S..\n##.\nG.."))
+    backups = log.columns("backups")
+    stays = EventLog({**log.tables, "backups": {**backups, "next_state": backups["state"]}})
+    with pytest.raises(ValueError, match="no move"):
+        replayed_moves(stays, 0)
+
+
+def test_the_command_finds_the_world(log, maze, tmp_path):
+    log.save(tmp_path / "log")
+    write_mdps({"row": maze}, tmp_path)
+    assert read_mdps(tmp_path)["row"] == maze
+    out = tmp_path / "pause.gif"
+    world = ["--mdp", str(tmp_path / "row.json"), "--out", str(out)]
+    done = CliRunner().invoke(app, ["animate", str(tmp_path / "log"), "--event", "0", *world])
+    assert done.exit_code == 0, done.exception
+    assert out.exists()
+
+
+def test_worlds_of_kept_logs_are_drawn_again(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"seed": 5}')
+    world = world_of_log(tmp_path / "logs" / "stochastic_tree" / "my-learner-3-1")
+    assert world == EXPERIMENTS["stochastic_tree"].mdp(3, 5)
+    assert world_of_log(tmp_path / "logs" / "my_task" / "my-learner-3-1") is None
+    assert world_of_log(tmp_path / "stochastic_tree" / "log") is None
