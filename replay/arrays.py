@@ -16,6 +16,7 @@ __all__ = ["GrowingArray", "uninitialised"]
 
 _SMALLEST = 1 << 17
 _MOST_BYTES = 1 << 27
+_MOST_IN_MEMORY = 1 << 25
 _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _spare: list[np.ndarray] = []
 _lock = threading.Lock()
@@ -74,7 +75,7 @@ def uninitialised(n_rows: int, dtype: DTypeLike) -> np.ndarray:
 class GrowingArray:
     """An array that is filled from its beginning, and made longer as need be.
 
-    Up to 64 MB it is as `uninitialised` makes it. Then it becomes a temporary file without a name,
+    Up to 32 MB it is as `uninitialised` makes it. Then it becomes a temporary file without a name,
     in the folder that :mod:`tempfile` chooses, mapped into memory: what the operating system needs
     the memory for, it writes out. So the array may outgrow the memory, but not the disk; in a
     folder that is kept in memory nothing is gained.
@@ -117,7 +118,7 @@ class GrowingArray:
         OSError
             If the disk is full.
         """
-        most_in_memory = _MOST_BYTES // 2 // self.rows.itemsize
+        most_in_memory = _MOST_IN_MEMORY // self.rows.itemsize
         if n_rows > max(len(self.rows), most_in_memory):
             self._map(max(n_rows, 2 * len(self.rows)))
         elif n_rows > len(self.rows):

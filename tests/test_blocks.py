@@ -14,7 +14,7 @@ from analyses.kinds import GrowingChains, chain_kinds
 from analyses.replay_counts import CHAINS, ReplayCounts
 from analyses.suffix_automaton import GrowingAutomaton, suffix_automaton
 from analyses.tables import KINDS
-from replay import log_files, simulation
+from replay import arrays, log_files, simulation
 from replay.event_log import EventLog
 from replay.experiments import EXPERIMENTS
 from replay.log_schema import SCHEMA
@@ -149,6 +149,21 @@ def test_counts_of_blocks_are_those_of_the_whole(learner, params, sizes, monkeyp
         listed = found["kind"].value_counts()
         assert {kind: whole[f"{chains}:{kind}"].sum() for kind in KINDS} == listed.to_dict()
     assert counts.n_backups == len(run.log.backups)
+
+
+@pytest.mark.parametrize("learner", ["trajectory_sampling", "prioritized_memory_access"])
+def test_an_index_on_disk_is_that_in_memory(learner, monkeypatch):
+    """From its first bytes on, and from somewhere in the middle on."""
+    found = []
+    for most_in_memory in (1 << 25, 1 << 15, 0):
+        monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", most_in_memory)
+        Small(monkeypatch, 500, 1000)
+        counts = ReplayCounts(5000, 100)
+        simulate(MAZE, learner, {"epsilon": 1.0}, n_steps=5000, on_block=counts.add)
+        found.append({name: count.tolist() for name, count in counts.columns().items()})
+    assert found[0] == found[1] == found[2]
+    assert counts.experience.n_indexed > 1000
+    assert sum(found[0]["within_event:novel_path"]) > 0
 
 
 def test_memory_does_not_grow_with_the_run(monkeypatch):
