@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analyses.chain_kinds import ChainKinds, chain_kinds
 from analyses.experience import Experience
-from analyses.kinds import DIRECTIONS, NOVELTIES, ChainKinds, chain_kinds, classify_chains
+from analyses.kinds import DIRECTIONS, NOVELTIES, classify_chains
 from analyses.sequences import (
     ORDERS,
     ORIENTATIONS,

@@ -171,6 +171,7 @@ class Experience:
         if n_moves < 0:
             raise ValueError("The column 'step' must ascend: give the steps of one run, in order.")
         self._last_step = step[-1] if len(step) else self._last_step
+        self._latest = None
         self.__dict__.pop("second_ends", None)
         self.n_moves, n_more = n_moves, n_moves - n_before
         self.step, self.episode = when[:n_moves], episodes[:n_moves]
@@ -261,7 +262,7 @@ class Experience:
         ndarray of int32, shape (n,)
             The episodes.
         """
-        if self._latest is None or self.n_indexed < self.n_moves:
+        if self._latest is None:
             self._latest = LatestEnds(self.automaton)
         return self.episode[self._latest.find(node, limit)]
 

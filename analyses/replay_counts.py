@@ -9,8 +9,8 @@ from collections import deque
 
 import numpy as np
 
+from analyses.chain_kinds import GrowingChains
 from analyses.experience import Experience
-from analyses.kinds import GrowingChains
 from analyses.tables import KINDS
 from replay.event_log import EventLog
 from replay.jit import kernel

@@ -218,8 +218,9 @@ class EventLog:
         OSError
             If it cannot be written, for instance because the disk is full.
         """
-        with self.saving(folder) as add:
-            add(self)
+        with log_files.writing(folder) as writer:
+            writer.provenance = self.provenance
+            writer.write({name: self.columns(name) for name in SCHEMA})
 
     @staticmethod
     @contextmanager
@@ -259,7 +260,7 @@ class EventLog:
 
             def add(part: EventLog) -> None:
                 names = list(SCHEMA) if writer.provenance is None else ["steps", "backups"]
-                writer.write({name: part.columns(name) for name in names})
+                writer.write({name: part.columns(name) for name in names}, whole=True)
                 writer.provenance = part.provenance
 
             yield add

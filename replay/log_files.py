@@ -53,13 +53,15 @@ class LogWriter:
         self._n_rows: dict[str, int] = {}
         self.provenance: Mapping[str, Any] | None = None
 
-    def write(self, tables: Mapping[str, Columns]) -> None:
+    def write(self, tables: Mapping[str, Columns], whole: bool = False) -> None:
         """Add rows to some tables.
 
         Parameters
         ----------
         tables : mapping
             Complete columns of `runs`, `steps` and `backups`, or of some of them.
+        whole : bool, default False
+            Whether they are to be read as one by `parts`, and not cut after each million rows.
         """
         for name, columns in tables.items():
             if name not in self._files:
@@ -72,7 +74,8 @@ class LogWriter:
                 for field in schema
             ]
             if len(arrays[0]) or name not in self._n_rows:
-                self._files[name].write_table(pa.Table.from_arrays(arrays, schema=schema))
+                table = pa.Table.from_arrays(arrays, schema=schema)
+                self._files[name].write_table(table, len(table) if whole and len(table) else None)
                 self._n_rows[name] = self._n_rows.get(name, 0) + len(arrays[0])
 
     def _open(self, name: str, schema: pa.Schema) -> pq.ParquetWriter:
@@ -226,7 +229,7 @@ def parts(folder: str | os.PathLike, name: str) -> Iterator[Columns]:
     Yields
     ------
     dict of ndarray
-        The complete columns of each part; a part of more than a million rows comes in several.
+        The complete columns of each part.
     """
     path = Path(folder) / f"{name}.parquet"
     with pq.ParquetFile(path, page_checksum_verification=True) as file:

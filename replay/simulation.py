@@ -214,8 +214,8 @@ def simulate(
     n_windows : int, default 100
         Into how many adjacent windows the steps are cut for the reward rate.
     on_block : callable, optional
-        Called as ``on_block(block)`` with one part of the log after the other, a `Block`, and the
-        run keeps none of them: so its memory is bounded, however long it is.
+        Called as ``on_block(block)`` with one part of the log after the other, a `Block`, cut
+        between steps. The run keeps none of them, so its memory is bounded however long it is.
 
     Returns
     -------

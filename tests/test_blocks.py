@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from strategies import event_log, logs
 from test_learners import module
 
+from analyses.chain_kinds import GrowingChains, chain_kinds
 from analyses.classification import classify, classify_parts
 from analyses.experience import Experience
-from analyses.kinds import GrowingChains, chain_kinds
 from analyses.replay_counts import CHAINS, ReplayCounts
 from analyses.suffix_automaton import GrowingAutomaton, suffix_automaton
 from analyses.tables import KINDS

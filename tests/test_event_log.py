@@ -202,7 +202,7 @@ class TestFiles:
     def test_a_full_disk_leaves_nothing(self, tmp_path, monkeypatch):
         written = []
 
-        def write(writer, table):
+        def write(writer, table, row_group_size):
             if written:
                 raise OSError(errno.ENOSPC, "No space left on device")
             written.append(table)

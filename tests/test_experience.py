@@ -80,6 +80,26 @@ def test_all_that_was_experienced_is_found(steps):
             assert experience.pieces(path, until) == [Piece(0, len(part), latest)]
 
 
+@given(queries(), st.sampled_from(["states", "actions"]), st.lists(st.integers(0, 50), max_size=4))
+@settings(max_examples=400)
+def test_experience_that_goes_on_is_that_of_the_whole(query, by, cuts):
+    steps, moves, until = query
+    path, actions = [moves[0][0], *(move[2] for move in moves)], [move[1] for move in moves]
+    growing, begin = Experience(columns([], COLUMNS), by), 0
+    for end in sorted(min(cut, len(steps)) for cut in [*cuts, len(steps)]):
+        growing.extend(columns(steps[begin:end], COLUMNS))
+        whole = Experience(columns(steps[:end], COLUMNS), by)
+        assert growing.pieces(path, until, actions) == whole.pieces(path, until, actions)
+        assert growing.pieces(path, None, actions) == whole.pieces(path, None, actions)
+        state, next_state = np.array(path[:-1]), np.array(path[1:])
+        first = [each.first_moves(state, next_state).tolist() for each in (growing, whole)]
+        assert first[0] == first[1]
+        assert growing.second_ends.tolist() == whole.second_ends.tolist()
+        begin = end
+    with pytest.raises(ValueError, match="must ascend"):
+        growing.extend(columns(steps[-1:], COLUMNS))
+
+
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=5))
 @settings(max_examples=500)
 def test_automaton_holds_each_substring_with_its_places(texts):
