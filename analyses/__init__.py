@@ -2,7 +2,8 @@
 
 :func:`classify` chains the backups of an event log into sequences and classifies each against what
 had been experienced until then; :mod:`analyses.reward_rate` compares learners;
-:mod:`analyses.plots` draws; :mod:`analyses.reproduce` does all of it for the paper.
+:mod:`analyses.plots` draws; :mod:`analyses.reproduce` does all of it for the paper, and
+:mod:`analyses.comparison` holds learners against what was published of animals.
 """
 
 from typing import Any

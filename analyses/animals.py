@@ -160,32 +160,48 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
 
 
 def _in_pauses(log: EventLog) -> EventLog:
-    """Leave out what was replayed on the way, and of an n-step backup all but its last step.
+    """Leave out what was replayed on the way, and what an n-step backup repeats.
 
-    Chains don't go on from one pause to the next. An n-step backup that grows step by step is one
-    sequence, not one for each of its lengths: so count Mattar & Daw (2018) too.
+    Chains don't go on from one pause to the next. An n-step backup that grows by a step at a time
+    is one sequence, not one for each of its lengths: so count Mattar & Daw (2018), too.
     """
     backups = log.columns("backups")
     numbers = [PHASES.index(phase) for phase in PAUSES]
-    kept = np.isin(backups["phase"], numbers)
-    cause, rows = backups["cause"], np.arange(len(kept))
-    goes_on = (cause == rows - 1) & (rows > 0)
-    for name in ("event", "pop"):
-        goes_on &= backups[name] == np.roll(backups[name], 1)
-    kept[:-1] &= ~goes_on[1:]
-    row = np.append(np.cumsum(kept) - 1, -1)
-    # What is left of an n-step backup continues the backup before it, if it joins that.
-    found = np.where(goes_on, row[rows] - 1, row[cause])
-    is_kept = goes_on | ((cause >= 0) & np.append(kept, False)[cause])
+    repeated, grown = _growth(backups)
+    kept = np.isin(backups["phase"], numbers) & ~repeated
+    row = np.cumsum(kept) - 1
+    cause = backups["cause"]
+    is_kept = (cause >= 0) & kept[cause] if len(cause) else kept
+    found = np.where(grown, row - 1, np.where(is_kept, row[cause], -1))
     tables = {
         "runs": log.columns("runs"),
         "steps": log.columns("steps"),
         "backups": {
-            name: (np.where(is_kept, found, -1) if name == "cause" else values)[kept]
-            for name, values in backups.items()
+            name: (found if name == "cause" else values)[kept] for name, values in backups.items()
         },
     }
     return EventLog(tables, log.provenance, log.mdp)
+
+
+def _growth(backups: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Find backups that are the one before and a step more: what they repeat, and the new step."""
+    n, rows = len(backups["event"]), np.arange(len(backups["event"]))
+    if not n:
+        return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
+    begins = np.ones(n, dtype=bool)
+    begins[1:] = np.any([np.diff(backups[name]) != 0 for name in ("event", "pop")], axis=0)
+    pop, begin = np.cumsum(begins) - 1, np.flatnonzero(begins)
+    length = np.diff(np.append(begin, n))
+    before = np.append(1, length[:-1])[pop]  # how many rows the pop before this one has
+    is_last = rows == (begin + length - 1)[pop]
+    other = np.where(is_last, rows, rows - before)  # where the pop before has the same step
+    same = np.all(
+        [backups[name] == backups[name][other] for name in ("event", "state", "next_state")],
+        axis=0,
+    )
+    same &= begins | (backups["cause"] == rows - 1)
+    grows = np.logical_and.reduceat(same, begin)[pop] & (length[pop] == before + 1) & (pop > 0)
+    return grows & ~is_last, grows & is_last
 
 
 def _pauses(laps: pd.DataFrame, backups: pd.DataFrame, task: Task) -> pd.DataFrame:

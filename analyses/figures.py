@@ -90,8 +90,8 @@ def _bounded_memory(results: Results) -> Figures:
 def _attribution(results: Results) -> Figures:
     if (results.folder / "attribution.csv").exists():
         table = results.read("attribution.csv")
-        yield "attribution_length", plots.attribution_length_figure(table)
         yield "attribution", plots.attribution_figure(table)
+        yield "attribution_length", plots.attribution_length_figure(table)
 
 
 def _tasks(results: Results) -> Figures:

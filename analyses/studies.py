@@ -78,7 +78,7 @@ STUDIES = {
     "tasks": Study(
         "What is typically replayed in the tasks of experiments?",
         _plan_tasks,
-        lambda table: table.drop(columns="states"),
+        typical_replay.overview,
     ),
 }
 """Name -> study. The figure of the same name is in ``analyses.figures.FIGURES``."""

@@ -16,7 +16,7 @@ from analyses.measurements import Measurement
 from analyses.tables import require_columns
 from analyses.tasks import TASKS, find_task
 
-__all__ = ["LEARNERS", "measure", "plan", "typical_replays"]
+__all__ = ["LEARNERS", "measure", "overview", "plan", "typical_replays"]
 
 LEARNERS = ("prioritized_memory_access", "prioritized_sweeping")
 """The learners that `measure` shows if it is not told others."""
@@ -135,6 +135,22 @@ def measure(
             found.insert(2, "min_length", entry.min_length)
             tables.append(found)
     return pd.concat(tables, ignore_index=True)
+
+
+def overview(table: pd.DataFrame) -> pd.DataFrame:
+    """Take from a table what fits a screen.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Result of `measure`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `task, learner, kind, length, n_kind, n_all`.
+    """
+    return table[["task", "learner", "kind", "length", "n_kind", "n_all"]]
 
 
 def plan(n_animals: int = 4, seed: int = 0) -> Measurement:

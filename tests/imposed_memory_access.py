@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.laps import Lap, link_episodes, need_origin
 from replay.learners import prioritized_memory_access
 from replay.learners.prioritized_memory_access import (
     CHOICES,
@@ -18,10 +17,11 @@ from replay.learners.prioritized_memory_access import (
     act,
     most_backups,
 )
-from replay.need import Need, count_need
-from replay.paths import Path
-from replay.priority_table import PriorityTable, best_pair
-from replay.state_traces import StateTraces
+from replay.memory_access.laps import Lap, link_episodes, need_origin
+from replay.memory_access.need import Need, count_need
+from replay.memory_access.paths import Path
+from replay.memory_access.priority_table import PriorityTable, best_pair
+from replay.memory_access.state_traces import StateTraces
 from replay.world_model import WorldModel
 
 __all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "act", "explore", "init", "learn"]

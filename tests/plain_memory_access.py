@@ -217,13 +217,13 @@ def simulate_plainly(mdp, params=None, *, n_episodes=5, sd=0.1, seed=0):
         steps.append((s, a, r, s_next, ended, here))
         if ended and linked and not animal.T[s_next].any():
             animal.T[s_next, first] = 1.0
-        if at == "step" or ended or (at == "start_and_end" and late and is_first):
+        if at == "step" or ended or (at in ("pauses", "start_and_end") and late and is_first):
             pause(s if late else s_next)
         if ended:
             if linked:
                 animal.move(s_next, here)
             animal.trace[:] = 0.0
-            if at == "start_and_end" and not late:
+            if at in ("pauses", "start_and_end") and not late:
                 pause(here)
             n_ended, first = n_ended + 1, here
         is_first, s = ended, here

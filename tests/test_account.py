@@ -87,5 +87,5 @@ def test_parameters_tell():
     assert account_of("prioritized_memory_access", {"need": "one"}).priority == "gain"
     indifferent = {"need": "one", "use_gain": False, "replay_at": "step"}
     account = account_of("prioritized_memory_access", indifferent)
-    assert (account.priority, account.pauses) == ("any", "steps, ends, rest")
+    assert (account.priority, account.pauses) == ("any", "steps, ends")
     assert account_of("n_step_td", {"trace_decay": 0.8}).stores.endswith("traces")

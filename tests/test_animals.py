@@ -9,6 +9,7 @@ from analyses.classification import classify
 from analyses.sequences import ORDERS
 from analyses.tasks.tracks import linear_track
 from analyses.tasks.two_choice_t import gupta_2t
+from replay.event_log import EventLog
 from replay.tasks import run_task
 
 TRACK = linear_track(n_training=2, n_laps=4)
@@ -118,3 +119,23 @@ def test_laps_without_columns_are_refused():
     run = run_task(TRACK, "q_learning", seed=0)
     with pytest.raises(ValueError, match="laps lacks the columns"):
         replays_of(run.log, run.laps.drop(columns="n_rest"), TRACK)
+
+
+def test_a_backup_that_grows_is_one_sequence():
+    """Three steps forward, found step by step; then a path that is recalled as a whole."""
+    moves = [(0, 1), (0, 1), (1, 2), (0, 1), (1, 2), (2, 3), (4, 5), (5, 6)]
+    pops = [0, 1, 1, 2, 2, 2, 3, 3]
+    causes = [-1, -1, 1, -1, 3, 4, -1, 6]
+    n = len(moves)
+    steps = {"state": [0, 1], "next_state": [1, 2], "action": 0, "terminated": [False, True]}
+    backups = {
+        "step": np.full(n, 1), "phase": "episode_end", "pop": pops, "cause": causes, "action": 0,
+        "state": [move[0] for move in moves], "next_state": [move[1] for move in moves],
+    }  # fmt: skip
+    laps = pd.DataFrame(
+        {"episode": [0], "block": "b", "lap": "out", "start": 0, "end": 2, "n_rest": 0}
+    )
+    chains = replays_of(EventLog({"steps": steps, "backups": backups}), laps, TRACK).chains
+    for order in ORDERS:
+        found = chains.loc[chains["order"] == order, "states"]
+        assert [states.tolist() for states in found] == [[0, 1, 2, 3], [4, 5, 6]]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from test_markov_chain import learned
 
-from replay.elimination import elimination, solve_visits
 from replay.jit import kernel
 from replay.markov_chain import expected_visits, markov_chain, move
 from replay.mazes import random_maze
+from replay.memory_access.elimination import elimination, solve_visits
 
 solve_compiled = kernel(lambda *given: solve_visits(*given))
 

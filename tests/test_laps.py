@@ -3,10 +3,17 @@
 import pytest
 
 from replay.backups import EPISODE_END, REST, START, STEP
-from replay.laps import begin_lap, link_episodes, mean_reward, need_origin, note_step, note_tries
 from replay.learners.prioritized_memory_access import Params
 from replay.loop import Pause
 from replay.markov_chain import markov_chain
+from replay.memory_access.laps import (
+    begin_lap,
+    link_episodes,
+    mean_reward,
+    need_origin,
+    note_step,
+    note_tries,
+)
 from replay.priorities import MOMENTS
 
 # A lap 0, 1, 2 that ends in 3, rest there, a start in 0, and the first two steps of another.
@@ -19,16 +26,22 @@ PAUSES = [
     (1, Pause(STEP, 2, False)),
 ]
 ORIGINS = {
-    ("step", False): [2, 3, 3, -1, 1, 2],
-    ("step", True): [1, 2, 3, -1, 0, 1],
-    ("episode_end", False): [-1, 3, 3, -1, -1, -1],
-    ("episode_end", True): [-1, 2, 3, -1, -1, -1],
-    ("start_and_end", False): [-1, 3, 3, 0, -1, -1],
-    ("start_and_end", True): [-1, 2, 3, -1, 0, -1],
+    ("step", False): [2, 3, -1, -1, 1, 2],
+    ("step", True): [1, 2, -1, -1, 0, 1],
+    ("episode_end", False): [-1, 3, -1, -1, -1, -1],
+    ("episode_end", True): [-1, 2, -1, -1, -1, -1],
+    ("start_and_end", False): [-1, 3, -1, 0, -1, -1],
+    ("start_and_end", True): [-1, 2, -1, -1, 0, -1],
+    ("pauses", False): [-1, 3, 3, 0, -1, -1],
+    ("pauses", True): [-1, 2, 3, -1, 0, -1],
     ("rest", False): [-1, -1, 3, -1, -1, -1],
     ("rest", True): [-1, -1, 3, -1, -1, -1],
 }
 """Where the agent is at each pause at which it replays, else -1."""
+
+
+def test_all_moments_are_tested():
+    assert {name for name, _ in ORIGINS} == set(MOMENTS)
 
 
 @pytest.mark.parametrize(("replay_at", "late"), ORIGINS)

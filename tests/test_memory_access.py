@@ -12,8 +12,8 @@ from replay.backups import REST
 from replay.learners import prioritized_memory_access
 from replay.loop import Pause, Sizes
 from replay.mazes import from_ascii, open_maze, two_way_track
+from replay.memory_access.priority_table import mark_stale
 from replay.policies import softmax
-from replay.priority_table import mark_stale
 from replay.trees import stochastic_tree
 
 MAZE = from_ascii("S..\n.#.\n..G")

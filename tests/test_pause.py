@@ -127,6 +127,17 @@ def test_frames_follow_the_moves(log, maze):
     assert heights == pytest.approx([1, 0.625, 0.25, 0.25, 0.4375])
 
 
+def test_a_star_is_where_it_was_last_paid(log, maze):
+    steps = {**log.columns("steps"), "reward": np.array([1.0, 1.0, 0.0, 0.0])}
+    paid = EventLog({**log.tables, "steps": steps}, mdp=maze)
+    figure, _ = next(pause_frames(paid, 1))
+    (stars,) = (each for each in figure.axes[0].collections if each.get_label() == "End")
+    assert stars.get_offsets().tolist() == maze.position[[2, 4]].tolist()
+    figure, _ = next(pause_frames(log, 1))
+    (stars,) = (each for each in figure.axes[0].collections if each.get_label() == "End")
+    assert stars.get_offsets().tolist() == maze.position[[4]].tolist()
+
+
 def test_a_long_event_is_not_a_long_film():
     maze = from_ascii("S" + 30 * "." + "G")
     log = simulate(maze, "episodic_control", n_steps=4000, seed=1).log

@@ -220,7 +220,7 @@ def test_past_arm_and_previous_goal():
     ]
     pauses = [{"episode": 6, "phase": "start", "place": S["home"]}]
     pauses += [{"episode": 4, "place": ARM[3][-1]}]
-    counts = {1: 6, 2: 5, 3: 1, 4: 3}
+    counts = {1: 60, 2: 50, 3: 10, 4: 30}
     chains = [
         chain(*ARM[arm], episode=6, phase="start", place=S["home"])
         for arm, n in counts.items()
@@ -229,8 +229,9 @@ def test_past_arm_and_previous_goal():
     chains += [chain(*ARM[3], episode=4, place=ARM[3][-1])] * 9  # in the arm itself: left out
     tables = replays(star(), chains, pauses, laps)
     # At that start arm 3 is past, arm 1 the previous goal, arm 4 the only one without a part.
-    assert compute("S5_previous_goal", tables, min_length=3)[0] == pytest.approx(np.log(6.5 / 3.5))
-    assert compute("S5_past_arm", tables, min_length=3)[0] == pytest.approx(np.log(1.5 / 3.5))
+    for name, n in (("S5_previous_goal", 60), ("S5_past_arm", 10)):
+        expected = np.log((n + 0.5) / 30.5)
+        assert compute(name, tables, min_length=3)[0] == pytest.approx(expected), name
     # Arm 2 is goal and future arm at once, which says nothing of either.
     assert np.isnan(compute("S8_future_arm", tables, min_length=3)[0])
     assert np.isnan(compute("S5_past_arm", replays(track(), chains[:1]), min_length=3)[0])
@@ -239,11 +240,13 @@ def test_past_arm_and_previous_goal():
 def test_future_arm():
     laps = [{"end": S["home"]}, {"episode": 1, "end": ARM[2][-1], "goal": ARM[1][-1]}]
     pauses = [{"place": S["home"]}]
-    chains = [chain(*ARM[arm], place=S["home"]) for arm in (2, 2, 2, 3)]
+    chains = [chain(*ARM[arm], place=S["home"]) for arm in [2] * 12 + [3] * 4]
     tables = replays(star(), chains, pauses, laps)
     # Arms 3 and 4 have no part: half a chain for each pause and arm, on average over both cells.
-    expected = np.log((3 + 1 / 3) / 1) - np.log((1 + 2 / 3) / 2)
+    expected = np.log((12 + 1 / 3) / 1) - np.log((4 + 2 / 3) / 2)
     assert compute("S8_future_arm", tables, min_length=3)[0] == pytest.approx(expected)
+    few = tables._replace(chains=tables.chains.iloc[2:])  # 14 chains, 4.7 of them by chance
+    assert np.isnan(compute("S8_future_arm", few, min_length=3)[0])
 
 
 # Sequences of Liu et al. 2019

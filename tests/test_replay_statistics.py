@@ -17,6 +17,7 @@ from replay_tables import (
     track,
     w_track,
 )
+from scipy import stats
 
 from analyses.replay_statistics import STATISTICS, summarise
 
@@ -235,6 +236,33 @@ def test_every_statistic_of_every_task_gives_one_row_an_animal(name, task):
     assert statistic.kind in ("share", "difference", "number")
     if statistic.kind == "difference":
         assert statistic.expected_null == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "null", "n", "n_above", "chance"),
+    [
+        ("S1", 0.5, 21, 9, 0.5),
+        ("S5", 0.0, 21, 9, 0.5),
+        ("S6_composed", 0.0, 8, 12, 0.5),
+        # A share of five chains that is .1 by chance: none of them with .9^5, else above.
+        ("S3", 0.1, 5, 2, 1 - 0.9**5),
+        ("S13", 0.1, 5, 2, 0.5),
+        # Of ten chains, .2 by chance: two say nothing.
+        ("S8", 0.2, 10, 10, 0.32220 / (0.32220 + 0.37581)),
+        ("mine", 0.2, 10, 10, 0.5),
+    ],
+)
+def test_sign_test_of_animals(name, null, n, n_above, chance):
+    value = np.where(np.arange(12) < n_above, 0.9, null - 0.1)
+    table = pd.DataFrame(
+        {"animal": range(14), "value": [*value, np.nan, null], "null": null, "n": n}
+    )
+    both = stats.binom.cdf(n_above, 12, chance), stats.binom.sf(n_above - 1, 12, chance)
+    row = summarise(name, table).iloc[0]
+    assert row["p"] == pytest.approx(min(1, 2 * min(both)), rel=1e-3)
+    assert row["n_animals"] == 13
+    assert row["value"] == pytest.approx(np.nanmean(table["value"]))
+    assert row["ci_low"] < row["value"] < row["ci_high"]
 
 
 def test_wrong_choices_of_chains():

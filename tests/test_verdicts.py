@@ -13,7 +13,8 @@ def summary(task="linear_track", statistic="S1", learner="model", value=0.45, nu
     return {
         "task": task, "learner": learner, "statistic": statistic, "value": value, "null": null,
         "ci_low": value - 0.05, "ci_high": value + 0.05, "p": p, "n_animals": n_animals,
-        "n_above": above, "n_below": below, "n_chains": 100, "n_replays": n_replays, "chance_above": chance,
+        "n_above": above, "n_below": below, "chance_above": chance, "n_chains": 100,
+        "n_replays": n_replays,
     }  # fmt: skip
 
 

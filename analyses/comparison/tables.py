@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
+from scipy.stats import binom
 
 from analyses.animals import PAUSES
 from analyses.comparison.pieces import CHAINS, COUNTS, counts_file
@@ -134,8 +133,9 @@ def summarise_all(plan: Comparison, animals: pd.DataFrame) -> pd.DataFrame:
     )
     means = mean_interval(rows, "value", _BY).set_index(_BY)
     table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
-    tests = zip(table["n_above"], table["n_below"], table["chance_above"], strict=True)
-    table = _plain(table.assign(p=[_sign_test(*test) for test in tests]))
+    n, share = table["n_above"] + table["n_below"], table["chance_above"]
+    sides = binom.cdf(table["n_above"], n, share), binom.sf(table["n_above"] - 1, n, share)
+    table = _plain(table.assign(p=np.minimum(2 * np.minimum(*sides), 1.0)))
     main = {task: entry.min_length for task, entry in plan.tasks.items()}
     reversible = {learner: plan.is_reversible(learner) for learner in plan.learners}
     table = table.assign(
@@ -146,9 +146,3 @@ def summarise_all(plan: Comparison, animals: pd.DataFrame) -> pd.DataFrame:
     columns = ["label", "value", "ci_low", "ci_high", "null", "p", "n_animals", "n_above"]
     columns += ["n_below", "chance_above", "n_chains", "reversible", "judged"]
     return table[[*_BY, *columns]]
-
-
-@cache
-def _sign_test(n_above: int, n_below: int, chance: float) -> float:
-    n = n_above + n_below
-    return float(binomtest(n_above, n, chance).pvalue) if n else float("nan")

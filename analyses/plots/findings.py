@@ -23,7 +23,7 @@ __all__ = ["draw_grid", "draw_statistic", "grid_figure", "learner_label", "stati
 _COLOURS = {"agrees": "#a6cde8", "disagrees": "#f7c08a", "not comparable": "#eeeeee"}
 _DARK, _BLUE = "#222222", "#0072b2"
 _EXPECTED = {1: "above", 0: "no difference", -1: "below"}
-_CELL = 0.26  # inches
+_CELL_WIDTH, _CELL_HEIGHT = 0.26, 0.21  # inches
 _VERDICTS = ["learner", "finding", "source", "task", "statistic", "label", "value", "ci_low"]
 _VERDICTS += ["ci_high", "null", "published_low", "published_high", "expected_sign", "verdict"]
 _VERDICTS += ["reason", "contradicts"]
@@ -56,6 +56,19 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     ------
     ValueError
         If columns are missing.
+
+    Examples
+    --------
+    >>> from analyses.findings import findings
+    >>> from analyses.verdicts import verdicts
+    >>> statistics = pd.DataFrame({"task": "linear_track", "learner": ["balanced", "backward"],
+    ...     "statistic": "S1", "value": [0.45, 1.0], "ci_low": [0.4, 1.0], "ci_high": [0.5, 1.0],
+    ...     "null": 0.5, "p": [0.26, 0.002], "n_animals": 10, "n_above": [3, 10],
+    ...     "n_below": [7, 0], "chance_above": 0.5, "n_chains": 100, "n_replays": 50})
+    >>> found = verdicts(statistics, findings()).assign(label="reverse chains")
+    >>> ax = draw_grid(found, new_figure(4, 2).subplots())
+    >>> ax.get_yticklabels()[0].get_text().splitlines()
+    ['S1 reverse chains', 'Mallory 2025; linear track: 0.391 to 0.543']
     """
     require_columns(verdicts, _VERDICTS, "verdicts")
     learners = list(dict.fromkeys(verdicts["learner"]))
@@ -71,7 +84,7 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
         look: dict[str, Any] = {} if n_agreeing else {"fontweight": "bold"}
         ax.text(right, y, str(n_agreeing or "none"), va="center", **look)
         marks = sorted({letters[name] for name in rows["finding"] if name in letters})
-        ax.text(right + 1.1, y, ",".join(marks), va="center", fontweight="bold")
+        ax.text(right + 1.5, y, ",".join(marks), va="center", fontweight="bold")
         if y and _number(rows) != _number(tests[y - 1]):
             ax.axhline(y - 0.5, color="0.6", linewidth=0.5, zorder=0)
     agreeing = held_against(verdicts).drop_duplicates(["learner", "test"])
@@ -88,7 +101,7 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_xticks(range(len(learners)), [learner_label(name) for name in learners], rotation=90)
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
-    ax.tick_params(axis="y", labelsize=6)
+    ax.tick_params(axis="y", labelsize=5.5)
     ax.spines[:].set_visible(False)
     if not tests:
         write_empty(ax, "no finding is tested in these tasks")
@@ -122,13 +135,8 @@ def _row_label(of_row: pd.DataFrame) -> str:
 
 def _scale(of_row: pd.DataFrame) -> tuple[float, float]:
     """Give the ends of the axis that the cells of a row share."""
-    columns = ["value", "ci_low", "ci_high", "null", "published_low", "published_high"]
-    numbers = of_row[columns].to_numpy(dtype=float)
-    numbers = numbers[np.isfinite(numbers)]
-    if not numbers.size or np.ptp(numbers) == 0:
-        middle = numbers[0] if numbers.size else 0.0
-        return middle - 1.0, middle + 1.0
-    return float(numbers.min()), float(numbers.max())
+    columns = ["value", "null", "published_low", "published_high"]
+    return _limits(of_row[columns].to_numpy(dtype=float).ravel())
 
 
 def _draw_cell(ax: Axes, x: int, y: int, cell: pd.Series, scale: tuple[float, float]) -> None:
@@ -143,7 +151,8 @@ def _draw_cell(ax: Axes, x: int, y: int, cell: pd.Series, scale: tuple[float, fl
         return
 
     def place(value: float) -> float:
-        return x - 0.4 + 0.8 * (value - scale[0]) / (scale[1] - scale[0])
+        share = (value - scale[0]) / (scale[1] - scale[0])
+        return x - 0.44 + 0.88 * float(np.clip(share, 0, 1))
 
     line = y + 0.24
     if np.isfinite(cell["published_low"]):
@@ -187,7 +196,8 @@ def grid_figure(verdicts: pd.DataFrame) -> Figure:
     require_columns(verdicts, _VERDICTS, "verdicts")
     n_learners = verdicts["learner"].nunique()
     n_rows = held_against(verdicts)["test"].nunique()
-    figure = new_figure(max(3.6 + _CELL * n_learners, FULL_WIDTH), 2.2 + _CELL * max(n_rows, 2))
+    width = max(3.4 + _CELL_WIDTH * n_learners, FULL_WIDTH)
+    figure = new_figure(width, 2.2 + _CELL_HEIGHT * max(n_rows, 2))
     ax = figure.subplots()
     draw_grid(verdicts, ax)
     ax.set_xlabel(_left_out(verdicts), fontsize=5.5, loc="left")
@@ -240,6 +250,16 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     ------
     ValueError
         If columns are missing.
+
+    Examples
+    --------
+    >>> from analyses.findings import findings
+    >>> statistics = pd.DataFrame({"task": "w_track", "learner": ["dyna_q"], "statistic": "S1",
+    ...     "label": "reverse chains", "order": "causal", "value": 0.9, "ci_low": 0.8,
+    ...     "ci_high": 1.0, "null": 0.5})
+    >>> ax = draw_statistic(statistics, findings(), new_figure(3, 2).subplots())
+    >>> [text.get_text() for text in ax.texts][:2]
+    ['Gupta 2010, gupta 2t: 0.49', 'Davidson 2009, long track: 0.391']
     """
     require_columns(statistics, _STATISTICS, "statistics")
     name, task = statistics["statistic"].iloc[0], statistics["task"].iloc[0]

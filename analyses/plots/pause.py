@@ -74,10 +74,11 @@ def animate_pause(
 ) -> Path:
     """Write a film of one replay event, as GIF or MP4.
 
-    The agent (a square) rests where it is; behind it lies the way that it came. A head runs over
-    the world, move by move in the order of execution, and leaves arrows in the direction of replay,
-    coloured by the kind of sequence that a move belongs to. The bars below are the moves, as high
-    as the change of the action value. A move takes a fifth of a second, less if there are many.
+    The agent (a square) rests where it is; behind it lies the way that it came. Stars mark where
+    episodes end and where it was last paid. A head runs over the world, move by move in the order
+    of execution, and leaves arrows in the direction of replay, coloured by the kind of sequence
+    that a move belongs to. The bars below are the moves, as high as the change of the action value.
+    A move takes a fifth of a second, less if there are many.
 
     Parameters
     ----------
@@ -192,7 +193,9 @@ def _begin(
     FigureCanvasAgg(figure)
     ax = figure.add_axes((0.04, _FOOTER / size[1], 0.92, height / size[1]))
     draw_mdp(mdp, ax, rewards=False)
-    draw_ends(position[mdp.terminal], ax, size=60, zorder=2)
+    paid = steps.loc[(steps["step"] <= first["step"]) & (steps["reward"] > 0), "next_state"].tail(1)
+    ends = np.union1d(np.flatnonzero(mdp.terminal), paid)
+    draw_ends(position[ends.astype(int)], ax, size=60, zorder=2)
     ax.set(xlim=extent[0], ylim=extent[1], aspect="equal" if to_scale else "auto")
     if maze_cell_size(mdp) is not None:
         draw_scale_bar(ax, 50)

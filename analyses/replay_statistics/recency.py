@@ -34,6 +34,8 @@ __all__ = ["RECENCY"]
 _MOSTLY = 0.75
 """A block is run on one side if more than this share of its laps is."""
 
+_FEWEST = 5
+
 _BASELINE, _PAST, _FUTURE, _GOAL, _PREVIOUS_GOAL, _SEVERAL = range(6)
 
 
@@ -140,7 +142,11 @@ def _roles(replays: Replays, table: pd.DataFrame) -> np.ndarray:
 def _arm_rate(
     replays: Replays, min_length: int = 5, order: str = "causal", *, role: int
 ) -> pd.DataFrame:
-    """Log rate ratio of the arm of one role to arms of none, while the animal is in no arm."""
+    """Log rate ratio of the arm of one role to arms of none, while the animal is in no arm.
+
+    Rare chains lie below their mean more often than above: an animal says nothing unless five
+    chains are to be expected in the arm by chance.
+    """
     animals, arm = every_animal(replays), arms(replays)
     chains = chosen(replays, min_length, order, ["states", "episode", "phase", "place"])
     chains = chains[arm[chains["place"].to_numpy()] < 0]
@@ -156,7 +162,11 @@ def _arm_rate(
         for table, roles in ((chains, of_chain), (pauses, _roles(replays, pauses)))
     )
     rate = log_rates(n, n_open)
-    return rows(animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
+    n_both, open_both = n.sum(axis=2), n_open.sum(axis=2)
+    total = np.maximum(open_both.sum(axis=1), 1)
+    enough = n_both.sum(axis=1) * open_both[:, 1] / total >= _FEWEST
+    value = np.where(enough, rate[:, 1] - rate[:, 0], np.nan)
+    return rows(animals, value, 0.0, n_both.sum(axis=1))
 
 
 def _arm(label: str, role: int) -> Statistic:

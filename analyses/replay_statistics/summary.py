@@ -62,7 +62,7 @@ def null_p(name: str, per_animal: pd.DataFrame) -> float:
     Returns
     -------
     float
-        The two-sided exact p value; NaN if no animal differs from its null.
+        The exact p value, twice that of the rarer side; NaN if no animal differs from its null.
 
     Examples
     --------
@@ -77,7 +77,8 @@ def null_p(name: str, per_animal: pd.DataFrame) -> float:
     is_share = name in STATISTICS and STATISTICS[name].kind == "share"
     chance = chance_above(null[differs], n[differs]).mean() if is_share else 0.5
     n_above = int((value > null)[differs].sum())
-    return float(stats.binomtest(n_above, int(differs.sum()), chance).pvalue)
+    above = stats.binom(int(differs.sum()), chance)
+    return float(min(1.0, 2 * min(above.cdf(n_above), above.sf(n_above - 1))))
 
 
 def summarise(name: str, per_animal: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -110,7 +111,7 @@ def summarise(name: str, per_animal: pd.DataFrame, level: float = 0.95) -> pd.Da
     ...                            "null": [0.2, 0.2, np.nan], "n": [10, 30, 0]})
     >>> summarise("S3", per_animal)[["value", "null", "p", "n_animals", "n_chains"]].round(2)
        value  null     p  n_animals  n_chains
-    0   0.55   0.2  0.22          2        40
+    0   0.55   0.2  0.44          2        40
     """
     require_columns(per_animal, ["animal", "value", "null", "n"], "per_animal")
     told = per_animal[per_animal["value"].notna()].assign(statistic=name)

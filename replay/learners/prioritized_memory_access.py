@@ -21,18 +21,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay import laps, policy_gain, priority_table
 from replay.account import Account
-from replay.backups import ONLINE, REST, START, STEP, TRACE, record
-from replay.exploration import explore_chain, explore_pairs
-from replay.laps import Lap
+from replay.backups import ONLINE, START, STEP, TRACE, record
 from replay.markov_chain import chain_words, move
-from replay.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
-from replay.paths import Path, add_step, empty_path, end_of, is_extension, set_targets
+from replay.memory_access import laps, policy_gain, priority_table
+from replay.memory_access.exploration import explore_chain, explore_pairs
+from replay.memory_access.laps import Lap
+from replay.memory_access.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
+from replay.memory_access.paths import Path, add_step, empty_path, end_of, is_extension, set_targets
+from replay.memory_access.priority_table import PriorityTable
+from replay.memory_access.state_traces import (
+    StateTraces,
+    clear_state_traces,
+    set_state_trace,
+    state_traces,
+)
 from replay.policies import epsilon_greedy
-from replay.priorities import MOMENTS, START_AND_END, phases_of
-from replay.priority_table import PriorityTable
-from replay.state_traces import StateTraces, clear_state_traces, set_state_trace, state_traces
+from replay.priorities import IN_PAUSES, MOMENTS, phases_of
 from replay.world_model import WorldModel, model_words, observe, world_model
 
 __all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "act", "explore", "init"]
@@ -72,9 +77,9 @@ class Params(NamedTuple):
         Lambda of the eligibility traces by which the online update reaches earlier pairs.
     transition_rate : float
         Share of the way to the latest move that a row of T moves.
-    replay_at : {"start_and_end", "step", "episode_end", "rest"}
-        When there is replay, besides periods of rest: at ends and starts of episodes, after each
-        step, at ends only, or never.
+    replay_at : {"pauses", "start_and_end", "step", "episode_end", "rest"}
+        When there is replay: at ends and starts of episodes and in rest, or as
+        :data:`replay.priorities.MOMENTS` says.
     one_step_late : bool
         Whether, as in the published code, replay at a start waits for the first step, and need is
         counted from the state before the latest step, at an end too.
@@ -90,7 +95,7 @@ class Params(NamedTuple):
         The least that each step of a backup is taken to gain. The published 1e-10 lets need alone
         decide where nothing is to be gained; 0 is the theory as it stands.
     need : {"successor_representation", "stationary_distribution", "current_state", "one"}
-        What need is, as :data:`replay.need.NEEDS` says.
+        What need is, as :data:`replay.memory_access.need.NEEDS` says.
     n_step : bool
         Whether a backup may extend the last one.
     allow_loops : bool
@@ -117,7 +122,7 @@ class Params(NamedTuple):
     copy_targets: bool = False
     trace_decay: float = 0.0
     transition_rate: float = 0.9
-    replay_at: int = START_AND_END
+    replay_at: int = IN_PAUSES
     one_step_late: bool = False
     max_backups: int = 20
     min_priority: float = 0.0
@@ -176,11 +181,10 @@ class Memory(NamedTuple):
 def account(params):
     """Say what is stored, and what is replayed when and why."""
     at_start = STEP if params.one_step_late else START
-    due = {at_start if phase == START else phase for phase in phases_of(params.replay_at)}
+    phases = (at_start if phase == START else phase for phase in phases_of(params.replay_at))
     terms = ["gain"] * params.use_gain + ["need"] * (params.need != ONE)
     stores = "the last try of each pair; moves between states"
-    phases = tuple(sorted(due | {REST}))
-    return Account(stores, phases, " x ".join(terms) or "any", "Mattar & Daw 2018")
+    return Account(stores, tuple(sorted(phases)), " x ".join(terms) or "any", "Mattar & Daw 2018")
 
 
 def init(params, sizes):

@@ -16,11 +16,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from replay.elimination import elimination, solve_visits
-from replay.exploration import explore_chain
 from replay.jit import kernel
 from replay.markov_chain import expected_visits, markov_chain, move
 from replay.mazes import open_maze, random_maze, two_way_track
+from replay.memory_access.elimination import elimination, solve_visits
+from replay.memory_access.exploration import explore_chain
 from replay.simulation import simulate
 
 WORLDS = {"open maze": open_maze(), "linear track": two_way_track(), "random maze": random_maze(20)}

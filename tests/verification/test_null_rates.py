@@ -186,7 +186,7 @@ def sign_test_rate(above, below=None, chance=0.5):
     rate = 0.0
     for n in range(1, N_ANIMALS + 1):
         k = np.arange(n + 1)
-        p = np.array([stats.binomtest(int(i), n, chance).pvalue for i in k])
+        p = 2 * np.minimum(stats.binom.cdf(k, n, chance), stats.binom.sf(k - 1, n, chance))
         so_many = stats.binom.pmf(n, N_ANIMALS, min(above + below, 1.0))
         rate += so_many * stats.binom.pmf(k, n, above / (above + below))[p <= LEVEL].sum()
     return float(rate)
@@ -224,6 +224,16 @@ def herd(task, n_chains, paths, pauses=None, laps=None, **columns):
 
 def directions(rng, n, reverse):
     return pd.Categorical.from_codes((rng.random(n) < reverse).astype(int), ["forward", "reverse"])
+
+
+def test_backups_of_animals_without_order(rng):
+    """Chains are rare, so that most animals have none: those above their null are as many."""
+    drawn = random_edges({"event": np.repeat(np.arange(ALL * 3), 8)}, rng, edges=EDGES)
+    animal = drawn["event"] // 3
+    replays = herd(track(), 1, [list(range(5))], which=np.zeros(ALL, dtype=int))
+    replays = replays._replace(backups=pd.DataFrame(drawn).assign(animal=animal, phase="start"))
+    for name in ("S0_order", "S0_edges"):
+        assert is_at_most(n_rejected(name, replays, min_length=3), LEVEL), name
 
 
 @pytest.mark.parametrize("reverse", [0.5, 0.6])

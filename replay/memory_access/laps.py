@@ -97,6 +97,6 @@ def need_origin(params, lap, pause):
     due = is_due(params.replay_at, pause.phase) and not (late and pause.phase == START)
     if waited and pause.phase == STEP and is_due(params.replay_at, START):
         due = True
-    if not moment[_REWARDED] or not (due or pause.phase == REST):
+    if not due or not moment[_REWARDED]:
         return -1
     return moment[_BEFORE] if late and pause.phase != REST else pause.state

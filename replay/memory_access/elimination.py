@@ -107,26 +107,24 @@ def elimination(n_states: int, n_edges: int) -> Elimination:
     [1.333333, 0.666667]
     """
     room = min(n_states * (n_states - 1) // 2, _MOST_PER_EDGE * n_edges)
-    states, places = np.zeros(n_states, dtype=np.int32), np.zeros(n_states + 1, dtype=np.int32)
-    numbers, pairs = np.zeros(n_states), np.empty(room, dtype=np.int32)
     return Elimination(
-        states.copy(),
-        states.copy(),
-        places.copy(),
-        places.copy(),
-        pairs.copy(),
-        pairs.copy(),
+        np.zeros(n_states, dtype=np.int32),
+        np.zeros(n_states, dtype=np.int32),
+        np.zeros(n_states + 1, dtype=np.int32),
+        np.zeros(n_states + 1, dtype=np.int32),
+        np.empty(room, dtype=np.int32),
+        np.empty(room, dtype=np.int32),
         np.empty(room),
         np.empty(room),
-        numbers.copy(),
-        numbers.copy(),
-        numbers.copy(),
+        np.zeros(n_states),
+        np.zeros(n_states),
+        np.zeros(n_states),
         np.zeros(n_states, dtype=np.bool_),
         np.empty(2 * room, dtype=np.int32),
         np.empty(2 * room, dtype=np.int32),
-        states.copy(),
-        states.copy(),
-        states.copy(),
+        np.zeros(n_states, dtype=np.int32),
+        np.zeros(n_states, dtype=np.int32),
+        np.zeros(n_states, dtype=np.int32),
         np.full(1, _NONE),
     )
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.backups import REST
-from replay.elimination import Elimination, elimination, solve_visits
 from replay.jit import inlined
 from replay.markov_chain import MarkovChain, long_run_shares, markov_chain
+from replay.memory_access.elimination import Elimination, elimination, solve_visits
 
 __all__ = ["NEEDS", "ONE", "SUCCESSORS", "Need", "count_need", "need_of"]
 
