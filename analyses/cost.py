@@ -14,7 +14,8 @@ _BYTES_PER_BACKUP = 10
 _BYTES_PER_RUN = 3_000
 _BYTES_OF_TABLES_AND_FIGURES = 10_000_000
 _BYTES_OF_PROCESS = 450_000_000  # of which half are libraries and compiled loops
-_COPIES_OF_LOG = 2  # as it is read, and as it is sent
+_COPIES_SENT = 2  # of the files of a log: as they are read, and as they are sent
+_TIMES_IN_MEMORY = 11  # what a log takes there, by what it takes on disk
 
 
 class Sample(NamedTuple):
@@ -49,8 +50,9 @@ class Cost(NamedTuple):
         Room on disk.
     memory : float
         Bytes of memory of each process. It does not grow with the steps of a run: what does, the
-        index of experience, is kept on disk when it is large, a hundred bytes a step at most. But
-        the logs of a piece that are to be kept pass through it.
+        index of experience, is in a temporary file when it is large, of a hundred bytes a step at
+        most. But the files of logs that are kept pass through it, and for the figures one such log
+        is read as a whole.
     """
 
     n_steps: int
@@ -118,7 +120,7 @@ def estimate(plan: "Plan", pieces: Iterable[tuple[str, int]], samples: Iterable[
     """
     samples = list(samples)
     n_steps, seconds, n_bytes = 0, 0.0, float(_BYTES_OF_TABLES_AND_FIGURES)
-    most_kept = 0.0
+    most_kept = 0.0  # in memory
     for name, index in pieces:
         n_seeds = plan.n_seeds[name]
         n_kept = 0 if plan.log == "none" else plan.keep_logs - index * n_seeds
@@ -128,5 +130,7 @@ def estimate(plan: "Plan", pieces: Iterable[tuple[str, int]], samples: Iterable[
         n_bytes += _BYTES_PER_RUN * n_seeds * len(ours)
         kept = min(max(n_kept, 0), n_seeds) * sum(each.log_bytes for each in ours)
         n_bytes += kept
-        most_kept = max(most_kept, kept)
-    return Cost(n_steps, seconds, n_bytes, _BYTES_OF_PROCESS + _COPIES_OF_LOG * most_kept)
+        if kept:
+            longest = max(each.log_bytes for each in ours)
+            most_kept = max(most_kept, _COPIES_SENT * kept, _TIMES_IN_MEMORY * longest)
+    return Cost(n_steps, seconds, n_bytes, _BYTES_OF_PROCESS + most_kept)
