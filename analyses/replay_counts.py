@@ -22,7 +22,7 @@ CHAINS = ("within_event", "across_events")
 """How chains are counted: each replay event on its own, or causes followed through later ones."""
 
 _MIN_LENGTH = 3
-_MOST_WAITING = 8
+_MOST_WAITING = 4
 _NO_STEPS = {name: np.empty(0, np.int64) for name in ("episode", "step", "state", "next_state")}
 _NO_BACKUPS = {
     name: np.empty(0, np.int64)
