@@ -18,13 +18,15 @@ unexperienced      some move was never made (of unknown orientation: in neither 
 =================  ====================================================================
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from analyses.chain_kinds import ChainKinds, chain_kinds
 from analyses.experience import Experience
-from analyses.kinds import DIRECTIONS, NOVELTIES, ChainKinds, chain_kinds, classify_chains
+from analyses.kinds import DIRECTIONS, NOVELTIES, classify_chains
 from analyses.sequences import (
     ORDERS,
     ORIENTATIONS,
@@ -40,7 +42,7 @@ from analyses.tables import KINDS
 from replay.backups import PHASES
 from replay.event_log import EventLog
 
-__all__ = ["ChainKinds", "chain_kinds", "classify", "classify_paths"]
+__all__ = ["ChainKinds", "chain_kinds", "classify", "classify_parts", "classify_paths"]
 
 _CATEGORIES = {
     "phase": PHASES,
@@ -134,6 +136,44 @@ def classify(
         found = chains(link_backups(backups, order, across_events), min_length)
         tables.append(_table(Experience(steps, by), backups, found, order))
     return _frame(tables)
+
+
+def classify_parts(
+    experience: Experience, parts: Iterable[Columns], *, min_length: int = 2
+) -> Iterator[pd.DataFrame]:
+    """Find all causal replay sequences of a model's run whose backups come part by part.
+
+    Parameters
+    ----------
+    experience : Experience
+        The index of the moves until the last replay at least.
+    parts : iterable of dict of ndarray
+        The backups of the run, cut between replay events; `cause` counts from its beginning.
+    min_length : int, default 2
+        Sequences of fewer states are left out.
+
+    Yields
+    ------
+    pandas.DataFrame
+        The rows that `classify` gives of each part.
+
+    Examples
+    --------
+    >>> steps = {"episode": [0, 0], "step": [0, 1], "state": [0, 1], "next_state": [1, 2]}
+    >>> backups = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2]}, "backups": {
+    ...     "step": [0, 1, 1], "phase": "step", "state": [0, 1, 0], "next_state": [1, 2, 1],
+    ...     "action": 0, "cause": [-1, -1, 1]}}).columns("backups")
+    >>> parts = [{name: column[begin:end] for name, column in backups.items()}
+    ...          for begin, end in [(0, 1), (1, 3)]]
+    >>> [part["kind"].tolist() for part in classify_parts(Experience(steps), parts)]
+    [['reverse_episode'], ['reverse_episode']]
+    """
+    first_row = 0
+    for backups in parts:
+        cause = np.maximum(backups["cause"] - first_row, -1)
+        first_row += len(cause)
+        found = chains(link_backups({**backups, "cause": cause}), min_length)
+        yield _frame([_table(experience, backups, found, "causal")])
 
 
 def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -> pd.DataFrame:

@@ -520,7 +520,8 @@ def _tell_cost(cost: "Cost", n_jobs: int | None, tell: Callable[[str], None]) ->
     tell(
         f"{cost.n_steps / 1e6:,.1f} million steps are left: about {time} "
         f"{'here' if n_jobs else 'of one processor'} to simulate and classify, then tables and "
-        f"figures; about {cost.n_bytes / 1e6:,.0f} MB on disk."
+        f"figures; about {cost.n_bytes / 1e6:,.0f} MB on disk, and {cost.memory / 1e9:,.1f} GB of "
+        "memory in each process."
     )
 
 

@@ -13,6 +13,9 @@ _BYTES_PER_STEP = 4
 _BYTES_PER_BACKUP = 10
 _BYTES_PER_RUN = 3_000
 _BYTES_OF_TABLES_AND_FIGURES = 10_000_000
+_BYTES_OF_PROCESS = 450_000_000  # of which half are libraries and compiled loops
+_COPIES_SENT = 2  # of the files of a log: as they are read, and as they are sent
+_TIMES_IN_MEMORY = 24  # what a log and its tables take there, by what it takes on disk
 
 
 class Sample(NamedTuple):
@@ -45,11 +48,17 @@ class Cost(NamedTuple):
         Time to simulate and classify them, if one process did it.
     n_bytes : float
         Room on disk.
+    memory : float
+        Bytes of memory of each process. It does not grow with the steps of a run: what does, the
+        index of experience, is in a temporary file when it is large, of a hundred bytes a step at
+        most. But the files of logs that are kept pass through it, and for the figures one such log
+        is read as a whole.
     """
 
     n_steps: int
     seconds: float
     n_bytes: float
+    memory: float
 
 
 def sample(
@@ -111,6 +120,7 @@ def estimate(plan: "Plan", pieces: Iterable[tuple[str, int]], samples: Iterable[
     """
     samples = list(samples)
     n_steps, seconds, n_bytes = 0, 0.0, float(_BYTES_OF_TABLES_AND_FIGURES)
+    most_kept = 0.0  # in memory
     for name, index in pieces:
         n_seeds = plan.n_seeds[name]
         n_kept = 0 if plan.log == "none" else plan.keep_logs - index * n_seeds
@@ -118,5 +128,9 @@ def estimate(plan: "Plan", pieces: Iterable[tuple[str, int]], samples: Iterable[
         n_steps += plan.piece_steps(name)
         seconds += n_seeds * sum(each.seconds for each in ours)
         n_bytes += _BYTES_PER_RUN * n_seeds * len(ours)
-        n_bytes += min(max(n_kept, 0), n_seeds) * sum(each.log_bytes for each in ours)
-    return Cost(n_steps, seconds, n_bytes)
+        kept = min(max(n_kept, 0), n_seeds) * sum(each.log_bytes for each in ours)
+        n_bytes += kept
+        if kept:
+            longest = max(each.log_bytes for each in ours)
+            most_kept = max(most_kept, _COPIES_SENT * kept, _TIMES_IN_MEMORY * longest)
+    return Cost(n_steps, seconds, n_bytes, _BYTES_OF_PROCESS + most_kept)

@@ -14,15 +14,13 @@ import numpy as np
 import pandas as pd
 
 from analyses.suffix_automaton import (
-    LinkTree,
+    GrowingAutomaton,
+    LatestEnds,
     SuffixAutomaton,
     appended,
-    latest_ends,
-    link_tree,
     second_ends,
-    suffix_automaton,
 )
-from replay.arrays import uninitialised
+from replay.arrays import GrowingArray, uninitialised
 from replay.jit import jitable, kernel
 
 __all__ = ["Experience", "Piece", "stitch"]
@@ -55,11 +53,18 @@ class _Pairs(NamedTuple):
         The latest pair that begins with each number; -1: none does.
     second, following : ndarray of int32, shape (n_pairs,)
         The other number of each pair, and the next pair of the list; -1 ends it.
+    place : ndarray of int64, shape (n_pairs,)
+        In which row each pair first came.
     """
 
     first: np.ndarray
     second: np.ndarray
     following: np.ndarray
+    place: np.ndarray
+
+
+_MOVE = (np.int64, np.int32, np.bool_, np.int32)
+_NO_PAIRS = _Pairs(*(np.empty(0, dtype=kind) for kind in 3 * [np.int32] + [np.int64]))
 
 
 class Experience:
@@ -76,6 +81,8 @@ class Experience:
     ----------
     by : str
         As given.
+    n_moves, n_indexed : int
+        How many moves were made, and how many of these the index holds by now.
     step : ndarray of int64, shape (n_moves,)
         When each move was made.
     episode : ndarray of int32, shape (n_moves,)
@@ -102,44 +109,87 @@ class Experience:
     []
     """
 
-    def __init__(self, steps: pd.DataFrame | Mapping[str, Any], by: str = "states") -> None:
+    def __init__(
+        self,
+        steps: pd.DataFrame | Mapping[str, Any],
+        by: str = "states",
+    ) -> None:
         if by not in _BY:
             raise ValueError(f"Unknown by={by!r}. Choose from: {', '.join(_BY)}.")
-        wanted = ["episode", "step", "state", "next_state"] + ["action"] * (by == "actions")
+        self.by = by
+        self.n_moves = self.n_indexed = 0
+        self._moves = [GrowingArray(kind) for kind in _MOVE]
+        self._pairs = self._triples = _NO_PAIRS
+        self._last_step = np.iinfo(np.int64).min
+        self._growing: GrowingAutomaton | None = None
+        self._latest: LatestEnds | None = None
+        self.extend(steps)
+
+    def extend(self, steps: pd.DataFrame | Mapping[str, Any]) -> None:
+        """Go on with later steps of the run; what was found before may have changed by then.
+
+        Parameters
+        ----------
+        steps : DataFrame or mapping of ndarray
+            The steps that follow those known.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or the steps don't ascend.
+        OSError
+            If the index is so large that it lies on disk, and the disk is full.
+
+        Examples
+        --------
+        >>> experience = Experience({"episode": [0], "step": [0], "state": [0], "next_state": [1]})
+        >>> experience.extend({"episode": [0], "step": [1], "state": [1], "next_state": [2]})
+        >>> experience.pieces([0, 1, 2])
+        [Piece(begin=0, end=2, episode=0)]
+        """
+        wanted = ["episode", "step", "state", "next_state"] + ["action"] * (self.by == "actions")
         missing = [name for name in wanted if name not in steps]
         if missing:
             raise ValueError(f"The steps lack the column {missing[0]!r}; they need {wanted}.")
-        columns = {name: np.asarray(steps[name]) for name in wanted}
-        if (np.diff(columns["step"]) <= 0).any():
-            raise ValueError("The column 'step' must ascend: give the steps of one run, in order.")
-        if by == "actions" and (columns["action"] < 0).any():
+        columns: list[np.ndarray] = [
+            np.asarray(steps[name], dtype=np.int64 if name == "step" else np.int32)
+            for name in wanted
+        ]
+        episode, step, state, next_state = columns[:4]
+        action = columns[4:]
+        if action and (action[0] < 0).any():
             raise ValueError("by='actions' needs the action of every step; a recording has none.")
-        moved = columns["state"] != columns["next_state"]
-        columns = {name: column[moved] for name, column in columns.items()}
-        self.by = by
-        self.step = columns["step"]
-        self.episode = columns["episode"]
-        self.text, self._pairs = _number_pairs(columns["state"], columns["next_state"])
-        self._first_of_pair = _first_places(self.text, len(self._pairs.second))
-        if by == "actions":
-            self.text, self._triples = _number_pairs(self.text, columns["action"])
-        self.begins = np.diff(self.episode, prepend=self.episode[:1] - 1) != 0
+        n_before = self.n_moves
+        for array in self._moves:
+            array.reserve(n_before + len(step))
+        when, episodes, begins, text = (array.rows for array in self._moves)
+        one, other = (uninitialised(len(step), np.int32) for _ in range(2))
+        n_moves = _add_moves(
+            episode, step, state, next_state, self._last_step, n_before,
+            when, episodes, begins, one, other,
+        )  # fmt: skip
+        if n_moves < 0:
+            raise ValueError("The column 'step' must ascend: give the steps of one run, in order.")
+        self._last_step = step[-1] if len(step) else self._last_step
+        self._latest = None
+        self.__dict__.pop("second_ends", None)
+        self.n_moves, n_more = n_moves, n_moves - n_before
+        self.step, self.episode = when[:n_moves], episodes[:n_moves]
+        self.begins, self.text = begins[:n_moves], text[:n_moves]
+        text = text[n_before:n_moves]
+        self._pairs = _number_pairs(one[:n_more], other[:n_more], n_before, text, self._pairs)
+        if action:
+            again = action[0][state != next_state]
+            self._triples = _number_pairs(text.copy(), again, n_before, text, self._triples)
 
     @property
-    def n_moves(self) -> int:
-        """How many moves were made."""
-        return len(self.step)
-
-    @cached_property
     def automaton(self) -> SuffixAutomaton:
         """The index of all sequences of moves."""
         numbers = self._pairs if self.by == "states" else self._triples
-        return suffix_automaton(self.text, self.begins, len(numbers.second))
-
-    @cached_property
-    def tree(self) -> LinkTree:
-        """The links of the automaton, from the root down."""
-        return link_tree(self.automaton)
+        if self._growing is None:
+            self._growing = GrowingAutomaton()
+        self.n_indexed = self.n_moves
+        return self._growing.extend(self.text, self.begins, len(numbers.second))
 
     @cached_property
     def second_ends(self) -> np.ndarray:
@@ -195,7 +245,7 @@ class Experience:
             How many moves had been made before; of a move that was never made, all.
         """
         symbol = _find_pairs(self._pairs, np.asarray(state), np.asarray(next_state))
-        return np.append(self._first_of_pair, self.n_moves)[symbol]
+        return np.append(self._pairs.place, self.n_moves)[symbol]
 
     def latest_episodes(self, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
         """Find the latest episodes that hold pieces of experience.
@@ -212,7 +262,9 @@ class Experience:
         ndarray of int32, shape (n,)
             The episodes.
         """
-        return self.episode[latest_ends(self.automaton, self.tree, node, limit)]
+        if self._latest is None:
+            self._latest = LatestEnds(self.automaton)
+        return self.episode[self._latest.find(node, limit)]
 
     def pieces(
         self,
@@ -289,28 +341,42 @@ def _stitch_one(automaton, symbol, limit, ends, nodes):
 
 
 @kernel
-def _first_places(symbol, n_symbols):
-    first = np.empty(n_symbols, dtype=np.int64)
-    n_seen = 0
-    for place in range(len(symbol)):  # symbols are numbered as they come
-        if symbol[place] == n_seen:
-            first[n_seen] = place
-            n_seen += 1
-    return first
+def _add_moves(
+    episode, step, state, next_state, last_step, n_moves, steps, episodes, begins, one, other
+):  # fmt: skip
+    """Append the steps that lead elsewhere; returns how many moves there are, -1: out of order."""
+    n_more = 0
+    for i in range(len(step)):
+        if step[i] <= last_step:
+            return -1
+        last_step = step[i]
+        if state[i] != next_state[i]:
+            steps[n_moves] = step[i]
+            episodes[n_moves] = episode[i]
+            begins[n_moves] = n_moves == 0 or episode[i] != episodes[n_moves - 1]
+            one[n_more] = state[i]
+            other[n_more] = next_state[i]
+            n_moves += 1
+            n_more += 1
+    return n_moves
 
 
-def _number_pairs(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, _Pairs]:
-    """Give each pair a number, in the order in which they first come."""
-    n = len(one)
-    first = np.full(one.max(initial=-1) + 1, -1, dtype=np.int32)
-    number, second, following = (uninitialised(n, np.int32) for _ in range(3))
-    n_pairs = _number(one, other, number, first, second, following)
-    return number, _Pairs(first, second[:n_pairs].copy(), following[:n_pairs].copy())
+def _number_pairs(
+    one: np.ndarray, other: np.ndarray, place: int, number: np.ndarray, pairs: _Pairs
+) -> _Pairs:
+    """Give each pair a number, in the order in which they first come, from some place on."""
+    n_known, n_firsts = len(pairs.second), max(len(pairs.first), one.max(initial=-1) + 1)
+    first = np.full(n_firsts, -1, dtype=np.int32)
+    first[: len(pairs.first)] = pairs.first
+    lists = [uninitialised(n_known + len(one), column.dtype) for column in pairs[1:]]
+    for longer, known in zip(lists, pairs[1:], strict=True):
+        longer[:n_known] = known
+    n_pairs = _number(one, other, place, n_known, number, first, *lists)
+    return _Pairs(first, *(longer[:n_pairs].copy() for longer in lists))
 
 
 @kernel
-def _number(one, other, number, first, second, following):
-    n_pairs = 0
+def _number(one, other, place, n_pairs, number, first, second, following, places):
     for i in range(len(one)):
         found = first[one[i]]
         while found >= 0 and second[found] != other[i]:
@@ -319,6 +385,7 @@ def _number(one, other, number, first, second, following):
             found = n_pairs
             second[found] = other[i]
             following[found] = first[one[i]]
+            places[found] = place + i
             first[one[i]] = found
             n_pairs += 1
         number[i] = found

@@ -129,7 +129,7 @@ def simulate_laps(
         start_state[0] = rng.choice(ends.starts[clock.state[0]])
         run(
             world, parameters, memory, clock, rng, replay_rng, 1, 2**62, None, False,
-            np.zeros(2), np.array([-1]), steps, buffer,
+            np.zeros(2), np.array([-1]), steps[time:], buffer,
         )  # fmt: skip
         if steps["terminated"][time]:
             n_ended += 1

@@ -1,11 +1,4 @@
-"""Direction, novelty and kind of chains, as numbers in arrays.
-
-`classify_chains` takes chains one by one and finds all there is to know of each. `chain_kinds`
-finds only the kinds, of all causal chains of a run, in time linear in the backups. Chains share
-beginnings, across replay events thousands of backups long, so listing them all may be out of
-reach. But a longer chain's path is a shorter one's with one more move before it (reverse) or after
-it (forward), and the index of experience tells in constant time what becomes of it.
-"""
+"""Direction, novelty and kind of chains, one by one, as numbers in arrays."""
 
 from typing import NamedTuple
 
@@ -13,28 +6,22 @@ import numpy as np
 
 from analyses.experience import Experience, stitch
 from analyses.sequences import (
-    FITS_FORWARD,
-    FITS_REVERSE,
-    FORWARD,
     REVERSE,
     UNKNOWN,
     Chains,
     Columns,
-    link_backups,
 )
-from analyses.suffix_automaton import appended, prepended
 from analyses.tables import KINDS
-from replay.arrays import uninitialised
 from replay.jit import kernel
 
-__all__ = ["DIRECTIONS", "NOVELTIES", "ChainKinds", "Classes", "chain_kinds", "classify_chains"]
+__all__ = ["AMBIGUOUS", "DIRECTIONS", "FORWARD_EPISODE", "NEVER_TAKEN", "NOVELTIES", "NOVEL_PATH"]
+__all__ += ["REVERSE_EPISODE", "Classes", "classify_chains"]
 
 DIRECTIONS = ("forward", "reverse", "both", "neither")
 _TAKEN_FORWARD, _TAKEN_REVERSE, _TAKEN_BOTH, _TAKEN_NEITHER = range(4)
 NOVELTIES = ("experienced", "composed", "unexperienced")
 _EXPERIENCED, _COMPOSED, _UNEXPERIENCED = range(3)
-_REVERSE_EPISODE, _FORWARD_EPISODE, _NOVEL_PATH, _AMBIGUOUS, _NEVER_TAKEN = range(len(KINDS))
-_IS_COMPOSED, _IS_UNEXPERIENCED = -1, -2
+REVERSE_EPISODE, FORWARD_EPISODE, NOVEL_PATH, AMBIGUOUS, NEVER_TAKEN = range(len(KINDS))
 
 
 class Classes(NamedTuple):
@@ -61,24 +48,6 @@ class Classes(NamedTuple):
     n_distinct: np.ndarray
     node: np.ndarray
     splice: np.ndarray
-
-
-class ChainKinds(NamedTuple):
-    """All causal chains of a run, one for each leaf of the forest of causes.
-
-    Attributes
-    ----------
-    step : ndarray of int64, shape (n_chains,)
-        When the chain's first backup was made.
-    length : ndarray of int32, shape (n_chains,)
-        Its number of states.
-    kind : ndarray of int8, shape (n_chains,)
-        Its kind, as a number in ``KINDS``.
-    """
-
-    step: np.ndarray
-    length: np.ndarray
-    kind: np.ndarray
 
 
 class _Moves(NamedTuple):
@@ -202,140 +171,19 @@ def _classify(automaton, moves, chains, limit, last_seen, classes):
             n_all += 1
 
         if n_pieces > 1:
-            novelty, kind = _COMPOSED, _NOVEL_PATH
+            novelty, kind = _COMPOSED, NOVEL_PATH
         elif n_pieces == 0:
             novelty = _UNEXPERIENCED
-            kind = _AMBIGUOUS if not known and all_one_way else _NEVER_TAKEN
+            kind = AMBIGUOUS if not known and all_one_way else NEVER_TAKEN
         else:
             novelty = _EXPERIENCED
             if not known and direction == _TAKEN_BOTH:
-                kind = _AMBIGUOUS
+                kind = AMBIGUOUS
             else:
-                kind = _REVERSE_EPISODE if reverse or back else _FORWARD_EPISODE
+                kind = REVERSE_EPISODE if reverse or back else FORWARD_EPISODE
         classes.direction[chain] = direction
         classes.novelty[chain] = novelty
         classes.kind[chain] = kind
         classes.n_pieces[chain] = n_pieces
         classes.n_distinct[chain] = n_distinct
     return n_all
-
-
-def chain_kinds(
-    steps: Columns | Experience, backups: Columns, *, across_events: bool = False
-) -> ChainKinds:
-    """Classify all causal chains of a model's run without listing them.
-
-    Parameters
-    ----------
-    steps : dict of ndarray or Experience
-        The steps of the run, or the index made of them, to use it more than once.
-    backups : dict of ndarray
-        The backups of the run.
-    across_events : bool, default False
-        Whether causes are followed into earlier replay events; novelty is then judged at the first.
-
-    Returns
-    -------
-    ChainKinds
-        Step, length and kind of each chain, the same as those from `classify`.
-
-    Raises
-    ------
-    ValueError
-        If a cause is not an earlier row, or backups have no action (decoded replay).
-
-    Examples
-    --------
-    >>> steps = {"episode": np.zeros(2, int), "step": np.arange(2),
-    ...          "state": np.array([0, 1]), "next_state": np.array([1, 2])}
-    >>> backups = {"event": np.zeros(2, int), "step": np.ones(2, int), "state": np.array([1, 0]),
-    ...            "next_state": np.array([2, 1]), "action": np.zeros(2, int),
-    ...            "cause": np.array([-1, 0])}
-    >>> kinds = chain_kinds(steps, backups)
-    >>> kinds.length.tolist(), [KINDS[kind] for kind in kinds.kind]
-    ([3], ['reverse_episode'])
-    """
-    links = link_backups(backups, across_events=across_events)
-    leaves = np.flatnonzero(links.is_leaf)
-    if (backups["action"][leaves] < 0).any():
-        raise ValueError("Decoded replay (action -1) has no orientation: use classify instead.")
-    if not len(leaves):
-        nothing = np.empty(0, dtype=np.int32)
-        return ChainKinds(nothing.astype(np.int64), nothing, nothing.astype(np.int8))
-    experience = steps if isinstance(steps, Experience) else Experience(steps)
-    n = len(links.parent)
-    symbol = experience.symbols(backups["state"], backups["next_state"], backups["action"])
-    root, forward, reverse = (uninitialised(n, np.int32) for _ in range(3))
-    begins = np.flatnonzero(links.parent < 0)
-    n_moves = uninitialised(n, np.int64)
-    n_moves[begins] = experience.moves_by(backups["step"][begins])
-    if _run_back(
-        experience.text, experience.begins, backups["event"], symbol, n_moves, links, root
-    ):
-        reverse[leaves] = 0
-    else:
-        _follow(
-            experience.automaton, experience.tree, symbol, n_moves, links, root, forward, reverse
-        )
-    walked_forward = links.orientation(leaves) == FORWARD
-    node = np.where(walked_forward, forward[leaves], reverse[leaves])
-    kind = np.where(walked_forward, _FORWARD_EPISODE, _REVERSE_EPISODE).astype(np.int8)
-    kind[node == _IS_COMPOSED] = _NOVEL_PATH
-    kind[node == _IS_UNEXPERIENCED] = _NEVER_TAKEN
-    return ChainKinds(backups["step"][root[leaves]], links.length[leaves], kind)
-
-
-@kernel
-def _run_back(text, begins, event, symbol, n_moves, links, root):
-    """Tell whether each event is what was run last, backwards, so that no index is needed."""
-    last, place = -1, 0
-    for row in range(len(symbol)):
-        if links.ways[row] == 0:
-            continue
-        starts_chain = links.parent[row] < 0
-        if last < 0 or event[row] != event[last]:
-            if not starts_chain:
-                return False
-            place = n_moves[row]
-        elif not starts_chain and (
-            links.parent[row] != last or not links.ways[row] & FITS_REVERSE or begins[place]
-        ):
-            return False
-        place -= 1
-        if place < 0 or text[place] != symbol[row]:
-            return False
-        root[row] = row if starts_chain else root[last]
-        last = row
-    return True
-
-
-@kernel
-def _follow(automaton, tree, symbol, n_moves, links, root, forward, reverse):
-    """Find the node in the index of the path up to each backup, if it was experienced."""
-    nodes = automaton.nodes
-    for row in range(len(symbol)):
-        if links.ways[row] == 0:
-            continue
-        before, move = links.parent[row], symbol[row]
-        root[row] = root[before] if before >= 0 else row
-        limit = n_moves[root[row]]
-        if move < 0 or nodes[automaton.from_root[move]]["first_end"] >= limit:
-            forward[row] = _IS_UNEXPERIENCED
-            reverse[row] = _IS_UNEXPERIENCED
-        elif before < 0:
-            forward[row] = automaton.from_root[move]
-            reverse[row] = automaton.from_root[move]
-        else:
-            node = forward[before]
-            if links.ways[row] & FITS_FORWARD and node >= 0:
-                node = appended(automaton, node, move)
-                if node < 0 or nodes[node]["first_end"] >= limit:
-                    node = _IS_COMPOSED
-            forward[row] = node
-            node = reverse[before]
-            if links.ways[row] & FITS_REVERSE and node >= 0:
-                n_before = links.length[before] - 1
-                node = prepended(automaton, tree, node, n_before, move)
-                if node < 0 or nodes[node]["first_end"] >= limit:
-                    node = _IS_COMPOSED
-            reverse[row] = node

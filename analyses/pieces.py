@@ -3,6 +3,8 @@
 Workers load this module and what it needs, and neither statistics nor figures.
 """
 
+from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,25 +14,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.classification import chain_kinds, classify
+from analyses.classification import classify_parts
 from analyses.cost import Sample, sample
-from analyses.experience import Experience
 from analyses.plan import N_WINDOWS, Plan
-from analyses.results import Results, write_table
-from analyses.tables import KINDS
+from analyses.replay_counts import ReplayCounts
+from analyses.results import Results, write_parts, write_table
+from replay.event_log import EventLog
 from replay.experiments import Experiment
 from replay.files import replacing
-from replay.jit import kernel
+from replay.log_files import parts
 from replay.mazes import random_maze
 from replay.mdp import MDP, uniform_policy
-from replay.simulation import Run, simulate
+from replay.simulation import Block, Run, simulate
 
-__all__ = ["CHAINS", "Outcome", "count_replay", "make_piece", "sample_runs", "warm_up"]
-
-CHAINS = ("within_event", "across_events")
-"""How chains are counted: each replay event on its own, or causes followed through later ones."""
-
-_MIN_LENGTH = 3
+__all__ = ["Outcome", "make_piece", "sample_runs", "warm_up"]
 
 
 class Outcome(NamedTuple):
@@ -65,16 +62,21 @@ def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
     # One table for all runs: making one for each takes longer than the run.
     columns: dict[str, list[np.ndarray]] = {}
     for run, learner in product(range(plan.n_seeds[name]), plan.learners):
-        keep = plan.log != "none" and index * plan.n_seeds[name] + run < plan.keep_logs
-        result = simulate(
-            mdp,
-            learner,
-            experiment.parameters[learner],
-            n_steps=plan.n_steps[name],
-            seed=experiment.run_seed(index, run, plan.seed),
-            log=plan.log,
-            n_windows=N_WINDOWS,
-        )
+        options: dict[str, Any] = {
+            "n_steps": plan.n_steps[name],
+            "seed": experiment.run_seed(index, run, plan.seed),
+            "log": plan.log,
+            "n_windows": N_WINDOWS,
+        }
+        learn = partial(simulate, mdp, learner, experiment.parameters[learner], **options)
+        counts = ReplayCounts(plan.n_steps[name], N_WINDOWS) if plan.log != "none" else None
+        if counts is None:
+            result = learn()
+        elif index * plan.n_seeds[name] + run < plan.keep_logs:
+            labels = {"experiment": name, "learner": learner, "mdp": index, "seed": run}
+            result = _keep_log(results.log(name, learner, index, run), labels, counts, learn)
+        else:
+            result = learn(on_block=counts.add)
         described: dict[str, Any] = {
             "learner": learner,
             "mdp": index,
@@ -86,12 +88,10 @@ def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
             "time_step": result.window_ends,
             "reward_rate": result.window_rewards / np.diff(result.window_ends, prepend=0),
             **{column: np.repeat(value, N_WINDOWS) for column, value in described.items()},
-            **(count_replay(result) if plan.log != "none" else {}),
+            **(counts.columns() if counts else {}),
         }
         for column, values in measured.items():
             columns.setdefault(column, []).append(values)
-        if keep:
-            _keep_log(results, result, name, index, run)
     table = pd.DataFrame({column: np.concatenate(values) for column, values in columns.items()})
     with replacing(results.piece(name, index)) as beside:
         write_table(table, beside)
@@ -104,61 +104,32 @@ def _baselines(experiment: Experiment, mdp: MDP) -> tuple[float, float]:
     return mdp.reward_rate(uniform_policy(mdp)), mdp.reward_rate(best, experiment.epsilon)
 
 
-def count_replay(run: Run) -> dict[str, np.ndarray]:
-    """Count the kinds of causal chains in each window of a run.
+def _keep_log(
+    folder: Path, labels: dict[str, Any], counts: ReplayCounts, learn: Callable[..., Run]
+) -> Run:
+    """Make a run that is counted as any other, and write its log and its sequences besides."""
+    with EventLog.saving(folder) as add:
 
-    Parameters
-    ----------
-    run : Run
-        A run whose replay was logged.
+        def on_block(block: Block) -> None:
+            counts.add(block)
+            add(block.log.label(experiment=labels["experiment"]))
 
-    Returns
-    -------
-    dict of ndarray of int64, shape (n_windows,)
-        Under ``CHAINS:KIND`` the chains of at least 3 states, by the window of their first backup.
-    """
-    steps, backups = run.log.columns("steps"), run.log.columns("backups")
-    n_experienced = int(backups["step"].max(initial=-1)) + 1  # what comes later is never asked for
-    experience = Experience({name: column[:n_experienced] for name, column in steps.items()})
-    columns: dict[str, np.ndarray] = {}
-    for chains in CHAINS:
-        kinds = chain_kinds(experience, backups, across_events=chains == "across_events")
-        counts = np.zeros((len(KINDS), len(run.window_ends)), dtype=np.int64)
-        _count(kinds, _MIN_LENGTH, run.window_ends, counts)
-        columns |= {f"{chains}:{kind}": count for kind, count in zip(KINDS, counts, strict=True)}
-    return columns
-
-
-@kernel
-def _count(kinds, min_length, window_ends, counts):
-    for chain in range(len(kinds.step)):
-        if kinds.length[chain] >= min_length:
-            window = np.searchsorted(window_ends, kinds.step[chain], side="right")
-            counts[kinds.kind[chain], window] += 1
-
-
-def _keep_log(results: Results, run: Run, name: str, index: int, seed: int) -> None:
-    where = (name, run.learner.name, index, seed)
-    folder = results.log(*where)
-    log = run.log.label(experiment=name)
-    log.save(folder)
-    sequences = classify(log)
-    labels: dict[str, Any] = {
-        "experiment": name,
-        "learner": run.learner.name,
-        "mdp": index,
-        "seed": seed,
-    }
-    sequences = sequences.assign(**labels)[[*labels, *sequences.columns]]
+        result = learn(on_block=on_block)
+    sequences = classify_parts(counts.experience, parts(folder, "backups"))
     with replacing(folder / "sequences.parquet") as beside:
-        write_table(sequences, beside)
+        write_parts((_labelled(part, labels) for part in sequences), beside)
+    return result
+
+
+def _labelled(sequences: pd.DataFrame, labels: dict[str, Any]) -> pd.DataFrame:
+    return sequences.assign(**labels)[[*labels, *sequences.columns]]
 
 
 def warm_up(learner: str, log: str) -> None:
     """Compile all that runs of a learner need."""
-    run = simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log)
-    if log != "none":
-        count_replay(run)
+    counts = ReplayCounts(N_WINDOWS, N_WINDOWS) if log != "none" else None
+    on_block = counts.add if counts else None
+    simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log, on_block=on_block)
 
 
 def sample_runs(plan: Plan, name: str, learner: str) -> Sample:
@@ -169,10 +140,17 @@ def sample_runs(plan: Plan, name: str, learner: str) -> Sample:
     def run(n_steps: int) -> tuple[float, int]:
         start = perf_counter()
         parameters, seed = experiment.parameters[learner], experiment.run_seed(0, 0, plan.seed)
-        result = simulate(mdp, learner, parameters, n_steps=n_steps, seed=seed, log=plan.log)
-        if plan.log != "none":
-            count_replay(result)
-        return perf_counter() - start, len(result.log.columns("backups")["run"])
+        counts = ReplayCounts(n_steps, N_WINDOWS) if plan.log != "none" else None
+        simulate(
+            mdp,
+            learner,
+            parameters,
+            n_steps=n_steps,
+            seed=seed,
+            log=plan.log,
+            on_block=counts.add if counts else None,
+        )
+        return perf_counter() - start, counts.n_backups if counts else 0
 
     run(N_WINDOWS)  # to load what is compiled
     return sample(name, learner, plan.n_steps[name], run)

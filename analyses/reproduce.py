@@ -19,8 +19,9 @@ from analyses import reward_rate, statistics, workers
 from analyses.cost import Cost, estimate
 from analyses.figures import FIGURES, draw
 from analyses.mdp_files import write_mdps
-from analyses.pieces import CHAINS, make_piece, sample_runs, warm_up
+from analyses.pieces import make_piece, sample_runs, warm_up
 from analyses.plan import N_WINDOWS, Plan
+from analyses.replay_counts import CHAINS
 from analyses.results import Results
 from analyses.tables import KINDS
 from replay.experiments import EXPERIMENTS

@@ -21,12 +21,14 @@ import errno
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
 
 from replay.files import (
     damaged_files,
@@ -37,7 +39,7 @@ from replay.files import (
     write_checksums,
 )
 
-__all__ = ["Results", "Status", "write_table"]
+__all__ = ["Results", "Status", "write_parts", "write_table"]
 
 _PRODUCTS = {"tables": ("*.csv", "*.parquet", "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
 _WRITTEN = (".*", "pieces/*/.*", "logs/*/.*", "logs/*/*/.*", "mdps/.*", "figures/.*")
@@ -341,6 +343,24 @@ def write_table(table: pd.DataFrame, path: Path, csv: bool = False) -> None:
         table.to_csv(path, index=False, float_format="%.12g", lineterminator="\n")
     else:
         table.to_parquet(path, index=False, compression="zstd")
+
+
+def write_parts(parts: Iterable[pd.DataFrame], path: Path) -> None:
+    """Write a table that comes part by part as parquet; parts of one kind, at least one."""
+    writer = None
+    try:
+        for part in parts:
+            empty = part
+            if writer is None and len(part):
+                schema = pa.Schema.from_pandas(part, preserve_index=False)
+                writer = parquet.ParquetWriter(path, schema, compression="zstd")
+            if writer is not None and len(part):
+                writer.write_table(pa.Table.from_pandas(part, schema, preserve_index=False))
+        if writer is None:
+            write_table(empty, path)
+    finally:
+        if writer is not None:
+            writer.close()
 
 
 def _difference(held: dict[str, Any], wanted: dict[str, Any], where: str = "") -> str:

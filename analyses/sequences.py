@@ -82,7 +82,12 @@ class Chains(NamedTuple):
     orientation: np.ndarray
 
 
-def link_backups(backups: Columns, order: str = "causal", across_events: bool = False) -> Links:
+def link_backups(
+    backups: Columns,
+    order: str = "causal",
+    across_events: bool = False,
+    begun: Links | None = None,
+) -> Links:
     """Find which backups continue one another.
 
     Parameters
@@ -93,6 +98,8 @@ def link_backups(backups: Columns, order: str = "causal", across_events: bool = 
         Whether chains follow the causes or the order of execution.
     across_events : bool, default False
         Whether causes are followed into earlier replay events.
+    begun : Links, optional
+        Of the first backups, if these were linked before.
 
     Returns
     -------
@@ -122,15 +129,17 @@ def link_backups(backups: Columns, order: str = "causal", across_events: bool = 
     names = ("event", "state", "next_state", "action", "cause")
     event, state, next_state, action, cause = (backups[name] for name in names)
     n = len(event)
-    late = np.flatnonzero(cause >= np.arange(n))
-    if len(late):
-        raise ValueError(
-            f"A cause must be an earlier row of the run's backups; row {late[0]} names row "
-            f"{cause[late[0]]}."
-        )
     links = Links(*(uninitialised(n, dtype) for dtype in (np.int32, np.uint8, np.int32, np.bool_)))
+    n_begun = 0 if begun is None else len(begun.parent)
+    for known, column in zip(begun or (), links, strict=False):
+        column[:n_begun] = known
     temporal = order == "temporal"
-    _link(event, state, next_state, action, cause, temporal, across_events, *links)
+    late = _link(event, state, next_state, action, cause, n_begun, temporal, across_events, *links)
+    if late >= 0:
+        raise ValueError(
+            f"A cause must be an earlier row of the run's backups; row {late} names row "
+            f"{cause[late]}."
+        )
     return links
 
 
@@ -141,6 +150,7 @@ def _link(
     next_state,
     action,
     cause,
+    n_begun,
     temporal,
     across_events,
     parent,
@@ -148,7 +158,9 @@ def _link(
     length,
     is_leaf,
 ):
-    for row in range(len(event)):
+    for row in range(n_begun, len(event)):
+        if cause[row] >= row:
+            return row
         parent[row] = -1
         ways[row] = 0
         length[row] = 0
@@ -173,6 +185,7 @@ def _link(
             ways[row] = both
             length[row] = length[before] + 1
             is_leaf[before] = False
+    return -1
 
 
 def chains(links: Links, min_length: int = 2) -> Chains:

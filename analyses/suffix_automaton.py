@@ -3,7 +3,9 @@
 Texts are read one after the other, symbol by symbol; no substring crosses the border between two.
 A node stands for all substrings that end at the same places. Its `link` leads to the node of their
 longest ending that occurs at more places, so links form a tree; the places where a node's
-substrings end are those of all nodes below it. Building takes time and memory linear in the texts.
+substrings end are those of all nodes below it. Building takes time and memory linear in the texts,
+and may go on with more of them at any time. A node that was found before may have lost its shorter
+substrings by then.
 
 References
 ----------
@@ -17,11 +19,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.arrays import uninitialised
+from replay.arrays import GrowingArray
 from replay.jit import jitable, kernel
 
-__all__ = ["LinkTree", "SuffixAutomaton", "appended", "latest_ends", "link_tree", "prepended"]
-__all__ += ["second_ends", "suffix_automaton"]
+__all__ = ["GrowingAutomaton", "LatestEnds", "SuffixAutomaton", "appended", "latest_ends"]
+__all__ += ["prepended", "relocated", "second_ends", "suffix_automaton"]
 
 _NODE = np.dtype(
     [
@@ -29,6 +31,8 @@ _NODE = np.dtype(
         ("length", np.int32),
         ("first_end", np.int32),
         ("first_edge", np.int32),
+        ("first_child", np.int32),
+        ("sibling", np.int32),
     ]
 )
 _EDGE = np.dtype([("next_edge", np.int32), ("symbol", np.int32), ("target", np.int32)])
@@ -42,8 +46,9 @@ class SuffixAutomaton(NamedTuple):
     text : ndarray of int32, shape (n_symbols_read,)
         All texts, one after the other.
     nodes : structured ndarray, shape (n_nodes,)
-        `link`, `length` of the longest substring, place of the `first_end`, `first_edge` (-1: none)
-        of a linked list. Node 0 is the empty string.
+        `link`, `length` of the longest substring, place of the `first_end`, `first_edge` of a
+        linked list; `first_child` of those whose link it is, and `sibling`, the next of these (-1:
+        none). Node 0 is the empty string; its children are not listed.
     edges : structured ndarray, shape (n_edges,)
         `next_edge` of the list (-1: none), `symbol`, `target`.
     from_root : ndarray of int32, shape (n_symbols,)
@@ -57,19 +62,6 @@ class SuffixAutomaton(NamedTuple):
     edges: np.ndarray
     from_root: np.ndarray
     node_at: np.ndarray
-
-
-class LinkTree(NamedTuple):
-    """The tree of links of a suffix automaton, from the root down.
-
-    Attributes
-    ----------
-    first_child, sibling : ndarray of int32, shape (n_nodes,)
-        Linked lists of the nodes below each node; -1 ends a list.
-    """
-
-    first_child: np.ndarray
-    sibling: np.ndarray
 
 
 def suffix_automaton(text: np.ndarray, begins: np.ndarray, n_symbols: int) -> SuffixAutomaton:
@@ -98,14 +90,66 @@ def suffix_automaton(text: np.ndarray, begins: np.ndarray, n_symbols: int) -> Su
     >>> automaton.nodes["length"].tolist()
     [0, 1, 2, 3, 1]
     """
-    n = len(text)
-    # Memory that is never written to costs nothing: these bounds are seldom reached.
-    nodes = uninitialised(2 * n + 2, _NODE)
-    edges = uninitialised(3 * n + 3, _EDGE)
-    from_root = np.full(n_symbols, -1, dtype=np.int32)
-    node_at = uninitialised(n, np.int32)
-    n_nodes, n_edges = _build(text, begins, nodes, edges, from_root, node_at)
-    return SuffixAutomaton(text, nodes[:n_nodes], edges[:n_edges], from_root, node_at)
+    return GrowingAutomaton().extend(text, begins, n_symbols)
+
+
+class GrowingAutomaton:
+    """An index of texts that are not complete yet.
+
+    Examples
+    --------
+    >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
+    >>> growing = GrowingAutomaton()
+    >>> growing.extend(text[:2], begins[:2], n_symbols=2).nodes["length"].tolist()
+    [0, 1, 2]
+    >>> growing.extend(text, begins, n_symbols=2).nodes["length"].tolist()
+    [0, 1, 2, 3, 1]
+    """
+
+    def __init__(self) -> None:
+        self._nodes, self._edges = GrowingArray(_NODE), GrowingArray(_EDGE)
+        self._node_at = GrowingArray(np.int32)
+        self._from_root = np.empty(0, dtype=np.int32)
+        self._n_read, self._n_nodes, self._n_edges = 0, 1, 0
+
+    def extend(self, text: np.ndarray, begins: np.ndarray, n_symbols: int) -> SuffixAutomaton:
+        """Read on, and give the index of all that was read.
+
+        Parameters
+        ----------
+        text, begins, n_symbols
+            As for `suffix_automaton`, from the first text on.
+
+        Returns
+        -------
+        SuffixAutomaton
+            The index; earlier ones must not be used any more.
+
+        Raises
+        ------
+        OSError
+            If it is so large that it lies on disk, and the disk is full.
+        """
+        # Memory that is never written to costs nothing: these bounds are seldom reached. They hold
+        # for all that was read, but one symbol alone may add any number of edges.
+        self._nodes.reserve(2 * len(text) + 2)
+        self._edges.reserve(3 * len(text) + 3)
+        self._node_at.reserve(len(text))
+        unknown = np.full(n_symbols - len(self._from_root), -1, dtype=np.int32)
+        self._from_root = np.append(self._from_root, unknown)
+        nodes, edges, node_at = self._nodes.rows, self._edges.rows, self._node_at.rows
+        self._n_nodes, self._n_edges = _build(
+            text, begins, self._n_read, self._n_nodes, self._n_edges,
+            nodes, edges, self._from_root, node_at,
+        )  # fmt: skip
+        self._n_read = len(text)
+        return SuffixAutomaton(
+            text,
+            nodes[: self._n_nodes],
+            edges[: self._n_edges],
+            self._from_root,
+            node_at[: len(text)],
+        )
 
 
 @jitable
@@ -126,7 +170,7 @@ def appended(automaton, node, symbol):
 
 
 @jitable
-def prepended(automaton, tree, node, length, symbol):
+def prepended(automaton, node, length, symbol):
     """Give the node of a substring with a symbol before it; -1 if it never came there.
 
     `node` and `length` are those of the substring.
@@ -137,20 +181,34 @@ def prepended(automaton, tree, node, length, symbol):
     if length < nodes[node]["length"]:
         same = text[nodes[node]["first_end"] - length] == symbol
         return node if same else np.int32(-1)
-    child = tree.first_child[node]
+    child = nodes[node]["first_child"]
     while child >= 0 and text[nodes[child]["first_end"] - length] != symbol:
-        child = tree.sibling[child]
+        child = nodes[child]["sibling"]
     return child
 
 
+@jitable
+def relocated(automaton, node, length):
+    """Give the node of a substring again, of which the index has read on since it was found."""
+    nodes = automaton.nodes
+    while nodes[nodes[node]["link"]]["length"] >= length:
+        node = nodes[node]["link"]
+    return node
+
+
 @kernel
-def _build(text, begins, nodes, edges, from_root, node_at):
-    nodes[0]["link"] = -1
-    nodes[0]["length"] = 0
-    nodes[0]["first_end"] = -1
-    nodes[0]["first_edge"] = -1
-    n_nodes, n_edges, last = 1, 0, 0
-    for place in range(len(text)):
+def _build(text, begins, first_place, n_nodes, n_edges, nodes, edges, from_root, node_at):
+    last = 0
+    if first_place > 0:
+        last = node_at[first_place - 1]
+    else:
+        nodes[0]["link"] = -1
+        nodes[0]["length"] = 0
+        nodes[0]["first_end"] = -1
+        nodes[0]["first_edge"] = -1
+        nodes[0]["first_child"] = -1
+        nodes[0]["sibling"] = -1
+    for place in range(first_place, len(text)):
         symbol = text[place]
         if begins[place]:
             last = 0
@@ -178,16 +236,16 @@ def _build(text, begins, nodes, edges, from_root, node_at):
             nodes[new]["length"] = nodes[last]["length"] + 1
             nodes[new]["first_end"] = place
             nodes[new]["first_edge"] = -1
+            nodes[new]["first_child"] = -1
             n_nodes += 1
         suffix = max(known, 0)
         if known >= 0 and nodes[known]["length"] > nodes[node]["length"] + 1:
             # Only a part of its substrings ends here too: this part becomes a node of its own.
             suffix = n_nodes
-            nodes[suffix]["link"] = nodes[known]["link"]
+            _take_place(nodes, known, suffix)
             nodes[suffix]["length"] = nodes[node]["length"] + 1
             nodes[suffix]["first_end"] = nodes[known]["first_end"]
             nodes[suffix]["first_edge"] = -1
-            nodes[known]["link"] = suffix
             n_nodes += 1
             edge = nodes[known]["first_edge"]
             while edge >= 0:
@@ -209,49 +267,40 @@ def _build(text, begins, nodes, edges, from_root, node_at):
             last = suffix
         else:
             nodes[new]["link"] = suffix
+            nodes[new]["sibling"] = -1
+            if suffix > 0:  # the root may have very many children, and nobody asks for them
+                nodes[new]["sibling"] = nodes[suffix]["first_child"]
+                nodes[suffix]["first_child"] = new
             last = new
         node_at[place] = last
     return n_nodes, n_edges
 
 
-def link_tree(automaton: SuffixAutomaton) -> LinkTree:
-    """List the nodes below each node.
-
-    Parameters
-    ----------
-    automaton : SuffixAutomaton
-        The index.
-
-    Returns
-    -------
-    LinkTree
-        Its links, reversed.
-    """
-    n_nodes = len(automaton.nodes)
-    tree = LinkTree(np.full(n_nodes, -1, dtype=np.int32), np.full(n_nodes, -1, dtype=np.int32))
-    _link_tree(automaton.nodes, tree.first_child, tree.sibling)
-    return tree
-
-
-@kernel
-def _link_tree(nodes, first_child, sibling):
-    for node in range(len(nodes) - 1, 0, -1):
-        above = nodes[node]["link"]
-        sibling[node] = first_child[above]
-        first_child[above] = node
+@jitable
+def _take_place(nodes, node, other):
+    """Put another node between a node and its link."""
+    above = nodes[node]["link"]
+    nodes[other]["link"] = above
+    nodes[other]["sibling"] = nodes[node]["sibling"]
+    nodes[other]["first_child"] = node
+    nodes[node]["link"] = other
+    nodes[node]["sibling"] = -1
+    if above > 0 and nodes[above]["first_child"] == node:
+        nodes[above]["first_child"] = other
+    elif above > 0:
+        child = nodes[above]["first_child"]
+        while nodes[child]["sibling"] != node:
+            child = nodes[child]["sibling"]
+        nodes[child]["sibling"] = other
 
 
-def latest_ends(
-    automaton: SuffixAutomaton, tree: LinkTree, node: np.ndarray, limit: np.ndarray
-) -> np.ndarray:
+def latest_ends(automaton: SuffixAutomaton, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
     """Find where substrings ended last, as of some place in the texts.
 
     Parameters
     ----------
     automaton : SuffixAutomaton
         The index.
-    tree : LinkTree
-        Its links, reversed.
     node : ndarray of int32, shape (n_queries,)
         The nodes of the substrings.
     limit : ndarray of int64, shape (n_queries,)
@@ -267,42 +316,86 @@ def latest_ends(
     >>> text, begins = np.array([0, 1, 1, 0, 1], dtype=np.int32), np.array([1, 0, 0, 1, 0]) > 0
     >>> automaton = suffix_automaton(text, begins, n_symbols=2)
     >>> node = automaton.from_root[[0, 0]]
-    >>> latest_ends(automaton, link_tree(automaton), node, np.array([5, 3])).tolist()
+    >>> latest_ends(automaton, node, np.array([5, 3])).tolist()
     [3, 0]
     """
-    order = np.argsort(limit, kind="stable")
-    rank = np.empty(len(automaton.nodes), dtype=np.int32)
-    stop = np.empty(len(automaton.nodes), dtype=np.int32)
-    _number_subtrees(automaton.nodes, *tree, rank, stop)
-    result = np.empty(len(node), dtype=np.int32)
-    latest = np.full(2 * len(rank), -1, dtype=np.int32)
-    _latest_ends(automaton.node_at, rank, stop, order, node, limit, latest, result)
-    return result
+    return LatestEnds(automaton).find(node, limit)
+
+
+class LatestEnds:
+    """Where substrings ended last, asked again and again; fast if limits don't fall.
+
+    Parameters
+    ----------
+    automaton : SuffixAutomaton
+        The index.
+    """
+
+    def __init__(self, automaton: SuffixAutomaton) -> None:
+        n_nodes = len(automaton.nodes)
+        self._node_at = automaton.node_at
+        self._place = 0
+        self._arrays = [GrowingArray(np.int32) for _ in range(3)]
+        for array, n_rows in zip(self._arrays, (n_nodes, n_nodes, 2 * n_nodes), strict=True):
+            array.reserve(n_rows)
+        self._rank, self._stop, self._latest = (
+            self._arrays[0].rows[:n_nodes],
+            self._arrays[1].rows[:n_nodes],
+            self._arrays[2].rows[: 2 * n_nodes],
+        )
+        _number_subtrees(automaton.nodes, self._rank, self._stop)
+        self._latest[:] = -1
+
+    def find(self, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
+        """Find them.
+
+        Parameters
+        ----------
+        node, limit
+            As for `latest_ends`.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_queries,)
+            The last place below the limit where each ends; -1 if none does.
+        """
+        order = np.argsort(limit, kind="stable")
+        if len(limit) and limit[order[0]] < self._place:
+            self._place = 0
+            self._latest[:] = -1
+        result = np.empty(len(node), dtype=np.int32)
+        tree = (self._rank, self._stop, self._latest)
+        self._place = _latest_ends(self._node_at, *tree, self._place, order, node, limit, result)
+        return result
 
 
 @kernel
-def _number_subtrees(nodes, first_child, sibling, rank, stop):
+def _number_subtrees(nodes, rank, stop):
     """Rank nodes in preorder; those from a node on down are ``range(rank[node], stop[node])``."""
-    node, number = 0, 0
-    while node >= 0:
-        rank[node] = number
-        number += 1
-        if first_child[node] >= 0:
-            node = first_child[node]
+    rank[0], number = 0, 1
+    for top in range(1, len(nodes)):
+        if nodes[top]["link"] > 0:
             continue
-        stop[node] = number
-        while node >= 0 and sibling[node] < 0:
-            node = nodes[node]["link"]
-            if node >= 0:
+        node = top
+        while node > 0:
+            rank[node] = number
+            number += 1
+            if nodes[node]["first_child"] >= 0:
+                node = nodes[node]["first_child"]
+                continue
+            stop[node] = number
+            while node > 0 and nodes[node]["sibling"] < 0:
+                node = nodes[node]["link"]
                 stop[node] = number
-        if node >= 0:
-            node = sibling[node]
+            if node > 0:
+                node = nodes[node]["sibling"]
+    stop[0] = number
 
 
 @kernel
-def _latest_ends(node_at, rank, stop, order, node, limit, latest, result):
+def _latest_ends(node_at, rank, stop, latest, place, order, node, limit, result):
     """Go through the texts; a segment tree over preorder holds the latest end below any node."""
-    n, place = len(rank), 0
+    n = len(rank)
     for query in order:
         while place < limit[query]:
             i = rank[node_at[place]] + n
@@ -321,6 +414,7 @@ def _latest_ends(node_at, rank, stop, order, node, limit, latest, result):
             i >>= 1
             j >>= 1
         result[query] = best
+    return place
 
 
 def second_ends(automaton: SuffixAutomaton, text_of: np.ndarray) -> np.ndarray:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
@@ -21,7 +22,7 @@ import pandas as pd
 
 from replay import log_files
 from replay.log_files import LogError
-from replay.log_schema import SCHEMA, Columns, complete, schema_of, to_frame
+from replay.log_schema import SCHEMA, WHOLE, Columns, Cut, complete, schema_of, to_frame
 from replay.version import __version__
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class EventLog:
         Software, versions, and under ``log`` which backups are kept (``"replay"`` or ``"all"``).
     mdp : MDP, optional
         The world, for the positions of its states.
+    cut : Cut, optional
+        Which part of a run the tables hold; without it, all.
 
     Raises
     ------
@@ -81,6 +84,7 @@ class EventLog:
     tables: dict[str, Any]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     mdp: MDP | None = None
+    cut: Cut = WHOLE
 
     def __post_init__(self) -> None:
         """Supply empty tables, and refuse unknown ones."""
@@ -100,6 +104,7 @@ class EventLog:
         keep: str,
         mdp: MDP | None = None,
         time: np.ndarray | None = None,
+        cut: Cut = WHOLE,
     ) -> EventLog:
         """Make the log of one run; the tables are completed when they are first looked at.
 
@@ -118,6 +123,8 @@ class EventLog:
             The world.
         time : ndarray of float64, shape (n_steps,), optional
             Time of each step in seconds.
+        cut : Cut, optional
+            Which part of the run this is; without it, all.
 
         Returns
         -------
@@ -126,7 +133,8 @@ class EventLog:
         """
         beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
-        return cls({"runs": run, "steps": [(steps, *beside)], "backups": backups}, provenance, mdp)
+        tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
+        return cls(tables, provenance, mdp, cut)
 
     @classmethod
     def concat(cls, logs: Iterable[EventLog]) -> EventLog:
@@ -210,7 +218,52 @@ class EventLog:
         OSError
             If it cannot be written, for instance because the disk is full.
         """
-        log_files.save(folder, {name: self.columns(name) for name in SCHEMA}, self.provenance)
+        with log_files.writing(folder) as writer:
+            writer.provenance = self.provenance
+            writer.write({name: self.columns(name) for name in SCHEMA})
+
+    @staticmethod
+    @contextmanager
+    def saving(folder: str | os.PathLike) -> Iterator[Callable[[EventLog], None]]:
+        """Save a log that comes part by part, as one log, all of it or nothing.
+
+        Parameters
+        ----------
+        folder : path
+            Where to; it must not exist yet, or be empty.
+
+        Yields
+        ------
+        callable
+            ``add(part)`` takes the next steps and backups; runs are those of the first part.
+
+        Raises
+        ------
+        FileExistsError
+            If the folder holds something already.
+        OSError
+            If it cannot be written, for instance because the disk is full.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from replay import simulate
+        >>> from replay.mazes import from_ascii
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with EventLog.saving(folder) as add:
+        ...         run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000,
+        ...                        on_block=lambda block: add(block.log))
+        ...     len(EventLog.read(folder).steps)
+        1000
+        """
+        with log_files.writing(folder) as writer:
+
+            def add(part: EventLog) -> None:
+                names = list(SCHEMA) if writer.provenance is None else ["steps", "backups"]
+                writer.write({name: part.columns(name) for name in names}, whole=True)
+                writer.provenance = part.provenance
+
+            yield add
 
     def label(self, **columns: Any) -> EventLog:
         """Name what this log belongs to.
@@ -231,7 +284,7 @@ class EventLog:
         ['maze']
         """
         runs = {**self.columns("runs"), **columns}
-        return EventLog({**self.tables, "runs": runs}, self.provenance, self.mdp)
+        return EventLog({**self.tables, "runs": runs}, self.provenance, self.mdp, self.cut)
 
     def columns(self, name: str) -> Columns:
         """Give a table as plain arrays, without making a DataFrame.
@@ -249,7 +302,7 @@ class EventLog:
         done: dict[str, Columns] = self.__dict__["_complete"]
         if name not in done:
             steps = self.columns("steps") if name == "backups" else None
-            done[name] = complete(name, self.tables[name], steps)
+            done[name] = complete(name, self.tables[name], steps, self.cut)
             self.tables[name] = done[name]  # what the simulator handed over can go
         return done[name]
 

@@ -9,7 +9,8 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 from replay.backups import PHASES
 from replay.log_schema import SCHEMA, Columns, schema_of
 
-__all__ = ["LogError", "read", "save"]
+__all__ = ["LogError", "LogWriter", "parts", "read", "writing"]
 
 _VERSION = 1
 _KEY = b"hippocampal-replay"
@@ -32,17 +33,91 @@ class LogError(ValueError):
     """A folder that does not hold a whole event log of this version."""
 
 
-def save(folder: str | os.PathLike, tables: Mapping[str, Columns], provenance: Mapping) -> None:
-    """Write a log, all of it or nothing.
+class LogWriter:
+    """Writes a log part by part; made by `writing`.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files go.
+
+    Attributes
+    ----------
+    provenance : mapping, optional
+        Where the log comes from; to be set before the end, and kept as JSON.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, pq.ParquetWriter] = {}
+        self._n_rows: dict[str, int] = {}
+        self.provenance: Mapping[str, Any] | None = None
+
+    def write(self, tables: Mapping[str, Columns], whole: bool = False) -> None:
+        """Add rows to some tables.
+
+        Parameters
+        ----------
+        tables : mapping
+            Complete columns of `runs`, `steps` and `backups`, or of some of them.
+        whole : bool, default False
+            Whether they are to be read as one by `parts`, and not cut after each million rows.
+        """
+        for name, columns in tables.items():
+            if name not in self._files:
+                self._files[name] = self._open(name, schema_of(name, columns))
+            schema = self._files[name].schema
+            arrays = [
+                pa.DictionaryArray.from_arrays(columns[field.name], list(PHASES))
+                if pa.types.is_dictionary(field.type)
+                else pa.array(columns[field.name], type=field.type)
+                for field in schema
+            ]
+            if len(arrays[0]) or name not in self._n_rows:
+                table = pa.Table.from_arrays(arrays, schema=schema)
+                self._files[name].write_table(table, len(table) if whole and len(table) else None)
+                self._n_rows[name] = self._n_rows.get(name, 0) + len(arrays[0])
+
+    def _open(self, name: str, schema: pa.Schema) -> pq.ParquetWriter:
+        counters = [column for column in schema.names if column in _COUNTERS]
+        return pq.ParquetWriter(
+            self._folder / f"{name}.parquet",
+            schema,
+            compression="zstd",
+            use_dictionary=[column for column in schema.names if column not in counters],
+            column_encoding=dict.fromkeys(counters, "DELTA_BINARY_PACKED"),
+            write_page_checksum=True,
+        )
+
+    def finish(self) -> None:
+        """Write what is known only now, and close the files."""
+        provenance = dict(self.provenance or {})
+        about = {"schema": _VERSION, "rows": self._n_rows, "provenance": provenance}
+        for name, file in self._files.items():
+            text = json.dumps(about | {"table": name}, sort_keys=True)
+            file.add_key_value_metadata({_KEY: text})
+            file.close()
+
+    def discard(self) -> None:
+        """Close the files, whatever they hold."""
+        for file in self._files.values():
+            with suppress(OSError):
+                file.close()
+
+
+@contextmanager
+def writing(folder: str | os.PathLike) -> Iterator[LogWriter]:
+    """Write a log part by part, all of it or nothing.
 
     Parameters
     ----------
     folder : path
         Where to; it must not exist yet, or be empty.
-    tables : mapping
-        The complete columns of `runs`, `steps` and `backups`.
-    provenance : mapping
-        Where the log comes from; kept as JSON.
+
+    Yields
+    ------
+    LogWriter
+        Takes the parts, and where the log comes from.
 
     Raises
     ------
@@ -58,15 +133,15 @@ def save(folder: str | os.PathLike, tables: Mapping[str, Columns], provenance: M
         raise FileExistsError(
             f"{folder} exists already and is not empty. Remove it or choose another folder."
         )
-    n_rows = {name: len(columns["run"]) for name, columns in tables.items()}
-    about = {"schema": _VERSION, "rows": n_rows, "provenance": dict(provenance)}
-    metadata = {name: json.dumps(about | {"table": name}, sort_keys=True) for name in SCHEMA}
     beside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     try:
         beside.mkdir(parents=True)
-        for name, columns in tables.items():
-            schema = schema_of(name, columns)
-            _write(beside / f"{name}.parquet", schema, columns, metadata[name])
+        writer = LogWriter(beside)
+        try:
+            yield writer
+            writer.finish()
+        finally:
+            writer.discard()
         if folder.exists():
             folder.rmdir()
         beside.rename(folder)
@@ -85,7 +160,7 @@ def read(folder: str | os.PathLike) -> tuple[dict[str, Columns], dict[str, Any]]
     Parameters
     ----------
     folder : path
-        What `save` wrote.
+        What `writing` wrote.
 
     Returns
     -------
@@ -119,31 +194,12 @@ def _files() -> str:
     return ", ".join(f"{name}.parquet" for name in SCHEMA)
 
 
-def _write(path: Path, schema: pa.Schema, columns: Columns, metadata: str) -> None:
-    arrays = [
-        pa.DictionaryArray.from_arrays(columns[field.name], list(PHASES))
-        if pa.types.is_dictionary(field.type)
-        else pa.array(columns[field.name], type=field.type)
-        for field in schema
-    ]
-    table = pa.Table.from_arrays(arrays, schema=schema.with_metadata({_KEY: metadata}))
-    counters = [name for name in schema.names if name in _COUNTERS]
-    pq.write_table(
-        table,
-        path,
-        compression="zstd",
-        use_dictionary=[name for name in schema.names if name not in counters],
-        column_encoding=dict.fromkeys(counters, "DELTA_BINARY_PACKED"),
-        write_page_checksum=True,
-    )
-
-
 def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
     if not path.is_file():
         raise LogError(f"{path} is missing. An event log is a folder with {_files()}.")
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            about = _about(path, name, file.schema_arrow)
+            about = _about(path, name, file.metadata.metadata)
             schema = schema_of(name, file.schema_arrow.names)
             _check_columns(path, schema, file.schema_arrow)
             table = file.read(columns=schema.names)
@@ -160,9 +216,31 @@ def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
     return {column: _column(path, table, column) for column in schema.names}, about
 
 
-def _about(path: Path, name: str, schema: pa.Schema) -> dict[str, Any]:
+def parts(folder: str | os.PathLike, name: str) -> Iterator[Columns]:
+    """Read a table of a log part by part, as it was written.
+
+    Parameters
+    ----------
+    folder : path
+        What `writing` wrote.
+    name : {"runs", "steps", "backups"}
+        Which table.
+
+    Yields
+    ------
+    dict of ndarray
+        The complete columns of each part.
+    """
+    path = Path(folder) / f"{name}.parquet"
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        for number in range(file.num_row_groups):
+            table = file.read_row_group(number, columns=SCHEMA[name].names)
+            yield {field.name: _column(path, table, field.name) for field in SCHEMA[name]}
+
+
+def _about(path: Path, name: str, metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     try:
-        about = json.loads((schema.metadata or {})[_KEY])
+        about = json.loads((metadata or {})[_KEY])
         table = about.pop("table")
         version, _, _ = about["schema"], about["provenance"], about["rows"][name]
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -6,7 +6,7 @@ numbers, replay events, locations, and empty columns for what a learner or a rec
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from replay.arrays import uninitialised
 from replay.backups import PHASES, START, STEP
 from replay.jit import kernel
 
-__all__ = ["SCHEMA", "Columns", "complete", "schema_of", "to_frame"]
+__all__ = ["SCHEMA", "WHOLE", "Columns", "Cut", "complete", "schema_of", "to_frame"]
 
 Columns = dict[str, np.ndarray]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
@@ -110,6 +110,27 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
+class Cut(NamedTuple):
+    """Where a part of a run lies in it.
+
+    Attributes
+    ----------
+    n_steps, n_episodes, n_events : int
+        What came before: steps, episodes that ended, replay events.
+    next_state : int
+        Where the agent is afterwards; -1 if nothing follows.
+    """
+
+    n_steps: int = 0
+    n_episodes: int = 0
+    n_events: int = 0
+    next_state: int = -1
+
+
+WHOLE = Cut()
+"""All of a run."""
+
+
 def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     """Give the schema of a table, with those columns that only some logs have.
 
@@ -136,7 +157,7 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     return pa.schema([*SCHEMA[name], *counted])
 
 
-def complete(name: str, table: Any, steps: Columns | None = None) -> Columns:
+def complete(name: str, table: Any, steps: Columns | None = None, cut: Cut = WHOLE) -> Columns:
     """Bring a table into its schema and derive the columns that it lacks.
 
     Parameters
@@ -148,6 +169,8 @@ def complete(name: str, table: Any, steps: Columns | None = None) -> Columns:
         rows are joined; each may be a tuple of arrays, whose columns stand beside one another.
     steps : dict of ndarray, optional
         The complete steps, from which columns of `backups` are derived.
+    cut : Cut, optional
+        Which part of its run the table holds; without it, all.
 
     Returns
     -------
@@ -181,9 +204,9 @@ def complete(name: str, table: Any, steps: Columns | None = None) -> Columns:
     several = n_rows > 0 and name != "runs" and bool((columns["run"] != columns["run"][0]).any())
     if not several:  # numbers start anew in each run, so they are derived for one run at a time
         if name == "steps":
-            columns = _derived_steps(columns, n_rows) | columns
+            columns = _derived_steps(columns, n_rows, cut) | columns
         elif name == "backups" and {"step", "phase"} <= columns.keys():
-            columns = _derived_backups(columns, steps) | columns
+            columns = _derived_backups(columns, steps, cut) | columns
     missing = [column for column in names if column not in columns]
     if missing:
         raise ValueError(
@@ -312,19 +335,20 @@ def _converted(name: str, column: str, array: np.ndarray, dtype: np.dtype) -> np
     return result
 
 
-def _derived_steps(columns: Columns, n_rows: int) -> Columns:
+def _derived_steps(columns: Columns, n_rows: int, cut: Cut) -> Columns:
     ended = columns["terminated"] | columns["truncated"]
+    n_ended: np.ndarray = np.cumsum(ended) - ended
     return {
-        "step": np.arange(n_rows),
-        "episode": (np.cumsum(ended) - ended).astype(np.int32),
+        "step": np.arange(cut.n_steps, cut.n_steps + n_rows),
+        "episode": (n_ended + cut.n_episodes).astype(np.int32),
     }
 
 
-def _derived_backups(columns: Columns, steps: Columns | None) -> Columns:
+def _derived_backups(columns: Columns, steps: Columns | None, cut: Cut) -> Columns:
     """Count the replay events, and look up when and where the agent was."""
     step, phase = columns["step"], columns["phase"]
     event, index = uninitialised(len(step), np.int64), uninitialised(len(step), np.int32)
-    _number_events(step, phase, event, index)
+    _number_events(step, phase, cut.n_events, event, index)
     derived = {"event": event, "index": index}
     if steps is None:
         return derived
@@ -336,15 +360,15 @@ def _derived_backups(columns: Columns, steps: Columns | None) -> Columns:
     episode[:n_early], location[:n_early], time[:n_early] = -1, steps["state"][:1], np.nan
     starts = np.flatnonzero(phase == START)
     if len(starts):  # by then the agent has left the place where the last episode ended
-        following = np.append(steps["state"], np.int32(-1))
+        following = np.append(steps["state"], np.int32(cut.next_state))
         location[starts] = following[row[starts] + 1]
         episode[starts] += 1
     return derived | {"episode": episode, "time": time, "location": location}
 
 
 @kernel
-def _number_events(step, phase, event, index):
-    n_events, n_before = 0, 0
+def _number_events(step, phase, n_events, event, index):
+    n_before = 0
     for row in range(len(step)):
         replayed = phase[row] >= STEP
         begins = row == 0 or step[row] != step[row - 1]

@@ -141,14 +141,15 @@ class Clock(NamedTuple):
 
     Attributes
     ----------
-    state, action, time, episode_steps, window : ndarray of int64, shape (1,)
-        The state of the agent, its next action, the steps made in the run and in this episode, and
-        the window of the reward rate.
+    state, action, time, episode, episode_steps, window : ndarray of int64, shape (1,)
+        The state of the agent, its next action, the steps made in the run, the episodes that ended,
+        the steps made in this episode, and the window of the reward rate.
     """
 
     state: np.ndarray
     action: np.ndarray
     time: np.ndarray
+    episode: np.ndarray
     episode_steps: np.ndarray
     window: np.ndarray
 
@@ -212,6 +213,7 @@ def _loops(
         state = clock.state[0]
         action = clock.action[0]
         time = clock.time[0]
+        episode = clock.episode[0]
         episode_steps = clock.episode_steps[0]
         window = clock.window[0]
         n_done = 0
@@ -233,6 +235,7 @@ def _loops(
             here = next_state
             if ended:
                 here = start(world, rng)
+                episode += 1
                 episode_steps = 0
             next_action = act(params, memory, here, rng) if act_first else -1
             transition = Transition(
@@ -255,7 +258,7 @@ def _loops(
             if not act_first:
                 next_action = act(params, memory, here, rng)
             if steps is not None:
-                step = steps[time]
+                step = steps[n_done]
                 step["state"] = state
                 step["action"] = action
                 step["reward"] = reward
@@ -272,6 +275,7 @@ def _loops(
         clock.state[0] = state
         clock.action[0] = action
         clock.time[0] = time
+        clock.episode[0] = episode
         clock.episode_steps[0] = episode_steps
         clock.window[0] = window
         return n_done

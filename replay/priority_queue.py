@@ -13,7 +13,7 @@ import numpy as np
 
 from replay.jit import inlined
 
-__all__ = ["PriorityQueue", "clear", "pop", "priority_queue", "queue_words", "remove"]
+__all__ = ["PriorityQueue", "causes_of", "clear", "pop", "priority_queue", "queue_words", "remove"]
 __all__ += ["set_priority", "tick"]
 
 
@@ -78,6 +78,11 @@ def priority_queue(n_states: int) -> PriorityQueue:
 def queue_words(queue: PriorityQueue) -> int:
     """Count the numbers held: three for each queued state. Causes serve the log only."""
     return 3 * int(queue.size[0])
+
+
+def causes_of(queue: PriorityQueue) -> np.ndarray:
+    """List the backups that put what is queued there, -1 for none, as rows of the log."""
+    return queue.cause[queue.state[: queue.size[0]]]
 
 
 @inlined

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from replay import backups
 from replay.arrays import uninitialised
 from replay.event_log import EventLog
 from replay.learners import Learner, find_learner
+from replay.log_schema import WHOLE, Cut
 from replay.loop import (
     STEP,
     Clock,
@@ -26,9 +27,10 @@ from replay.loop import (
 from replay.mdp import MDP
 from replay.protocols import Phase, Protocol
 
-__all__ = ["Run", "feed", "simulate"]
+__all__ = ["Block", "Run", "feed", "simulate", "window_ends"]
 
 _STEPS_PER_CALL = 1_000_000
+_STEPS_PER_BLOCK = 1 << 18
 _STARTS = ("start_state", "start_cumulative")
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 
@@ -74,38 +76,109 @@ class Run:
         return pd.DataFrame({"time_step": self.window_ends, "reward_rate": rates})
 
 
+class Block(NamedTuple):
+    """Part of the log of a run: some steps, with all backups made in them.
+
+    Attributes
+    ----------
+    log : EventLog
+        The part. Episodes, steps, events and causes are counted over the run.
+    n_backups : int
+        How many backups it holds.
+    first_row : int
+        How many backups came before, as causes count them.
+    causes : ndarray of int64, shape (n_causes,)
+        The backups until now that later ones may name as their cause, counted likewise; ascending.
+    """
+
+    log: EventLog
+    n_backups: int
+    first_row: int
+    causes: np.ndarray
+
+
 class _Log:
     """The buffers of a run; what was filled is set aside whenever a learner needs more room."""
 
-    def __init__(self, keep: str, n_steps: int, learner: Learner) -> None:
+    def __init__(
+        self,
+        keep: str,
+        n_steps: int,
+        learner: Learner,
+        mdp: MDP | None,
+        *,
+        name: str = "",
+        seed: int = -1,
+        on_block: Callable[[Block], None] | None = None,
+    ) -> None:
         if keep not in ("none", "replay", "all"):
             raise ValueError(f"log must be 'none', 'replay' or 'all', got {keep!r}.")
-        self.keep = keep
+        if keep == "none" and on_block is not None:
+            raise ValueError("on_block is given the log, so log must be 'replay' or 'all'.")
+        self.keep, self.learner, self.mdp, self.on_block = keep, learner, mdp, on_block
+        self.run = {"learner": learner.name, "mdp": name, "seed": seed}
+        self.run["parameters"] = learner.parameters
         self.steps: np.ndarray | None = None
         self.buffer: backups.BackupBuffer | None = None
+        self.n_steps = n_steps if on_block is None else min(n_steps, _STEPS_PER_BLOCK)
         if keep != "none":
-            self.steps = uninitialised(n_steps, STEP)
+            self.steps = uninitialised(self.n_steps, STEP)
             evaluates = getattr(learner.module, "EVALUATES", False)
             if callable(evaluates):
                 evaluates = evaluates(learner.params)
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, evaluates)
         self.pieces: list[tuple[np.ndarray, ...]] = []
+        self.cut = WHOLE
+        self.first_row = 0
+
+    def steps_from(self, time: int) -> np.ndarray | None:
+        """Give the rows for the steps from some time on."""
+        return None if self.steps is None else self.steps[time - self.cut.n_steps :]
 
     def make_room(self, n_rows: int) -> None:
+        """Set the backups made so far aside, and go on with room for some number of them."""
         if self.buffer is not None:
             rows, self.buffer = backups.renew(self.buffer, max(n_rows, _BACKUPS_PER_BUFFER))
             self.pieces.append(rows)
 
-    def finish(self, name: str) -> list[tuple[np.ndarray, ...]]:
-        if self.buffer is not None:
+    def hand_over(self, clock: Clock, memory: Any, is_last: bool = False) -> None:
+        """Call `on_block` with all that was logged since it was last called."""
+        n_steps = int(clock.time[0]) - self.cut.n_steps
+        if self.on_block is None or not n_steps:
+            return
+        self.cut = self.cut._replace(next_state=-1 if is_last else int(clock.state[0]))
+        log = self.take(n_steps)
+        n_backups = sum(len(rows[0]) for rows in log.tables["backups"])
+        causes = np.empty(0, dtype=np.int64)
+        if not is_last and hasattr(self.learner.module, "causes"):
+            causes = np.unique(self.learner.module.causes(memory))
+            causes = causes[causes >= 0]
+        self.on_block(Block(log, n_backups, self.first_row, causes))
+        n_events = self.cut.n_events
+        if n_backups:
+            n_events = int(log.columns("backups")["event"].max(initial=n_events - 1)) + 1
+        self.cut = Cut(int(clock.time[0]), int(clock.episode[0]), n_events)
+        self.first_row += n_backups
+
+    def take(self, n_steps: int, time: np.ndarray | None = None) -> EventLog:
+        """Make a log of the first steps, and of all backups that were set aside."""
+        steps: np.ndarray = np.empty(0, dtype=STEP)
+        made: list[tuple[np.ndarray, ...]] = [(np.empty(0, dtype=backups.BACKUP),)]
+        if self.steps is not None and self.buffer is not None:
             n_lost = backups.n_lost(self.buffer)
             if n_lost:
                 raise RuntimeError(
-                    f"The learner {name!r} made more backups in a step than its most_backups() "
-                    f"said, and {n_lost} could not be logged. Make that bound larger."
+                    f"The learner {self.learner.name!r} made more backups in a step than its "
+                    f"most_backups() said, and {n_lost} could not be logged. Make that bound "
+                    "larger."
                 )
             self.make_room(0)
-        return self.pieces
+            steps, made, self.pieces = self.steps[:n_steps], self.pieces, []
+            if self.on_block is not None:
+                self.steps = uninitialised(self.n_steps, STEP)
+        return EventLog.from_run(
+            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, cut=self.cut
+        )
 
 
 def simulate(
@@ -118,6 +191,7 @@ def simulate(
     seed: int = 0,
     log: str = "replay",
     n_windows: int = 100,
+    on_block: Callable[[Block], None] | None = None,
 ) -> Run:
     """Let a learner act in a world.
 
@@ -139,6 +213,9 @@ def simulate(
         What is logged: steps and replay; steps and every backup; nothing.
     n_windows : int, default 100
         Into how many adjacent windows the steps are cut for the reward rate.
+    on_block : callable, optional
+        Called as ``on_block(block)`` with one part of the log after the other, a `Block`, cut
+        between steps. The run keeps none of them, so its memory is bounded however long it is.
 
     Returns
     -------
@@ -156,6 +233,11 @@ def simulate(
     >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000)
     >>> len(run.log.steps)
     1000
+    >>> counts = []
+    >>> long = simulate(from_ascii("S..G"), "episodic_control", n_steps=1_000_000,
+    ...                 on_block=lambda block: counts.append(block.n_backups))
+    >>> len(counts) > 1, len(long.log.steps)
+    (True, 0)
     """
     found = find_learner(learner, params)
     protocol = _protocol(mdp, n_steps)
@@ -187,9 +269,9 @@ def simulate(
         or getattr(found.params, "act_before_update", False)
     )
     run, _ = kernels(found.module)
-    ends = np.arange(1, n_windows + 1) * n_steps // n_windows
+    ends = window_ends(n_steps, n_windows)
     rewards = np.zeros(n_windows + 1)
-    kept = _Log(log, n_steps, found)
+    kept = _Log(log, n_steps, found, first, name=protocol.name, seed=seed, on_block=on_block)
 
     clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
     clock.state[0] = start(world, rng)
@@ -199,13 +281,16 @@ def simulate(
 
     def go_on(world: World, until: int, longest: int, n_rest: int | None = None) -> None:
         while clock.time[0] < until:
+            rows = kept.steps_from(int(clock.time[0]))
+            n_more = min(until - int(clock.time[0]), _STEPS_PER_CALL)
             run(
                 world, found.params, memory, clock, rng, replay_rng,
-                min(until - int(clock.time[0]), _STEPS_PER_CALL), longest, n_rest, act_first,
-                rewards, np.append(ends, -1), kept.steps, kept.buffer,
+                n_more if rows is None else min(n_more, len(rows)), longest, n_rest, act_first,
+                rewards, np.append(ends, -1), rows, kept.buffer,
             )  # fmt: skip
             if clock.time[0] < until:
                 most = found.module.most_backups(found.params, memory)
+                kept.hand_over(clock, memory)
                 kept.make_room(2 * most * (1 + (n_rest or 0)))
 
     followers = [*(world_of(phase.mdp) for phase in phases[1:]), None]
@@ -220,9 +305,33 @@ def simulate(
             )
             world = following
 
-    event_log = _event_log(found, kept, first, seed, name=protocol.name)
+    kept.hand_over(clock, memory, is_last=True)
+    event_log = kept.take(n_steps if on_block is None else 0)
     changing = protocol if isinstance(mdp, Protocol) else None
     return Run(found, first, seed, event_log, memory, ends, rewards[:-1], changing)
+
+
+def window_ends(n_steps: int, n_windows: int) -> np.ndarray:
+    """Cut the steps of a run into adjacent windows.
+
+    Parameters
+    ----------
+    n_steps : int
+        How many there are.
+    n_windows : int
+        How many windows to make of them, at most one a step.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_windows,)
+        The step at which each window ends.
+
+    Examples
+    --------
+    >>> window_ends(10, 3).tolist()
+    [3, 6, 10]
+    """
+    return np.arange(1, n_windows + 1) * n_steps // n_windows
 
 
 def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
@@ -320,7 +429,7 @@ def feed(
     if hasattr(found.module, "explore"):
         found.module.explore(found.params, memory, mdp)
     _, follow = kernels(found.module)
-    kept = _Log(log, 0, found)
+    kept = _Log(log, 0, found, mdp, name="" if mdp is None else mdp.name)
     kept.steps = steps
     rng = _replay_rng(_count("seed", seed, at_least=0))
     clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
@@ -345,7 +454,7 @@ def feed(
         elif on_step is not None:
             on_step(int(clock.time[0]) - 1, memory)
     time = transitions["time"].to_numpy(dtype=float) if "time" in transitions else None
-    return _event_log(found, kept, mdp, None, time, "" if mdp is None else mdp.name)
+    return kept.take(len(steps), time)
 
 
 def _experience(
@@ -461,22 +570,3 @@ def _count(name: str, value: Any, at_least: int = 1) -> int:
     if not is_whole or not at_least <= value < 2**63:
         raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
     return int(value)
-
-
-def _event_log(
-    found: Learner,
-    kept: _Log,
-    mdp: MDP | None,
-    seed: int | None,
-    time: np.ndarray | None = None,
-    name: str = "",
-) -> EventLog:
-    steps = np.empty(0, dtype=STEP) if kept.steps is None else kept.steps
-    made = kept.finish(found.name) or [(np.empty(0, dtype=backups.BACKUP),)]
-    run = {
-        "learner": found.name,
-        "mdp": name,
-        "seed": -1 if seed is None else seed,
-        "parameters": found.parameters,
-    }
-    return EventLog.from_run(run, steps, made, keep=kept.keep, mdp=mdp, time=time)

@@ -1,6 +1,10 @@
 """The buffers of a run: what is recorded, and memory that is used again."""
 
+import errno
+import os
+
 import numpy as np
+import pytest
 
 from replay import arrays, backups, simulate
 from replay.mazes import from_ascii
@@ -26,6 +30,32 @@ def test_little_memory_is_kept_for_later(monkeypatch):
     for size in range(1, 40):
         arrays.uninitialised(size << 20, np.uint8)[:] = 0
     assert 0 < sum(map(len, arrays._spare)) <= arrays._MOST_BYTES
+
+
+def test_an_array_that_grows_keeps_what_it_holds(monkeypatch):
+    """Also when it goes over to disk; there it is as long as need be, for all one can tell."""
+    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 1 << 20)
+    array = arrays.GrowingArray(np.int64)
+    n_rows = 0
+    for more in (10, 5, 100_000, 0, 31_062, 10, 300_000):
+        array.reserve(n_rows + more)
+        array.rows[n_rows : n_rows + more] = np.arange(n_rows, n_rows + more)
+        n_rows += more
+        assert (array.rows[:n_rows] == np.arange(n_rows)).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="files are not reserved there")
+def test_a_full_disk_is_an_error_before_anything_is_written(monkeypatch):
+    def refuse(file, begin, n_bytes):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 1 << 20)
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    array = arrays.GrowingArray(np.int64)
+    array.reserve(1 << 17)
+    with pytest.raises(OSError, match=r"no room for 1 MB more.*TMPDIR") as caught:
+        array.reserve(1 << 18)
+    assert caught.value.errno == errno.ENOSPC
 
 
 def test_a_log_is_not_overwritten_by_later_runs():

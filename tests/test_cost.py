@@ -37,6 +37,14 @@ def test_disk_counts_the_logs_that_are_kept():
     assert cost(n_mdps=4, n_seeds=3, keep_logs=5, log="none")[1].n_bytes == nothing
 
 
+def test_memory_counts_the_logs_that_are_kept_in_one_piece_but_not_the_steps():
+    least = cost(n_mdps=4, n_seeds=3, keep_logs=0)[1].memory
+    assert cost(n_mdps=40, n_seeds=30, n_steps=50_000_000, keep_logs=0)[1].memory == least
+    assert cost(n_mdps=4, n_seeds=30, keep_logs=2)[1].memory == least + 24 * 1000
+    assert cost(n_mdps=4, n_seeds=30, keep_logs=12)[1].memory == least + 2 * 12 * 1100
+    assert cost(n_mdps=4, n_seeds=30, keep_logs=120)[1].memory == least + 2 * 30 * 1100
+
+
 def test_what_is_done_costs_nothing_more():
     plan, whole = cost(n_mdps=4, n_seeds=3)
     rest = estimate(plan, plan.pieces[4:], SAMPLES)

@@ -18,7 +18,7 @@ from strategies import (
 )
 
 from analyses.experience import Experience, Piece
-from analyses.suffix_automaton import latest_ends, link_tree, suffix_automaton
+from analyses.suffix_automaton import latest_ends, suffix_automaton
 
 COLUMNS = ("episode", "step", "state", "action", "next_state")
 
@@ -80,13 +80,32 @@ def test_all_that_was_experienced_is_found(steps):
             assert experience.pieces(path, until) == [Piece(0, len(part), latest)]
 
 
+@given(queries(), st.sampled_from(["states", "actions"]), st.lists(st.integers(0, 50), max_size=4))
+@settings(max_examples=400)
+def test_experience_that_goes_on_is_that_of_the_whole(query, by, cuts):
+    steps, moves, until = query
+    path, actions = [moves[0][0], *(move[2] for move in moves)], [move[1] for move in moves]
+    growing, begin = Experience(columns([], COLUMNS), by), 0
+    for end in sorted(min(cut, len(steps)) for cut in [*cuts, len(steps)]):
+        growing.extend(columns(steps[begin:end], COLUMNS))
+        whole = Experience(columns(steps[:end], COLUMNS), by)
+        assert growing.pieces(path, until, actions) == whole.pieces(path, until, actions)
+        assert growing.pieces(path, None, actions) == whole.pieces(path, None, actions)
+        state, next_state = np.array(path[:-1]), np.array(path[1:])
+        first = [each.first_moves(state, next_state).tolist() for each in (growing, whole)]
+        assert first[0] == first[1]
+        assert growing.second_ends.tolist() == whole.second_ends.tolist()
+        begin = end
+    with pytest.raises(ValueError, match="must ascend"):
+        growing.extend(columns(steps[-1:], COLUMNS))
+
+
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=5))
 @settings(max_examples=500)
 def test_automaton_holds_each_substring_with_its_places(texts):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     begins = np.array([i == 0 for one in texts for i in range(len(one))])
     automaton = suffix_automaton(text, begins, n_symbols=3)
-    tree = link_tree(automaton)
     places, start = {}, 0
     for one in texts:
         for end in range(1, len(one) + 1):
@@ -107,7 +126,6 @@ def test_automaton_holds_each_substring_with_its_places(texts):
     for limit in range(len(text) + 1):
         found = latest_ends(
             automaton,
-            tree,
             np.array(list(node_of.values()), dtype=np.int32),
             np.full(len(node_of), limit),
         )

@@ -21,6 +21,9 @@ A learner is a module with plain Python functions that also compile:
     not given any.
 ``most_backups(params, memory)``
     Bounds the backups that the next step, with its pauses, can log.
+``causes(memory)``
+    Optional: the rows of earlier backups that later ones may name as their ``cause``, for logs that
+    are taken block by block. A learner without it names backups of the same step only.
 ``account(params)``
     Optional: says what is stored, and what is replayed when and why, as a
     :class:`replay.account.Account`; ``replay learners`` lists them.

@@ -51,7 +51,14 @@ from replay.priorities import (
     ranked,
     take,
 )
-from replay.priority_queue import PriorityQueue, priority_queue, queue_words, remove, set_priority
+from replay.priority_queue import (
+    PriorityQueue,
+    causes_of,
+    priority_queue,
+    queue_words,
+    remove,
+    set_priority,
+)
 from replay.world_model import (
     EPISODES,
     RETENTION,
@@ -67,7 +74,7 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "init", "learn"]
+__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "causes", "init", "learn"]
 __all__ += ["most_backups", "n_words", "replay"]
 
 EVALUATES = appraises
@@ -184,6 +191,11 @@ def init(params, sizes):
 def most_backups(params, memory):
     """Bound the backups of the next step."""
     return 2 + params.max_pops * (2 if params.replay_at in (START_AND_END, IN_PAUSES) else 1)
+
+
+def causes(memory):
+    """List the backups that the next ones may name as their cause."""
+    return causes_of(memory.queue)
 
 
 def n_words(params, memory, known):

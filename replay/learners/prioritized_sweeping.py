@@ -56,6 +56,7 @@ from replay.priorities import (
 )
 from replay.priority_queue import (
     PriorityQueue,
+    causes_of,
     clear,
     priority_queue,
     queue_words,
@@ -79,7 +80,7 @@ from replay.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "init", "learn"]
+__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "causes", "init", "learn"]
 __all__ += ["most_backups", "n_words", "replay"]
 
 EVALUATES = appraises
@@ -224,6 +225,11 @@ def most_backups(params, memory):
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
     n_pauses = 2 if params.replay_at in (START_AND_END, IN_PAUSES) else 1
     return 2 + n_pauses * n_pops * (memory.model.most_in[0] + 1)
+
+
+def causes(memory):
+    """List the backups that the next ones may name as their cause."""
+    return causes_of(memory.queue)
 
 
 def n_words(params, memory, known):

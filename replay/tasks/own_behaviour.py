@@ -159,9 +159,10 @@ class _Animal:
     def _step(self, world: World, n_rest: int) -> None:
         self._make_room(1 + n_rest)
         self._lengthen(1)
+        steps = self.steps[int(self.clock.time[0]) :]
         self.kernels[0](
             world, self.found.params, self.memory, self.clock, self.rng, self.replay_rng, 1,
-            LONGEST_LAP, n_rest, self.act_first, np.zeros(2), np.array([-1]), self.steps,
+            LONGEST_LAP, n_rest, self.act_first, np.zeros(2), np.array([-1]), steps,
             self.buffer,
         )  # fmt: skip
 

@@ -31,7 +31,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from analyses.pieces import count_replay
+from analyses.plan import N_WINDOWS
+from analyses.replay_counts import ReplayCounts
 from replay.experiments import EXPERIMENTS
 from replay.learners import LEARNERS
 from replay.simulation import simulate
@@ -132,8 +133,16 @@ def measure(experiment: str, learner: str, repeats: int) -> Times:
         repeats *= 3
 
     def ours(seed: int, log: str, classified: bool = False) -> object:
-        run = simulate(mdp, learner, params, n_steps=plan.n_steps, seed=seed, log=log)
-        return count_replay(run) if classified else run
+        counts = ReplayCounts(plan.n_steps, N_WINDOWS) if classified else None
+        return simulate(
+            mdp,
+            learner,
+            params,
+            n_steps=plan.n_steps,
+            seed=seed,
+            log=log,
+            on_block=counts.add if counts else None,
+        )
 
     def minimal(seed: int) -> float:
         return run_minimal(mdp, module, params, plan.n_steps, seed)
