@@ -193,7 +193,7 @@ def test_gain_is_the_difference_of_two_policies(before, after):
     if (np.inf > Q).any():
         found = gain(Q, 0, told, EPSILON)
         assert found == pytest.approx(policy_gain(Q[0], told), abs=1e-12)
-        assert found >= 0.0
+        assert found >= -1e-15  # the mean of three equal numbers may be rounded up
 
 
 def test_need_without_a_discount_has_no_bound():
