@@ -64,7 +64,8 @@ def test_gains_and_values_by_definition(row, data, after, epsilon, soft):
     gain = policy_gain(params, Q, 0, action, after / 4, policy)
     expected = (probabilities(params, changed, policy) - before) @ changed
     assert gain == pytest.approx(expected, abs=1e-14)
-    assert gain >= -1e-14
+    if policy == EPSILON_GREEDY:  # a softmax policy may leave what is still the best
+        assert gain >= -1e-14
 
 
 @pytest.mark.parametrize("policy", range(len(POLICIES)), ids=POLICIES)

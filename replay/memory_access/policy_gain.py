@@ -103,7 +103,8 @@ def policy_gain(params, action_values, state, action, after, policy):
     Returns
     -------
     float
-        The gain. Exact sums would never make it negative; rounding may, by a few ulps.
+        The gain. It is negative if a softmax policy turns away from an action that has become
+        worse, but is still better than the others.
 
     Examples
     --------
