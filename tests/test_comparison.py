@@ -10,7 +10,7 @@ from test_cli import replay
 from analyses.comparison import all_learners, compare, plan_comparison
 from analyses.comparison.cost import estimate
 from analyses.findings import findings
-from analyses.plots import draw_grid, draw_statistic, grid_figure, statistics_figure
+from analyses.plots import draw_grid, draw_statistic, grid_figure, save, statistics_figure
 from analyses.plots.style import new_figure
 from analyses.replay_statistics import STATISTICS, summarise
 from analyses.results import Results
@@ -251,6 +251,12 @@ def test_mistakes_are_explained(change, error, message):
 
 
 # -- figures ------------------------------------------------------------------------------
+
+
+def test_the_grid_of_one_learner_has_room(tables, tmp_path):
+    """A layout that fails is a warning, and so an error."""
+    alone = tables["verdicts"].query("learner == 'episodic_control'")
+    assert [path.suffix for path in save(grid_figure(alone), tmp_path / "grid")] == [".pdf", ".png"]
 
 
 def test_the_grid(tables):

@@ -23,7 +23,8 @@ __all__ = ["draw_grid", "draw_statistic", "grid_figure", "learner_label", "stati
 _COLOURS = {"agrees": "#a6cde8", "disagrees": "#f7c08a", "not comparable": "#eeeeee"}
 _DARK, _BLUE = "#222222", "#0072b2"
 _EXPECTED = {1: "above", 0: "no difference", -1: "below"}
-_CELL_WIDTH, _CELL_HEIGHT = 0.26, 0.21  # inches
+_CELL_WIDTH, _CELL_HEIGHT, _LABEL_WIDTH = 0.26, 0.21, 3.4  # inches
+_LETTERS_PER_INCH = 22  # in the explanation
 _VERDICTS = ["learner", "finding", "source", "task", "statistic", "label", "value", "ci_low"]
 _VERDICTS += ["ci_high", "null", "published_low", "published_high", "expected_sign", "verdict"]
 _VERDICTS += ["reason", "contradicts"]
@@ -74,7 +75,6 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     learners = list(dict.fromkeys(verdicts["learner"]))
     tests = [rows for _, rows in held_against(verdicts).groupby("test")]
     letters = excluding(verdicts)
-    right = len(learners) - 0.2
     for y, rows in enumerate(tests):
         scale = _scale(rows)
         cells = rows.drop_duplicates("learner").set_index("learner")
@@ -82,16 +82,16 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
             _draw_cell(ax, x, y, cells.loc[learner], scale)
         n_agreeing = int((cells["verdict"] == "agrees").sum())
         look: dict[str, Any] = {} if n_agreeing else {"fontweight": "bold"}
-        ax.text(right, y, str(n_agreeing or "none"), va="center", **look)
+        _write_beside(ax, y, 6, str(n_agreeing or "none"), **look)
         marks = sorted({letters[name] for name in rows["finding"] if name in letters})
-        ax.text(right + 1.5, y, ",".join(marks), va="center", fontweight="bold")
+        _write_beside(ax, y, 34, ",".join(marks), fontweight="bold")
         if y and _number(rows) != _number(tests[y - 1]):
             ax.axhline(y - 0.5, color="0.6", linewidth=0.5, zorder=0)
     agreeing = held_against(verdicts).drop_duplicates(["learner", "test"])
     n_agreed = agreeing[agreeing["verdict"] == "agrees"].groupby("learner").size()
     for x, learner in enumerate(learners):
         ax.text(x, len(tests) - 0.2, str(n_agreed.get(learner, 0)), ha="center", va="center")
-    ax.text(right, -0.75, "agree", fontstyle="italic")
+    _write_beside(ax, -0.8, 6, "agree", fontstyle="italic")
     ax.set_xlim(-0.5, len(learners) - 0.5)
     ax.set_ylim(len(tests) + 0.1, -0.5)
     labels = [_row_label(rows) for rows in tests]
@@ -106,6 +106,14 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     if not tests:
         write_empty(ax, "no finding is tested in these tasks")
     return ax
+
+
+def _write_beside(ax: Axes, y: float, points: float, text: str, **look: Any) -> None:
+    """Write at the right of a row, so many points from the last cell."""
+    ax.annotate(
+        text, (1, y), (points, 0), xycoords=("axes fraction", "data"),
+        textcoords="offset points", va="center", annotation_clip=False, **look,
+    )  # fmt: skip
 
 
 def learner_label(text: str) -> str:
@@ -196,11 +204,13 @@ def grid_figure(verdicts: pd.DataFrame) -> Figure:
     require_columns(verdicts, _VERDICTS, "verdicts")
     n_learners = verdicts["learner"].nunique()
     n_rows = held_against(verdicts)["test"].nunique()
-    width = max(3.4 + _CELL_WIDTH * n_learners, FULL_WIDTH)
+    width = max(_LABEL_WIDTH + _CELL_WIDTH * n_learners, FULL_WIDTH)
     figure = new_figure(width, 2.2 + _CELL_HEIGHT * max(n_rows, 2))
     ax = figure.subplots()
     draw_grid(verdicts, ax)
-    ax.set_xlabel(_left_out(verdicts), fontsize=5.5, loc="left")
+    n_letters = int(_LETTERS_PER_INCH * (width - _LABEL_WIDTH))
+    lines = (fill(line, n_letters) for line in _left_out(verdicts))
+    ax.set_xlabel("\n".join(lines), fontsize=5.5, loc="left")
     handles: list[Any] = [Patch(color=colour, label=name) for name, colour in _COLOURS.items()]
     handles.insert(
         2,
@@ -215,7 +225,7 @@ def grid_figure(verdicts: pd.DataFrame) -> Figure:
     return figure
 
 
-def _left_out(verdicts: pd.DataFrame) -> str:
+def _left_out(verdicts: pd.DataFrame) -> list[str]:
     """Count what the grid doesn't show, and explain its letters."""
     n = verdicts["finding"].nunique() - held_against(verdicts)["finding"].nunique()
     lines = [f"{n} published values are not comparable; verdicts.csv says why."] if n else []
@@ -225,7 +235,7 @@ def _left_out(verdicts: pd.DataFrame) -> str:
         named = [sources.get(name) for name, of in letters.items() if of == letter]
         names = ", ".join(dict.fromkeys(name for name in named if name))
         lines.append(f"{letter}  These exclude each other, and no model agrees with all: {names}.")
-    return "\n".join(lines)
+    return lines
 
 
 def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> Axes:
@@ -364,7 +374,7 @@ def statistics_figure(statistics: pd.DataFrame, table: pd.DataFrame, columns: in
     panels = list(statistics.groupby("statistic", sort=False))
     n_rows = -(-len(panels) // columns)
     tallest = statistics["learner"].nunique() + 6
-    figure = new_figure(FULL_WIDTH, n_rows * (0.45 + 0.1 * tallest))
+    figure = new_figure(FULL_WIDTH, n_rows * (0.6 + 0.1 * tallest) + 0.3)
     axes = figure.subplots(n_rows, columns, squeeze=False)
     for number, (ax, (_, rows)) in enumerate(zip(axes.flat, panels, strict=False)):
         draw_statistic(rows, table, ax)
