@@ -85,7 +85,7 @@ def reproduce(
     def tell_damage(name: str) -> None:
         tell(f"{name} is damaged or gone, and is made again.")
 
-    with workers.ended(jobs), results.writing(plan.manifest(), tell_damage):
+    with results.writing(plan.manifest(), tell_damage):
         left = []
         for experiment, index in plan.pieces:
             damaged = results.damaged(experiment, index)
@@ -97,23 +97,25 @@ def reproduce(
                 left.append((experiment, index))
         # The longest first, so that at the end no process works alone for long.
         left.sort(key=lambda piece: -plan.piece_steps(piece[0]))
-        if left and cluster is None:
-            # Compiling each loop once, in one process each, beats doing it in all of them.
-            learners = [(name, plan.log) for name in _one_of_each_module(plan)]
-            _exhaust(workers.run(warm_up, learners, jobs=jobs))
-        if left and on_cost is not None:
-            sizes = [(plan, *each) for each in product(dict(left), plan.learners)]
-            samples = workers.run(sample_runs, sizes, jobs=jobs, cluster=cluster, tell=tell)
-            on_cost(estimate(plan, left, samples))
-        work = [(plan, *piece) for piece in left]
-        made = workers.run(make_piece, work, jobs=jobs, cluster=cluster, tell=tell)
-        with closing(made) as outcomes:
-            for outcome in outcomes:
-                outcome.keep(results.folder)
-                advance(outcome.experiment, plan.piece_steps(outcome.experiment))
+        with workers.ended(jobs):
+            if left and cluster is None:
+                # Compiling each loop once, in one process each, beats doing it in all of them.
+                learners = [(name, plan.log) for name in _one_of_each_module(plan)]
+                _exhaust(workers.run(warm_up, learners, jobs=jobs))
+            if left and on_cost is not None:
+                sizes = [(plan, *each) for each in product(dict(left), plan.learners)]
+                samples = workers.run(sample_runs, sizes, jobs=jobs, cluster=cluster, tell=tell)
+                on_cost(estimate(plan, left, samples))
+            work = [(plan, *piece) for piece in left]
+            made = workers.run(make_piece, work, jobs=jobs, cluster=cluster, tell=tell)
+            with closing(made) as outcomes:
+                for outcome in outcomes:
+                    outcome.keep(results.folder)
+                    advance(outcome.experiment, plan.piece_steps(outcome.experiment))
         _make_tables(plan, results)
         results.finish("tables")
-        _exhaust(workers.run(draw, [(name, results.folder) for name in FIGURES], jobs=jobs))
+        with workers.ended(jobs):  # others than above, which still hold what runs needed
+            _exhaust(workers.run(draw, [(name, results.folder) for name in FIGURES], jobs=jobs))
         results.finish("figures")
     return results
 
