@@ -362,7 +362,7 @@ def demands(
 ) -> None:
     """Count the words of memory and the operations a step that learners need, as worlds grow.
 
-    Without options: all learners, in about five minutes; most of them take seconds. The same
+    Without options: all learners, in a minute or two; most of them take seconds. The same
     command goes on where it was interrupted.
     """
     from analyses.demands import plan
