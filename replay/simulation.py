@@ -418,8 +418,8 @@ def feed(
         raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
     steps, next_actions, starts = _experience(found, transitions, n_states, n_actions)
     pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
-    links = np.stack([steps["next_state"], starts[: len(steps)]])[:, steps["terminated"]]
-    n_transitions, n_links = (len(np.unique(columns, axis=1).T) for columns in (pairs, links))
+    n_transitions = len(np.unique(pairs, axis=1).T)
+    n_links = _count_links(steps, starts)
     if mdp is not None:
         n_transitions += len(mdp.successor)
         n_links += Protocol([Phase(mdp, 1)]).n_links
@@ -455,6 +455,16 @@ def feed(
             on_step(int(clock.time[0]) - 1, memory)
     time = transitions["time"].to_numpy(dtype=float) if "time" in transitions else None
     return kept.take(len(steps), time)
+
+
+def _count_links(steps: np.ndarray, starts: np.ndarray) -> int:
+    """Count the different pairs of an end and a start: that of its own episode, or of the next."""
+    is_end = steps["terminated"]
+    first = np.insert((is_end | steps["truncated"])[:-1], 0, True)[: len(steps)]
+    own = steps["state"][np.maximum.accumulate(np.where(first, np.arange(len(steps)), 0))]
+    ends = steps["next_state"][is_end]
+    links = [np.stack([ends, begins[is_end]]) for begins in (own, starts)]
+    return len(np.unique(np.concatenate(links, axis=1), axis=1).T)
 
 
 def _experience(

@@ -1,7 +1,10 @@
 """When there is replay, and from where need is counted."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from replay import feed
 from replay.backups import EPISODE_END, REST, START, STEP
 from replay.learners.prioritized_memory_access import Params
 from replay.loop import Pause
@@ -87,3 +90,28 @@ def test_ends_lead_to_the_start_that_follows():
     link_episodes(params, lap, chain, Pause(EPISODE_END, 2, False))  # cut off
     link_episodes(params, lap, chain, Pause(START, 0, False))
     assert successors(chain, 2) == {}
+
+
+def test_laps_that_end_in_different_wells_and_go_on_from_there_have_room_for_their_links():
+    """As on a W-track; the end of a lap is linked to its own start and to the next one."""
+    states, next_states = [0, 1, 3, 4, 5, 4, 3], [1, 3, 4, 5, 4, 3, 2]
+    ends = [False, False, False, True, False, False, True]
+    laps = pd.DataFrame(
+        {
+            "state": states,
+            "next_state": next_states,
+            "action": [0, 1, 0, 0, 0, 1, 1],
+            "reward": np.array(ends, dtype=float),
+            "terminated": ends,
+        }
+    )
+    learned = []
+    feed(
+        "prioritized_memory_access",
+        laps,
+        n_states=6,
+        n_actions=3,
+        on_step=lambda _, memory: learned.append(memory.need.chain),
+    )
+    chain = learned[-1]
+    assert chain.n_edges[0] <= len(chain.edges)
