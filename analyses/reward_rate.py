@@ -23,7 +23,7 @@ from typing import Literal
 import pandas as pd
 from scipy import stats
 
-from analyses.statistics import mean_interval, sign_test
+from analyses.intervals import mean_interval, sign_test
 from analyses.tables import in_paper_order, require_columns
 
 __all__ = [

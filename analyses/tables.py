@@ -7,81 +7,18 @@ them. Names that are the user's own come after these, in the order in which they
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import pandas as pd
 
 from replay import experiments, learners
-from replay.names import unknown_name
 
-__all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "data_file", "in_order", "in_paper_order"]
-__all__ += ["reference_table", "require_columns"]
+__all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "in_order", "in_paper_order", "require_columns"]
 
 EXPERIMENTS = tuple(experiments.EXPERIMENTS)
 LEARNERS = tuple(learners.LEARNERS)
 KINDS = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
 
 _ORDER = {"experiment": EXPERIMENTS, "learner": LEARNERS, "kind": KINDS}
-
-
-_HERE = Path(__file__).parent
-_DATA = next(path for path in (_HERE / "data", _HERE.parent / "data") if path.is_dir())
-
-
-def data_file(name: str) -> Path:
-    """Find a file that ships with the toolkit, in an installed package or a checkout.
-
-    Parameters
-    ----------
-    name : str
-        Its path below ``data``.
-
-    Returns
-    -------
-    Path
-
-    Examples
-    --------
-    >>> data_file("README.md").exists()
-    True
-    """
-    return _DATA / name
-
-
-def reference_table(name: str) -> pd.DataFrame:
-    """Read a table that ships with the toolkit.
-
-    Parameters
-    ----------
-    name : str
-        Folder and file without ending, such as ``"brea_2018/reward_rate"``; ``data/README.md``
-        tells what they are.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The table.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name; the message lists the choices.
-
-    Examples
-    --------
-    >>> curves = reference_table("brea_2018/reward_rate")
-    >>> curves.query("learner == 'episodic_control'").groupby("experiment")["mean"].last().round(2)
-    experiment
-    deterministic_tree                 0.97
-    deterministic_tree_intermittent    0.96
-    maze                               0.87
-    stochastic_tree                    0.79
-    Name: mean, dtype: float64
-    """
-    names = [path.relative_to(_DATA).with_suffix("").as_posix() for path in _DATA.rglob("*.csv")]
-    if name not in names:
-        raise unknown_name("table", name, sorted(names))
-    return pd.read_csv(_DATA / f"{name}.csv")
 
 
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:

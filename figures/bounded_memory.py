@@ -2,6 +2,6 @@
 
 import sys
 
-from analyses.figures import draw
+from analyses.studies.figures import draw
 
 draw("bounded_memory", *sys.argv[1:2])

@@ -1,14 +1,14 @@
 """Models of hippocampal replay: worlds, learners, and a log of every backup that they make.
 
-The short way through: make a world (:class:`MDP`, or the builders in :mod:`replay.trees`,
-:mod:`replay.mazes` and :mod:`replay.tracks`), let a learner act in it (:func:`simulate`) or learn
-from recorded experience (:func:`feed`), and read the :class:`EventLog` that comes of it.
+The short way through: make a world (:class:`MDP`, or the builders in :mod:`replay.worlds`), let a
+learner act in it (:func:`simulate`) or learn from recorded experience (:func:`feed`), and read the
+:class:`EventLog` that comes of it.
 """
 
-from replay.event_log import EventLog, LogError
 from replay.learners import LEARNERS
-from replay.mdp import MDP
-from replay.simulation import Run, feed, simulate
+from replay.log.event_log import EventLog, LogError
+from replay.simulation.driver import Run, feed, simulate
 from replay.version import __version__
+from replay.worlds.mdp import MDP
 
 __all__ = ["LEARNERS", "MDP", "EventLog", "LogError", "Run", "__version__", "feed", "simulate"]

@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from replay import priority_queue
-from replay.event_log import EventLog
 from replay.learners import find_learner
-from replay.mdp import MDP
-from replay.simulation import Run, simulate
+from replay.log.event_log import EventLog
+from replay.parts import priority_queue
+from replay.simulation.driver import Run, simulate
+from replay.worlds.mdp import MDP
 
 __all__ = ["Demands", "Known", "count_demands"]
 
@@ -109,7 +109,7 @@ def count_demands(
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     n_steps, max_episode_steps, seed : int
-        As in :func:`replay.simulation.simulate`.
+        As in :func:`replay.simulation.driver.simulate`.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def count_demands(
 
     Examples
     --------
-    >>> from replay.mazes import from_ascii
+    >>> from replay.worlds.mazes import from_ascii
     >>> demands = count_demands(from_ascii("S..G"), "q_learning", n_steps=100)
     >>> int(demands.steps["comparisons"].max())  # best of four values, 3; greedy choice, 6 + 4
     13
@@ -239,7 +239,7 @@ def _converted(memory: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
 
 
 def _count_queue(functions: dict[str, Any], tally: _Tally, number: type[float]) -> None:
-    """Let the functions of :mod:`replay.priority_queue` count what they do."""
+    """Let the functions of :mod:`replay.parts.priority_queue` count what they do."""
     set_priority, remove, clear = (functions[name] for name in ("set_priority", "remove", "clear"))
 
     def counting_set_priority(queue: Any, state: int, priority: float, cause: int) -> None:

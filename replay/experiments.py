@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from replay.learners import LEARNERS
-from replay.mazes import random_maze
-from replay.mdp import MDP
 from replay.names import unknown_name
-from replay.trees import deterministic_tree, stochastic_tree
+from replay.worlds.mazes import random_maze
+from replay.worlds.mdp import MDP
+from replay.worlds.trees import deterministic_tree, stochastic_tree
 
 __all__ = [
     "DISCREPANCIES",

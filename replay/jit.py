@@ -1,21 +1,25 @@
 """How functions are compiled, and where compiled code is kept.
 
 Numba's own disk cache notices an edit of the file that holds a kernel, but not of the helpers that
-the kernel calls from other files. Here the cache folder is named after the contents of all sources
-of `replay` and `analyses`: after any edit everything is compiled anew, once, and old code never
-runs. Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if that is set.
+the kernel calls from other files. Here the cache folder of a kernel is named after the contents of
+its own file and of all files that this one imports, at first or second hand. What these hold is
+compiled anew after an edit, once, and old code never runs; an edit elsewhere changes nothing.
+Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if that is set.
 ``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
 """
 
 import contextlib
 import hashlib
+import inspect
 import os
 import platform
+import re
 import shutil
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +38,11 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
 _KEPT_SECONDS = 3 * 24 * 3600
 _PROBE = 1 << 20
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from ((?:replay|analyses)[\w.]*) import (\([^)]*\)|.*)"
+    r"|import ((?:replay|analyses)[\w.]*))",
+    re.MULTILINE,
+)
 _lock = threading.Lock()
 _settings: Any = numba.config
 
@@ -98,12 +107,13 @@ def kernel(function: Function) -> Function:
 
 
 def _cached(function: Function, options: dict[str, Any]) -> Function:
-    # After an edit in mid-session the code in memory is no longer that on disk.
-    if _FOLDER is None or not Path(function.__code__.co_filename).exists() or _digest() != _DIGEST:
+    sources = _sources(function)
+    folder = _cache_folder(_digest(sources)) if _are_unchanged(sources) else None
+    if folder is None:
         return numba.njit(**options)(function)
     with _lock:  # numba reads this setting when a function is decorated, for other packages too
         before = _settings.CACHE_DIR
-        _settings.CACHE_DIR = str(_FOLDER)
+        _settings.CACHE_DIR = str(folder)
         try:
             return numba.njit(cache=True, **options)(function)
         finally:
@@ -131,32 +141,108 @@ def uncached_kernel(function: Function) -> Function:
     return numba.njit(**_OPTIONS)(function)
 
 
-def sources_digest() -> str:
-    """Name the contents of all sources, as this process found them when it started.
+def sources_digest(*modules: str) -> str:
+    """Name the contents of the sources of some modules, and of all that these import.
+
+    Parameters
+    ----------
+    *modules : str
+        Names of modules of this project; without any, all of its sources count.
 
     Returns
     -------
     str
         The same on all machines with these sources, versions of Python, numba and numpy, and
         settings of the compiler.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If there is no such module.
+
+    Examples
+    --------
+    >>> sources_digest("replay.names") == sources_digest("replay.names")
+    True
+    >>> sources_digest("replay.names") == sources_digest("replay.files")
+    False
     """
-    return _DIGEST
+    if not modules:
+        return _digest(frozenset(_ALL))
+    files = [_file_of(module) for module in modules]
+    for module, file in zip(modules, files, strict=True):
+        if file is None:
+            raise ModuleNotFoundError(f"There is no module {module!r} in this project.")
+    return _digest(_closure(frozenset(file for file in files if file)))
 
 
-def _sources() -> list[Path]:
-    here = Path(__file__).resolve().parent
-    return sorted(
-        path for package in (here, here.with_name("analyses")) for path in package.rglob("*.py")
+def _sources(function: Callable) -> frozenset[Path]:
+    """List the files from which a function is compiled: its own, and all that these import.
+
+    A loop of a learner holds the learner's functions as closed variables.
+    """
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    functions = [function, *(inspect.unwrap(cell) for cell in cells if inspect.isfunction(cell))]
+    return _closure(frozenset(Path(each.__code__.co_filename).resolve() for each in functions))
+
+
+def _closure(files: frozenset[Path]) -> frozenset[Path]:
+    found = set(files)
+    waiting = list(files)
+    while waiting:
+        new = _imports(waiting.pop()) - found
+        found |= new
+        waiting.extend(new)
+    return frozenset(found)
+
+
+@cache
+def _imports(file: Path) -> frozenset[Path]:
+    """List the files of this project that a file imports from, at its top or within functions."""
+    found = set()
+    for package, names, module in _IMPORT.findall(_text(file).decode("utf-8", errors="replace")):
+        words = (name.split() for name in names.strip("() ").split(","))
+        each = [f"{package}.{word[0]}" for word in words if word] if package else [module]
+        found |= {_file_of(name) or _file_of(package) for name in each}
+    return frozenset(file for file in found if file)
+
+
+def _file_of(module: str) -> Path | None:
+    path = _ROOT.joinpath(*module.split("."))
+    return next(
+        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file in _ALL), None
     )
 
 
-def _digest() -> str:
-    """Name the contents of all sources, and the settings that change what is compiled."""
+@cache
+def _text(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
+def _are_unchanged(files: frozenset[Path]) -> bool:
+    """Tell whether files are as they were when this process began: so is the code in memory."""
+    return all(file in _ALL and _stamp(file) == _ALL[file] for file in files)
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+@cache
+def _digest(files: frozenset[Path]) -> str:
+    """Name the contents of some files, and the settings that change what is compiled."""
     versions = (platform.python_version(), numba.__version__, np.__version__)
     switches = (_settings.BOUNDSCHECK, _settings.DEBUGINFO_DEFAULT, _settings.OPT)
     digest = hashlib.sha256(repr((versions, switches)).encode())
-    for path in _sources():
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for file in sorted(files):
+        digest.update(hashlib.sha256(_text(file)).digest())
     return digest.hexdigest()[:12]
 
 
@@ -175,10 +261,9 @@ def _roots() -> Iterable[Path]:
             yield private
 
 
+@cache
 def _cache_folder(digest: str) -> Path | None:
     """Make the folder for these sources in the first place that can be written to."""
-    if not _sources():
-        return None
     for root in _roots():
         folder = root / digest
         with contextlib.suppress(OSError):
@@ -200,5 +285,10 @@ def _prune(root: Path, current: Path) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-_DIGEST = _digest()
-_FOLDER = _cache_folder(_DIGEST)
+_ROOT = Path(__file__).resolve().parents[1]
+_ALL = {
+    file: _stamp(file)
+    for package in ("replay", "analyses")
+    for file in sorted((_ROOT / package).rglob("*.py"))
+}
+"""All sources of this project, as they were when this process began."""

@@ -5,16 +5,18 @@ from collections.abc import Iterable
 
 __all__ = ["unknown_name"]
 
+_LONGEST = 60
 
-def unknown_name(what: str, name: str, choices: Iterable[str]) -> ValueError:
+
+def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     """Make the error for a name that is none of the choices.
 
     Parameters
     ----------
     what : str
         What it should be the name of.
-    name : str
-        The name given.
+    name : object
+        What was given for a name.
     choices : iterable of str
         The names there are.
 
@@ -29,6 +31,8 @@ def unknown_name(what: str, name: str, choices: Iterable[str]) -> ValueError:
     Unknown learner 'q_lerning'. Did you mean 'q_learning'? Choose from: q_learning, sfma.
     """
     names = list(choices)
-    close = difflib.get_close_matches(name, names, n=1)
+    text = repr(name)
+    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) else []
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return ValueError(f"Unknown {what} {name!r}.{hint} Choose from: {', '.join(names)}.")
+    return ValueError(f"Unknown {what} {short}.{hint} Choose from: {', '.join(names)}.")

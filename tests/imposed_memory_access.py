@@ -17,12 +17,12 @@ from replay.learners.prioritized_memory_access import (
     act,
     most_backups,
 )
-from replay.memory_access.laps import Lap, link_episodes, need_origin
-from replay.memory_access.need import Need, count_need
-from replay.memory_access.paths import Path
-from replay.memory_access.priority_table import PriorityTable, best_pair
-from replay.memory_access.state_traces import StateTraces
-from replay.world_model import WorldModel
+from replay.parts.memory_access.laps import Lap, link_episodes, need_origin
+from replay.parts.memory_access.need import Need, count_need
+from replay.parts.memory_access.paths import Path
+from replay.parts.memory_access.priority_table import PriorityTable, best_pair
+from replay.parts.memory_access.state_traces import StateTraces
+from replay.parts.world_model import WorldModel
 
 __all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "act", "explore", "init", "learn"]
 __all__ += ["most_backups", "replay"]

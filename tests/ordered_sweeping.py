@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.appraisal import Appraisal
-from replay.backups import START
 from replay.learners import prioritized_sweeping
 from replay.learners.prioritized_sweeping import Params, learn, most_backups
-from replay.priority_queue import PriorityQueue
-from replay.world_model import WorldModel
+from replay.log.backups import START
+from replay.parts.appraisal import Appraisal
+from replay.parts.priority_queue import PriorityQueue
+from replay.parts.world_model import WorldModel
 
 __all__ = ["Memory", "Params", "init", "learn", "most_backups", "replay"]
 

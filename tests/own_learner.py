@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.backups import ONLINE, START, record
+from replay.log.backups import ONLINE, START, record
 
 
 class Params(NamedTuple):

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.replay_statistics import STATISTICS, Replays
+from analyses.measures import STATISTICS, Replays
 
 
 def make_task(graph, landmarks=None, blocks=(), headings=False, local_radius=1):

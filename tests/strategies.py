@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
-from replay.event_log import EventLog
+from replay.log.event_log import EventLog
 
 N_STATES = 5
 N_ACTIONS = 2

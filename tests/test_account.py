@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from replay import LEARNERS, simulate
-from replay.backups import PHASES, REST, backup_buffer
 from replay.learners import find_learner
-from replay.loop import Pause
-from replay.mazes import from_ascii
+from replay.log.backups import PHASES, REST, backup_buffer
+from replay.simulation.loop import Pause
+from replay.worlds.mazes import from_ascii
 
 MAZE = from_ascii("S....G")
 

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.animals import PAUSES, SETTINGS, animal_seed, parameters, replays, replays_of
-from analyses.classification import classify
-from analyses.sequences import ORDERS
-from analyses.tasks.tracks import linear_track
-from analyses.tasks.two_choice_t import gupta_2t
-from replay.event_log import EventLog
+from analyses.measures.animals import PAUSES, SETTINGS, animal_seed, parameters, replays, replays_of
+from analyses.sequences.chains import ORDERS
+from analyses.sequences.classification import classify
+from replay.log.event_log import EventLog
 from replay.tasks import run_task
+from replay.tasks.published.tracks import linear_track
+from replay.tasks.published.two_choice_t import gupta_2t
 
 TRACK = linear_track(n_training=2, n_laps=4)
 

@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_learners import worlds
 
-from replay import simulate, simulation
-from replay.appraisal import gain
-from replay.backups import EPISODE_END, REST, START, STEP
+from replay import simulate
 from replay.learners import full_backups, prioritized_sweeping
-from replay.mdp import MDP
-from replay.protocols import Phase, Protocol
-from replay.trees import stochastic_tree
+from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.parts.appraisal import gain
+from replay.simulation import driver
+from replay.worlds.mdp import MDP
+from replay.worlds.protocols import Phase, Protocol
+from replay.worlds.trees import stochastic_tree
 
 DISCOUNT, EPSILON = 0.8, 0.3
 MODULES = {"prioritized_sweeping": prioritized_sweeping, "full_backups": full_backups}
@@ -106,8 +107,8 @@ class Checked:
         self.originals = (module.learn, module.look_ahead, module._take)
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
-        kernels = simulation.kernels
-        monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
+        kernels = driver.kernels
+        monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
         for name, own in zip(
             ("learn", "look_ahead", "_take"), (self.learn, self.look_ahead, self.take), strict=True
         ):
@@ -164,8 +165,8 @@ def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
 @pytest.mark.parametrize("learner", MODULES)
 def test_gain_and_need_are_logged(learner, rule, monkeypatch):
     """Of full backups their product is the priority; of a state, what all it tells gain at once."""
-    kernels = simulation.kernels
-    monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
+    kernels = driver.kernels
+    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
     params = COMMON | {"priority": rule, "max_pops": 9}
     log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
     replayed = log.backups["event"] >= 0

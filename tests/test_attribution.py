@@ -10,8 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import columns, event_log, experienced_episodes, holding_episodes, logs
 
-from analyses import attribution
-from analyses.attribution import (
+from analyses.plots import attribution_figure, attribution_length_figure
+from analyses.sequences.classification import classify
+from analyses.sequences.experience import Experience
+from analyses.sequences.suffix_automaton import second_ends, suffix_automaton
+from analyses.studies import attribution
+from analyses.studies.attribution import (
     ATTRIBUTIONS,
     attribute,
     count_attributions,
@@ -19,14 +23,10 @@ from analyses.attribution import (
     overview,
     summarise,
 )
-from analyses.classification import classify
-from analyses.experience import Experience
-from analyses.plots import attribution_figure, attribution_length_figure
-from analyses.studies import make_study
-from analyses.suffix_automaton import second_ends, suffix_automaton
+from analyses.studies.catalogue import make_study
 from replay import simulate
-from replay.event_log import EventLog
-from replay.mazes import from_ascii
+from replay.log.event_log import EventLog
+from replay.worlds.mazes import from_ascii
 
 HOW = [("causal", False), ("causal", True), ("temporal", False)]
 

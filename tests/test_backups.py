@@ -6,8 +6,9 @@ import os
 import numpy as np
 import pytest
 
-from replay import arrays, backups, simulate
-from replay.mazes import from_ascii
+from replay import arrays, simulate
+from replay.log import backups
+from replay.worlds.mazes import from_ascii
 
 
 def test_memory_is_used_again_when_nobody_knows_it_any_more(monkeypatch):

@@ -8,24 +8,26 @@ from hypothesis import strategies as st
 from strategies import event_log, logs
 from test_learners import module
 
-from analyses.chain_kinds import GrowingChains, chain_kinds
-from analyses.classification import classify, classify_parts
-from analyses.experience import Experience
-from analyses.replay_counts import CHAINS, ReplayCounts
-from analyses.suffix_automaton import (
+from analyses.sequences.classification import classify, classify_parts
+from analyses.sequences.counts import CHAINS, ReplayCounts
+from analyses.sequences.experience import Experience
+from analyses.sequences.growing import GrowingChains, chain_kinds
+from analyses.sequences.suffix_automaton import (
     GrowingAutomaton,
     appended,
     relocated,
     suffix_automaton,
 )
 from analyses.tables import KINDS
-from replay import arrays, log_files, simulation
-from replay.event_log import EventLog
+from replay import arrays
 from replay.experiments import EXPERIMENTS
-from replay.log_schema import SCHEMA
-from replay.mazes import from_ascii
-from replay.protocols import Phase, Protocol
-from replay.simulation import Block, simulate
+from replay.log import parquet
+from replay.log.event_log import EventLog
+from replay.log.schema import SCHEMA
+from replay.simulation import driver
+from replay.simulation.driver import Block, simulate
+from replay.worlds.mazes import from_ascii
+from replay.worlds.protocols import Phase, Protocol
 
 MAZE = from_ascii("S...#\n.#...\n...#G")
 OTHER = from_ascii("S...#\n..#..\n...#G")
@@ -153,8 +155,8 @@ class Small:
     """Buffers so small that runs come in many blocks."""
 
     def __init__(self, monkeypatch, n_steps, n_backups):
-        monkeypatch.setattr(simulation, "_STEPS_PER_BLOCK", n_steps)
-        monkeypatch.setattr(simulation, "_BACKUPS_PER_BUFFER", n_backups)
+        monkeypatch.setattr(driver, "_STEPS_PER_BLOCK", n_steps)
+        monkeypatch.setattr(driver, "_BACKUPS_PER_BUFFER", n_backups)
 
 
 def counts_of_whole(run):
@@ -267,7 +269,7 @@ def test_a_log_that_is_saved_in_parts_is_that_of_the_whole(learner, log, tmp_pat
     assert back.provenance == run.log.provenance
     for name in SCHEMA:
         pd.testing.assert_frame_equal(getattr(back, name), getattr(run.log, name))
-    parts = classify_parts(counts.experience, log_files.parts(tmp_path / "log", "backups"))
+    parts = classify_parts(counts.experience, parquet.parts(tmp_path / "log", "backups"))
     found = pd.concat(list(parts), ignore_index=True)
     pd.testing.assert_frame_equal(found, classify(run.log))
 

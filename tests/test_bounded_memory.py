@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.bounded_memory import measure, summarise
-from analyses.figures import draw
 from analyses.plots import bounded_memory_figure, draw_bounded_memory
+from analyses.studies.bounded_memory import measure, summarise
+from analyses.studies.figures import draw
 from replay.experiments import EXPERIMENTS
-from replay.simulation import simulate
+from replay.simulation.driver import simulate
 
 FEW = {"recent_episodes": [1, 3], "recent_transitions": [6]}
 

@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 from test_cli import replay
 
-from analyses.changes import (
+from analyses.jobs.measurements import measure_pieces
+from analyses.plots import changes_figure, draw_change_replay
+from analyses.plots.style import new_figure
+from analyses.sequences.classification import classify
+from analyses.studies.changes import (
     N_WINDOWS,
     find_learners,
     measure,
@@ -13,13 +17,9 @@ from analyses.changes import (
     summarise_recovery,
     summarise_replay,
 )
-from analyses.classification import classify
-from analyses.figures import draw
-from analyses.measurements import measure_pieces
-from analyses.plots import changes_figure, draw_change_replay
-from analyses.plots.style import new_figure
+from analyses.studies.figures import draw
 from replay import simulate
-from replay.changing_worlds import moving_reward
+from replay.worlds.changing_worlds import moving_reward
 
 LEARNERS = find_learners(["prioritized_sweeping forgetting=0.5", "q_learning"])
 SIZES = {"n_mdps": 3, "n_seeds": 2, "n_steps": 500}

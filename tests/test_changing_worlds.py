@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from replay import simulate
-from replay.changing_worlds import (
+from replay.worlds.changing_worlds import (
     WORLDS,
     drifting_tree,
     find_world,

@@ -16,12 +16,12 @@ from strategies import (
     logs,
 )
 
-from analyses.classification import chain_kinds, classify, classify_paths
-from analyses.experience import Experience
+from analyses.sequences.classification import chain_kinds, classify, classify_paths
+from analyses.sequences.experience import Experience
 from analyses.tables import KINDS
 from replay import simulate
-from replay.event_log import EventLog
-from replay.mazes import from_ascii
+from replay.log.event_log import EventLog
+from replay.worlds.mazes import from_ascii
 
 HOW = [("causal", False), ("causal", True), ("temporal", False)]
 ROW = [

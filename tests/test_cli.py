@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from replay.learners import LEARNERS
-from replay.mazes import from_ascii
-from replay.simulation import simulate
+from replay.simulation.driver import simulate
+from replay.worlds.mazes import from_ascii
 
 
 def replay(*arguments, **options):

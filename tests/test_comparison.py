@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 from test_cli import replay
 
-from analyses.comparison import all_learners, compare, plan_comparison
-from analyses.comparison.cost import estimate
-from analyses.findings import findings
+from analyses.findings.published import findings
+from analyses.jobs.results import Results
+from analyses.measures import STATISTICS, summarise
 from analyses.plots import draw_grid, draw_statistic, grid_figure, save, statistics_figure
 from analyses.plots.style import new_figure
-from analyses.replay_statistics import STATISTICS, summarise
-from analyses.results import Results
-from analyses.tasks import TaskEntry, find_task
-from analyses.tasks.tracks import linear_track
-from analyses.tasks.two_choice_t import gupta_2t
+from analyses.studies.comparison import all_learners, compare, plan_comparison
+from analyses.studies.comparison.cost import estimate
+from replay.tasks.published import TaskEntry, find_task
+from replay.tasks.published.tracks import linear_track
+from replay.tasks.published.two_choice_t import gupta_2t
 
 LEARNERS = {
     "episodic_control": ("episodic_control", {}),
@@ -211,7 +211,7 @@ def test_the_cost_of_what_is_slow(monkeypatch):
     seconds = {"episodic_control": 1.0, "few": 3.0, "q_learning": 0.5, "reversible": 2.0}
     longer = {"linear_track": 1.0, "gupta_2t": 4.0}
     monkeypatch.setattr(
-        "analyses.comparison.cost.time_animal",
+        "analyses.studies.comparison.cost.time_animal",
         lambda plan, task, learner: ((task, learner), seconds[learner] * longer[task]),
     )
     plan = plan_comparison(TASKS, LEARNERS, n_animals=10)
@@ -318,8 +318,8 @@ def test_second_hand_values_say_so_in_the_figure():
 
 
 OWN_TASK = """
-from analyses.tasks import TaskEntry
-from analyses.tasks.tracks import linear_track
+from replay.tasks.published import TaskEntry
+from replay.tasks.published.tracks import linear_track
 
 def build():
     return linear_track(n_training=2, n_laps=2)

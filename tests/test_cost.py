@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from analyses.cost import Sample, estimate, sample
-from analyses.plan import Plan
-from analyses.reproduce import reproduce
+from analyses.studies.brea_2018.cost import Sample, estimate, sample
+from analyses.studies.brea_2018.plan import Plan
+from analyses.studies.brea_2018.reproduce import reproduce
 
 SAMPLES = [
     Sample("maze", "q_learning", 2.0, 1000),

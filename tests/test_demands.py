@@ -8,17 +8,17 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from analyses import demands as demands_of_worlds
 from analyses.cli import app
-from analyses.demands import measure
-from analyses.figures import draw
 from analyses.plots import demands_figure, draw_demands
+from analyses.studies import demands as demands_of_worlds
+from analyses.studies.demands import measure
+from analyses.studies.figures import draw
 from replay import LEARNERS, simulate
 from replay.demands import count_demands
 from replay.experiments import EXPERIMENTS
-from replay.mazes import from_ascii
-from replay.mdp import MDP
-from replay.trees import deterministic_tree, stochastic_tree
+from replay.worlds.mazes import from_ascii
+from replay.worlds.mdp import MDP
+from replay.worlds.trees import deterministic_tree, stochastic_tree
 
 CHAIN = MDP.from_tables(
     [[1], [2], [3], [3]], [[0.0], [0.0], [1.0], [0.0]], start=0, terminal=[3], name="chain"

@@ -10,14 +10,14 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.discrepancies import COMPARED, compare, compare_discrepancies, plan_variants
-from analyses.plan import Plan
+from analyses.jobs.results import Results
 from analyses.plots import differing, discrepancies_figure, discrepancy_curves_figure
-from analyses.reproduce import reproduce
-from analyses.results import Results
+from analyses.studies.brea_2018.plan import Plan
+from analyses.studies.brea_2018.reproduce import reproduce
+from analyses.studies.discrepancies import COMPARED, compare, compare_discrepancies, plan_variants
 from replay.experiments import EXPERIMENTS
-from replay.mdp import uniform_policy
-from replay.simulation import simulate
+from replay.simulation.driver import simulate
+from replay.worlds.mdp import uniform_policy
 
 SMALL = Plan.make(
     ["stochastic_tree", "maze"],

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from test_learners import MAZE, assert_same_run
 from test_textbook import CHAIN, experienced, taught
 
-from replay import feed, simulate, simulation
-from replay.mazes import from_ascii
-from replay.mdp import MDP
+from replay import feed, simulate
+from replay.simulation import driver
+from replay.worlds.mazes import from_ascii
+from replay.worlds.mdp import MDP
 
 
 def replayed(backups):
@@ -171,6 +172,6 @@ def test_what_was_assumed_is_replaced_by_what_is_found():
 def test_ways_back_compiled(learner, monkeypatch):
     params = {"reversible": True, "forgetting": 0.5}
     compiled = simulate(MAZE, learner, params, n_steps=200, log="all")
-    kernels = simulation.kernels
-    monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
+    kernels = driver.kernels
+    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
     assert_same_run(compiled, simulate(MAZE, learner, params, n_steps=200, log="all"))

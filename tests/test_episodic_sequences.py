@@ -6,11 +6,11 @@ import pytest
 from test_textbook import CHAIN, experienced, taught
 
 from replay import LEARNERS, feed, simulate
-from replay.backups import EPISODE_END
 from replay.learners import episodic_sequences
-from replay.loop import Pause
-from replay.mazes import from_ascii
-from replay.trees import deterministic_tree
+from replay.log.backups import EPISODE_END
+from replay.simulation.loop import Pause
+from replay.worlds.mazes import from_ascii
+from replay.worlds.trees import deterministic_tree
 
 CROSSING = [[(0, 0, 0.0, 1), (1, 0, 1.0, 3)], [(2, 0, 0.0, 1), (1, 1, 5.0, 3)]]
 GREEDY = LEARNERS["episodic_sequences"][1]._replace(epsilon=0.0)

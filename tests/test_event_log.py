@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay import log_files
-from replay.backups import PHASES
-from replay.event_log import EventLog, LogError
-from replay.log_schema import SCHEMA
-from replay.mdp import MDP
+from replay.log import parquet
+from replay.log.backups import PHASES
+from replay.log.event_log import EventLog, LogError
+from replay.log.schema import SCHEMA
+from replay.worlds.mdp import MDP
 
 # Two episodes: 0 -> 1 -> 2 (terminal), then 0 -> 0 (a bump) -> 1, cut off.
 STEPS = {
@@ -207,7 +207,7 @@ class TestFiles:
                 raise OSError(errno.ENOSPC, "No space left on device")
             written.append(table)
 
-        monkeypatch.setattr(log_files.pq.ParquetWriter, "write_table", write)
+        monkeypatch.setattr(parquet.pq.ParquetWriter, "write_table", write)
         with pytest.raises(OSError, match=r"No space left.*Nothing was left"):
             small_log().save(tmp_path / "log")
         assert written

@@ -17,8 +17,8 @@ from strategies import (
     step_tables,
 )
 
-from analyses.experience import Experience, Piece
-from analyses.suffix_automaton import latest_ends, suffix_automaton
+from analyses.sequences.experience import Experience, Piece
+from analyses.sequences.suffix_automaton import latest_ends, suffix_automaton
 
 COLUMNS = ("episode", "step", "state", "action", "next_state")
 

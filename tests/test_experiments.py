@@ -12,8 +12,8 @@ from replay.experiments import (
     find_variant,
 )
 from replay.learners import LEARNERS
-from replay.mdp import MDP
-from replay.simulation import feed, simulate
+from replay.simulation.driver import feed, simulate
+from replay.worlds.mdp import MDP
 
 TREES = ("deterministic_tree", "deterministic_tree_intermittent", "stochastic_tree")
 SWEEPS = (

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from replay import feed, simulate
-from replay.backups import record
-from replay.mazes import from_ascii
-from replay.protocols import Phase, Protocol
+from replay.log.backups import record
+from replay.worlds.mazes import from_ascii
+from replay.worlds.protocols import Phase, Protocol
 
 LAP = {"state": [0, 1], "action": 0, "reward": [0.0, 1.0], "next_state": [1, 2]}
 LAPS = pd.concat([pd.DataFrame(LAP | {"terminated": [False, True]})] * 3, ignore_index=True)

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.findings import EVIDENCE, findings, published_ranges
-from analyses.replay_statistics import STATISTICS
-from analyses.tasks import TASKS
+from analyses.findings.published import EVIDENCE, findings, published_ranges
+from analyses.measures import STATISTICS
+from replay.tasks.published import TASKS
 
 OWN = {
     "id": "mine2026.reverse",

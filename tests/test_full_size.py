@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.tables import KINDS, reference_table
+from analyses.tables import KINDS
+from replay.data import reference_table
 from replay.experiments import EXPERIMENTS, PAPER_LEARNERS
 
 REFERENCE = Path(__file__).parent / "reference"

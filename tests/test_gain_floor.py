@@ -2,10 +2,10 @@
 
 import pytest
 
-from analyses.gain_floor import compare_gain_floors, simulate_laps
 from analyses.plots import draw_gain_floor, gain_floor_figure
 from analyses.plots.style import new_figure
-from replay.mazes import two_way_track
+from analyses.studies.gain_floor import compare_gain_floors, simulate_laps
+from replay.worlds.mazes import two_way_track
 
 
 def test_laps_go_to_and_fro_with_noise():

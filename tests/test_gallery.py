@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from matplotlib.patches import FancyArrowPatch
 
-from analyses.gallery import laps, next_replay
 from analyses.plots import gallery_figure
+from analyses.studies.gallery import laps, next_replay
 from replay import LEARNERS
 
 SHOWN = ["q_learning", "episodic_control", "prioritized_sweeping", "trajectory_sampling"]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from test_mdp import mdps
 
-from replay.mazes import from_ascii, random_maze
-from replay.mdp import MDP
-from replay.trees import stochastic_tree
+from replay.worlds.mazes import from_ascii, random_maze
+from replay.worlds.mdp import MDP
+from replay.worlds.trees import stochastic_tree
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -146,6 +146,6 @@ def test_an_environment_without_tables():
 
 def test_without_gymnasium(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    monkeypatch.delitem(sys.modules, "replay.gymnasium_bridge", raising=False)
+    monkeypatch.delitem(sys.modules, "replay.worlds.gymnasium_bridge", raising=False)
     with pytest.raises(ImportError, match=r'pip install "hippocampal-replay\[gymnasium\]"'):
         stochastic_tree().to_gymnasium()

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numba
 import pytest
@@ -142,7 +141,7 @@ def test_a_temporary_folder_that_others_can_write_to_is_not_trusted(tmp_path, mo
 
 def test_without_any_folder_nothing_is_kept(monkeypatch):
     monkeypatch.setattr(replay.jit, "_roots", list)
-    assert replay.jit._cache_folder("digest") is None
+    assert replay.jit._cache_folder.__wrapped__("digest") is None
 
 
 def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
@@ -152,7 +151,7 @@ def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
         folder.mkdir()
         os.utime(folder, (time.time() - (age + 0.5) * day,) * 2)
     monkeypatch.setattr(replay.jit, "_roots", lambda: [tmp_path])
-    current = replay.jit._cache_folder("5 days")
+    current = replay.jit._cache_folder.__wrapped__("5 days")
     assert current == tmp_path / "5 days"
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "0 days",
@@ -162,8 +161,7 @@ def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
     ]
 
 
-def test_the_setting_of_other_packages_is_left_alone(monkeypatch):
-    monkeypatch.setattr(replay.jit, "_digest", lambda: replay.jit._DIGEST)
+def test_the_setting_of_other_packages_is_left_alone():
     before = numba.config.CACHE_DIR
 
     @replay.jit.kernel
@@ -172,4 +170,26 @@ def test_the_setting_of_other_packages_is_left_alone(monkeypatch):
 
     assert one() == 1
     assert before == numba.config.CACHE_DIR
-    assert Path(one.stats.cache_path).is_relative_to(replay.jit._FOLDER)
+
+
+def test_an_edit_of_a_file_that_is_not_imported_changes_nothing(project):
+    other = project.package / "other.py"
+    other.touch()
+    assert project.run() == ["1", "0"]
+    other.write_text("from replay.helper import number\n")
+    assert project.run() == ["1", "1"]
+
+
+def test_an_edit_at_second_hand_is_noticed(project):
+    """Imports within functions, in parentheses, of modules and of names of a package all count."""
+    imports = ["from replay.middle import number", "from replay.middle import (\n    number,\n)"]
+    imports += ["from replay import middle\nnumber = middle.number"]
+    caller = project.package / "caller.py"
+    for line in imports:
+        (project.package / "middle.py").write_text("from replay.helper import number\n")
+        caller.write_text(CALLER.replace("from replay.helper import number", line))
+        project.write(1)
+        assert project.run()[0] == "1"
+        assert project.run() == ["1", "1"]
+        project.write(2)
+        assert project.run() == ["2", "0"]

@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 
 from replay import feed
-from replay.backups import EPISODE_END, REST, START, STEP
 from replay.learners.prioritized_memory_access import Params
-from replay.loop import Pause
-from replay.markov_chain import markov_chain
-from replay.memory_access.laps import (
+from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.parts.markov_chain import markov_chain
+from replay.parts.memory_access.laps import (
     begin_lap,
     link_episodes,
     mean_reward,
@@ -17,7 +16,8 @@ from replay.memory_access.laps import (
     note_step,
     note_tries,
 )
-from replay.priorities import MOMENTS
+from replay.parts.priorities import MOMENTS
+from replay.simulation.loop import Pause
 
 # A lap 0, 1, 2 that ends in 3, rest there, a start in 0, and the first two steps of another.
 PAUSES = [

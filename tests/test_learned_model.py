@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from test_learners import MAZE, assert_same_run, assert_same_table, worlds
 from test_textbook import CHAIN, experienced, taught
 
-from replay import feed, simulate, simulation
-from replay.mazes import from_ascii
-from replay.mdp import MDP
-from replay.trees import deterministic_tree, stochastic_tree
+from replay import feed, simulate
+from replay.simulation import driver
+from replay.worlds.mazes import from_ascii
+from replay.worlds.mdp import MDP
+from replay.worlds.trees import deterministic_tree, stochastic_tree
 
 SWEEPING = pytest.mark.parametrize("learner", ["prioritized_sweeping", "full_backups"])
 DISCOUNT = 0.9
@@ -39,8 +40,8 @@ MODELS = {
 @pytest.fixture
 def plain(monkeypatch):
     """Run the source as it is: for the few steps of a case, compiling takes longer."""
-    kernels = simulation.kernels
-    monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
+    kernels = driver.kernels
+    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
 
 
 class SlowModel:

@@ -12,12 +12,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_mdp import mdps
 
-from replay import LEARNERS, feed, simulate, simulation
+from replay import LEARNERS, feed, simulate
 from replay.experiments import EXPERIMENTS
 from replay.learners import find_learner
-from replay.mazes import from_ascii
-from replay.mdp import MDP
-from replay.trees import stochastic_tree
+from replay.simulation import driver
+from replay.worlds.mazes import from_ascii
+from replay.worlds.mdp import MDP
+from replay.worlds.trees import stochastic_tree
 
 LEARNER = pytest.mark.parametrize(
     "learner", [*LEARNERS, pytest.param(own_learner, id="own_learner")]
@@ -116,8 +117,8 @@ def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
     published = EXPERIMENTS["maze"].parameters.get(learner)
     choices = [None, *filter(None, (published, UNUSUAL.get(learner)))]
     compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
-    kernels = simulation.kernels
-    monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
+    kernels = driver.kernels
+    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
     for params, run in zip(choices, compiled, strict=True):
         plain = simulate(mdp, learner, params, n_steps=300, log="all")
         assert_same_run(run, plain)
@@ -158,8 +159,8 @@ def test_what_is_logged_does_not_change_what_is_learned(learner):
 @LEARNER
 def test_blocks_and_buffers_of_any_size_log_the_same(learner, monkeypatch):
     whole = simulate(MAZE, learner, n_steps=2000, log="all", max_episode_steps=200)
-    monkeypatch.setattr(simulation, "_BACKUPS_PER_BUFFER", 1)
-    monkeypatch.setattr(simulation, "_STEPS_PER_CALL", 7)
+    monkeypatch.setattr(driver, "_BACKUPS_PER_BUFFER", 1)
+    monkeypatch.setattr(driver, "_STEPS_PER_CALL", 7)
     assert_same_run(whole, simulate(MAZE, learner, n_steps=2000, log="all", max_episode_steps=200))
 
 
@@ -467,7 +468,7 @@ CHAIN_OF_TWO = MDP.from_tables([[0, 1], [0, 2], [2, 2]], reward=[0, 0, 1], termi
 
 
 PAUSES = """
-from replay.backups import record
+from replay.log.backups import record
 from replay.learners import q_learning
 from replay.learners.q_learning import Memory, Params, init
 
@@ -542,7 +543,7 @@ def test_an_edited_module_is_compiled_again(tmp_path, monkeypatch):
 
 
 def test_a_bound_that_is_too_low_is_noticed(monkeypatch):
-    monkeypatch.setattr(simulation, "_BACKUPS_PER_BUFFER", 1 << 10)
+    monkeypatch.setattr(driver, "_BACKUPS_PER_BUFFER", 1 << 10)
     source = Path(own_learner.__file__).read_text(encoding="utf-8")
     low = module("low", source.replace("1 + params.n_replays", "1"))
     with pytest.raises(RuntimeError, match=r"'low' made more backups .* most_backups\(\)"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replay.markov_chain import expected_visits, long_run_shares, markov_chain, move
+from replay.parts.markov_chain import expected_visits, long_run_shares, markov_chain, move
 
 
 def learned(rng, n_states, rate, n_moves=300):

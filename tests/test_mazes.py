@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from replay.mazes import from_ascii, layout, random_maze
+from replay.worlds.mazes import from_ascii, layout, random_maze
 
 # Mean, standard deviation over 300 mazes made by the original code, and last digit given.
 ORIGINAL = {
@@ -210,7 +210,7 @@ def test_drawing_errors(text, message):
 def test_other_errors():
     with pytest.raises(ValueError, match="cell_size must be above 0 cm; got 0"):
         from_ascii("SG", cell_size=0)
-    from replay.trees import stochastic_tree
+    from replay.worlds.trees import stochastic_tree
 
     with pytest.raises(ValueError, match="is no maze: its labels"):
         layout(stochastic_tree())

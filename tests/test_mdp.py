@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.mdp import MDP, uniform_policy
+from replay.worlds.mdp import MDP, uniform_policy
 
 LEFT, RIGHT = 0, 1
 

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from analyses import changes, studies
 from analyses.cli import app
-from analyses.measurements import Measurement, measure_pieces
-from analyses.results import Results
+from analyses.jobs.measurements import Measurement, measure_pieces
+from analyses.jobs.results import Results
+from analyses.studies import catalogue, changes
 
 LEARNERS = changes.find_learners(["dyna_q n_replays=2", "q_learning"])
 CHANGES = changes.plan("drifting_tree", LEARNERS, n_mdps=3, n_seeds=1, n_steps=100, n_rest=1)
@@ -78,12 +78,12 @@ def test_only_what_is_missing_or_damaged_is_made(tmp_path):
 def test_interruptions_and_processes_make_no_difference(tmp_path):
     """To the tables and figures of a change of worlds, byte by byte."""
     folders = [tmp_path / name for name in ("at_once", "in_two")]
-    studies.keep_tables("changes", folders[0], {"seed": 0}, CHANGES)
+    catalogue.keep_tables("changes", folders[0], {"seed": 0}, CHANGES)
     for on_piece in (interrupt(1), interrupt(2)):
         with pytest.raises(KeyboardInterrupt):
-            studies.keep_tables("changes", folders[1], {"seed": 0}, CHANGES, on_piece=on_piece)
+            catalogue.keep_tables("changes", folders[1], {"seed": 0}, CHANGES, on_piece=on_piece)
         assert not list(folders[1].glob("*.csv"))
-    studies.keep_tables("changes", folders[1], {"seed": 0}, CHANGES, jobs=2)
+    catalogue.keep_tables("changes", folders[1], {"seed": 0}, CHANGES, jobs=2)
     once, twice = map(content, folders)
     assert {"change_rates.csv", "figures/changes.png", "pieces/rates/2.parquet"} <= once.keys()
     assert once == twice
@@ -113,13 +113,13 @@ def test_a_command_that_was_interrupted_goes_on(tmp_path, monkeypatch):
 
 
 def test_studies_go_on_too(tmp_path, monkeypatch):
-    whole, _ = studies.make_study("gain_floor", tmp_path / "whole", size=0.04, seed=1)
-    measurement = studies.plan_study("gain_floor", size=0.04, seed=1)
+    whole, _ = catalogue.make_study("gain_floor", tmp_path / "whole", size=0.04, seed=1)
+    measurement = catalogue.plan_study("gain_floor", size=0.04, seed=1)
     about = {"size": 0.04, "seed": 1}
     with pytest.raises(KeyboardInterrupt):
-        studies.keep_tables(
+        catalogue.keep_tables(
             "gain_floor", tmp_path / "parts", about, measurement, on_piece=interrupt(1)
         )
-    parts, _ = studies.make_study("gain_floor", tmp_path / "parts", size=0.04, seed=1)
+    parts, _ = catalogue.make_study("gain_floor", tmp_path / "parts", size=0.04, seed=1)
     pd.testing.assert_frame_equal(parts, whole)
     assert content(tmp_path / "parts") == content(tmp_path / "whole")

@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 from test_learners import assert_same_run, module
 
-from replay import feed, simulate, simulation
-from replay.backups import REST
+from replay import feed, simulate
 from replay.learners import prioritized_memory_access
-from replay.loop import Pause, Sizes
-from replay.mazes import from_ascii, open_maze, two_way_track
-from replay.memory_access.priority_table import mark_stale
-from replay.policies import softmax
-from replay.trees import stochastic_tree
+from replay.log.backups import REST
+from replay.parts.memory_access.priority_table import mark_stale
+from replay.parts.policies import softmax
+from replay.simulation import driver
+from replay.simulation.loop import Pause, Sizes
+from replay.worlds.mazes import from_ascii, open_maze, two_way_track
+from replay.worlds.trees import stochastic_tree
 
 MAZE = from_ascii("S..\n.#.\n..G")
 LAP = pd.DataFrame(
@@ -186,8 +187,8 @@ SETTINGS = [
 def test_compiled_code_does_what_the_source_says(mdp, params, monkeypatch):
     compiled = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert compiled.log.backups["gain"].notna().any()
-    kernels = simulation.kernels
-    monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
+    kernels = driver.kernels
+    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
     plain = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert_same_run(compiled, plain)
     assert compiled.memory.need.expected.tobytes() == plain.memory.need.expected.tobytes()
@@ -317,7 +318,7 @@ def test_the_softmax(rng):
 
 def test_a_learner_of_ones_own_may_log_gain_and_need():
     source = """
-from replay.backups import record
+from replay.log.backups import record
 from replay.learners import q_learning
 from replay.learners.q_learning import Memory, Params, init, learn
 EVALUATES = True

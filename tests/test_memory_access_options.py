@@ -10,7 +10,7 @@ import pytest
 from plain_memory_access import simulate_plainly
 
 from replay import feed
-from replay.mazes import from_ascii, two_way_track
+from replay.worlds.mazes import from_ascii, two_way_track
 
 WORLDS = {"track": two_way_track(4), "maze": from_ascii("S...\n.#..\n...G")}
 OPTIONS = {

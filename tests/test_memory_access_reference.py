@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.segments import find_segments
+from analyses.studies.segments import find_segments
 from replay import feed
-from replay.mazes import open_maze, two_way_track
+from replay.worlds.mazes import open_maze, two_way_track
 
 REFERENCE = Path(__file__).with_name("reference")
 WORLDS = {"linear": two_way_track(), "open": open_maze()}

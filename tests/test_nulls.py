@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replay_tables import make_task, replays
 
-from analyses.nulls import (
+from analyses.measures import STATISTICS
+from analyses.measures.nulls import (
     chain_count,
     distinct,
     joined,
@@ -24,8 +25,7 @@ from analyses.nulls import (
     random_walks,
     shuffled_order,
 )
-from analyses.replay_statistics import STATISTICS
-from analyses.segments import find_segments
+from analyses.studies.segments import find_segments
 
 REFERENCE = Path(__file__).parent / "reference"
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 6))

@@ -13,19 +13,19 @@ from PIL import Image
 from strategies import event_log, logs
 from typer.testing import CliRunner
 
-from analyses.classification import classify
 from analyses.cli import app
-from analyses.mdp_files import read_mdps, world_of_log, write_mdps
-from analyses.pauses import longest_event, replayed_moves
+from analyses.jobs.worlds import read_mdps, world_of_log, write_mdps
 from analyses.plots import animate_pause, pause_frames
 from analyses.plots.film import write_film
 from analyses.plots.style import KIND_COLOURS
+from analyses.sequences.classification import classify
+from analyses.sequences.pauses import longest_event, replayed_moves
 from replay import simulate
-from replay.event_log import EventLog
 from replay.experiments import EXPERIMENTS
-from replay.mazes import from_ascii
-from replay.mdp import MDP
-from replay.tracks import make_wtrack
+from replay.log.event_log import EventLog
+from replay.worlds.mazes import from_ascii
+from replay.worlds.mdp import MDP
+from replay.worlds.tracks import make_wtrack
 
 
 @pytest.fixture(scope="module")

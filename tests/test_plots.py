@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
-from analyses.mdp_files import read_mdps, write_mdps
+from analyses.jobs.worlds import read_mdps, write_mdps
 from analyses.plots import (
     draw_learned_graph,
     draw_learning_curves,
@@ -38,9 +38,9 @@ from analyses.plots.style import label, learner_styles
 from analyses.tables import EXPERIMENTS, KINDS
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
-from replay.mazes import from_ascii, random_maze
-from replay.mdp import MDP
-from replay.trees import deterministic_tree, stochastic_tree
+from replay.worlds.mazes import from_ascii, random_maze
+from replay.worlds.mdp import MDP
+from replay.worlds.trees import deterministic_tree, stochastic_tree
 
 FIGURES = Path(__file__).parents[1] / "figures"
 

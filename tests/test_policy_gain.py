@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.learners.prioritized_memory_access import Params
-from replay.memory_access.policy_gain import (
+from replay.parts.memory_access.policy_gain import (
     EPSILON_GREEDY,
     POLICIES,
     SOFTMAX,

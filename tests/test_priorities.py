@@ -9,11 +9,11 @@ from test_learners import MAZE, queued
 from test_textbook import experienced, taught
 
 from replay import LEARNERS, feed, simulate
-from replay.backups import EPISODE_END, REST, START, STEP
 from replay.learners import find_learner
-from replay.loop import Pause
-from replay.mazes import from_ascii
-from replay.priorities import MOMENTS, is_due
+from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.parts.priorities import MOMENTS, is_due
+from replay.simulation.loop import Pause
+from replay.worlds.mazes import from_ascii
 
 SWEEPING = pytest.mark.parametrize("learner", ["prioritized_sweeping", "full_backups"])
 PAID = [(0, 0, 1.0, 1), (1, 0, 3.0, 2), (2, 0, 2.0, 3)]

@@ -11,7 +11,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from replay.priority_queue import clear, pop, priority_queue, remove, set_priority
+from replay.parts.priority_queue import clear, pop, priority_queue, remove, set_priority
 
 N_STATES = 12
 STATES = st.integers(0, N_STATES - 1)

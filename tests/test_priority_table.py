@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replay.memory_access.priority_table import (
+from replay.parts.memory_access.priority_table import (
     LONGEST,
     RANDOM,
     SHORTEST,

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from test_learners import MAZE, TREE, assert_same_memory, assert_same_run, assert_same_table
 
-from replay import LEARNERS, simulate, simulation
-from replay.loop import kernels
-from replay.mdp import MDP
-from replay.protocols import Phase, Protocol
+from replay import LEARNERS, simulate
+from replay.simulation import driver
+from replay.simulation.loop import kernels
+from replay.worlds.mdp import MDP
+from replay.worlds.protocols import Phase, Protocol
 
 LEARNER = pytest.mark.parametrize("learner", LEARNERS)
 
@@ -83,7 +84,7 @@ def test_cut_into_equal_phases_it_is_a_run_with_cuts(learner):
 def test_compiled_protocols_do_what_the_source_says(learner, monkeypatch):
     protocol = Protocol([Phase(RIGHT, 50, n_rest=3), Phase(LEFT, 50, n_rest=2)])
     compiled = simulate(protocol, learner, log="all", seed=3)
-    monkeypatch.setattr(simulation, "kernels", lambda module: kernels(module, compiled=False))
+    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
     assert_same_run(compiled, simulate(protocol, learner, log="all", seed=3))
 
 

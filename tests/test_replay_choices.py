@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from replay_tables import OUT_LEFT, OUT_RIGHT, W, block, chain, compute, make_task, replays, w_track
 
-from analyses.replay_statistics.walls import other_layouts, symmetric_layouts
+from analyses.measures.walls import other_layouts, symmetric_layouts
 
 # S2 and S8: the way just taken, and the next one
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from replay_tables import block, chain, compute, make_task, replays, track
 
-from analyses.replay_statistics import chains_by_lap
+from analyses.measures import chains_by_lap
 
 FIVE = range(5)
 

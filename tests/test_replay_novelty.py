@@ -17,13 +17,13 @@ from replay_tables import (
     replays,
 )
 
-from analyses.classification import classify
-from analyses.nulls import null_test, random_pairs
-from analyses.replay_statistics import STATISTICS, opposite_pairs, shortcut_share
-from analyses.replay_statistics.novelty import crosses
-from analyses.replay_statistics.replays import paths
+from analyses.measures import STATISTICS, opposite_pairs, shortcut_share
+from analyses.measures.novelty import crosses
+from analyses.measures.nulls import null_test, random_pairs
+from analyses.measures.replays import paths
+from analyses.sequences.classification import classify
 from replay import simulate
-from replay.mazes import open_maze
+from replay.worlds.mazes import open_maze
 
 
 def test_side_of_the_animal_and_of_chains():

@@ -19,7 +19,7 @@ from replay_tables import (
 )
 from scipy import stats
 
-from analyses.replay_statistics import STATISTICS, summarise
+from analyses.measures import STATISTICS, summarise
 
 CONGRUENCE = [name for name in STATISTICS if "given" in name]
 

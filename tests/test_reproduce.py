@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from analyses import classify
-from analyses.plan import Plan
-from analyses.reproduce import reproduce
-from analyses.results import Results
-from replay.event_log import EventLog
+from analyses.jobs.results import Results
+from analyses.studies.brea_2018.plan import Plan
+from analyses.studies.brea_2018.reproduce import reproduce
 from replay.experiments import EXPERIMENTS
-from replay.simulation import simulate
+from replay.log.event_log import EventLog
+from replay.simulation.driver import simulate
 
 SMALL = Plan.make(
     ["deterministic_tree", "maze"],

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import analyses.reproduce
-from analyses.figures import FIGURES
-from analyses.plan import Plan
-from analyses.reproduce import reproduce
-from analyses.results import Results
+from analyses.jobs.results import Results
+from analyses.studies.brea_2018 import reproduce as reproduction
+from analyses.studies.brea_2018.plan import Plan
+from analyses.studies.brea_2018.reproduce import reproduce
+from analyses.studies.figures import FIGURES
 from replay.files import damaged_files, write_checksums
 
 PLAN = Plan.make(
@@ -45,7 +45,7 @@ def digests(folder):
 def _one_figure():
     """Drawing takes longest, and other tests draw."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(analyses.reproduce, "FIGURES", {"mdps": FIGURES["mdps"]})
+        patch.setattr(reproduction, "FIGURES", {"mdps": FIGURES["mdps"]})
         yield
 
 
@@ -113,9 +113,11 @@ def test_damage_to_any_file_is_found_named_and_put_right(made, folder, damage):
 
 
 def test_only_the_damaged_piece_is_made_again(folder, monkeypatch):
-    remade, make = [], analyses.reproduce.make_piece
+    remade, make = [], reproduction.make_piece
     monkeypatch.setattr(
-        analyses.reproduce, "make_piece", lambda *piece: remade.append(piece[2]) or make(*piece)
+        reproduction,
+        "make_piece",
+        lambda *piece: remade.append(piece[2]) or make(*piece),
     )
     flip(folder / "pieces" / "deterministic_tree" / "1.parquet")
     put_right(folder)
@@ -166,7 +168,7 @@ def test_others_can_check_it(folder):
 @contextmanager
 def another_process_writing(folder):
     code = (
-        "import sys; from analyses.results import Results\n"
+        "import sys; from analyses.jobs.results import Results\n"
         f"with Results({str(folder)!r}).writing({MANIFEST!r}): print('in', flush=True); input()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -274,7 +276,7 @@ def test_folders_that_cannot_be_written_or_locked(tmp_path, monkeypatch, number,
     def refuse(path):
         raise OSError(number, "No space left" if number == errno.ENOSPC else "No", str(path))
 
-    monkeypatch.setattr("analyses.results.exclusive", refuse)
+    monkeypatch.setattr("analyses.jobs.results.exclusive", refuse)
     with pytest.raises(kind, match=message):
         Results(tmp_path / "results").writing(MANIFEST).__enter__()
 

@@ -5,7 +5,7 @@ import pytest
 from test_textbook import CHAIN, experienced, taught
 
 from replay import feed, simulate
-from replay.trees import stochastic_tree
+from replay.worlds.trees import stochastic_tree
 
 VISITS = [[(0, 0, reward, 3)] for reward in (1.0, 2.0, 6.0)]
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import chains_by_definition, columns, logs
 
-from analyses.sequences import ORIENTATIONS, UNKNOWN, chains, decoded_backups, link_backups
+from analyses.sequences.chains import ORIENTATIONS, UNKNOWN, chains, decoded_backups, link_backups
 
 COLUMNS = ("event", "state", "next_state", "action", "cause")
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from test_textbook import CHAIN, experienced, taught
 
 from replay import LEARNERS, simulate
-from replay.backups import EPISODE_END, REST, backup_buffer, renew
 from replay.learners import sfma
-from replay.loop import Pause, Sizes, Transition
-from replay.mazes import from_ascii
+from replay.log.backups import EPISODE_END, REST, backup_buffer, renew
+from replay.simulation.loop import Pause, Sizes, Transition
+from replay.worlds.mazes import from_ascii
 
 PARAMS = LEARNERS["sfma"][1]
 STRICT = {"inverse_temperature": 700.0}

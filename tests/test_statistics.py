@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analyses.statistics import mean_interval, share_intervals, shares, sign_test
+from analyses.intervals import mean_interval, share_intervals, shares, sign_test
 
 
 def kind_counts(values: dict[str, list[int]]) -> pd.DataFrame:

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from analyses.figures import FIGURES
-from analyses.results import Results
-from analyses.studies import STUDIES, make_study
+from analyses.jobs.results import Results
+from analyses.studies.catalogue import STUDIES, make_study
+from analyses.studies.figures import FIGURES
 
 
 def test_each_study_has_a_figure_of_its_name():

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 
-from analyses import typical_replay
 from analyses.plots import draw_task, draw_typical_replay, task_figure
 from analyses.plots.style import KIND_COLOURS
-from analyses.studies import make_study
-from analyses.tasks import TASKS, find_task
-from analyses.typical_replay import measure, typical_replays
+from analyses.studies import typical_replay
+from analyses.studies.catalogue import make_study
+from analyses.studies.typical_replay import measure, typical_replays
+from replay.tasks.published import TASKS, find_task
 
 ABOUT = {"animal": 0, "order": "causal", "block": "run", "place": 0}
 

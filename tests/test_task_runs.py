@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from analyses import classify
-from analyses.sequences import link_backups
-from analyses.tasks import TASKS, find_task
-from analyses.tasks.two_choice_t import gupta_2t
+from analyses.sequences.chains import link_backups
 from replay.learners import LEARNERS, find_learner
-from replay.simulation import feed
-from replay.tasks import Block, Lap, Rule, Task, animals, explore, run_task, task_of_routes
+from replay.simulation.driver import feed
+from replay.tasks import Block, Lap, Rule, Task, explore, run_task, runs, task_of_routes
 from replay.tasks.own_behaviour import LONGEST_LAP
+from replay.tasks.published import TASKS, find_task
+from replay.tasks.published.two_choice_t import gupta_2t
 
 SETTINGS = {"learning_rate": 1.0, "discount": 0.9, "max_pops": 20, "replay_at": "start_and_end"}
 
@@ -126,11 +126,11 @@ def in_model(monkeypatch):
     """The log as the learner made it, before its states are mapped."""
     seen = {}
 
-    def keep(log, task, analysed=animals._analysed):
+    def keep(log, task, analysed=runs._analysed):
         seen["log"] = log
         return analysed(log, task)
 
-    monkeypatch.setattr(animals, "_analysed", keep)
+    monkeypatch.setattr(runs, "_analysed", keep)
     return seen
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.tasks import TASKS, find_maze, find_task, maze_graph
-from replay.mazes import open_maze
 from replay.tasks import (
     State,
     run_task,
 )
+from replay.tasks.published import TASKS, find_maze, find_task, maze_graph
+from replay.worlds.mazes import open_maze
 
 # Nodes and edges of each maze as the studies describe it, counted by hand.
 SIZES = {

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from replay import feed, simulate
-from replay.mazes import from_ascii
+from replay.worlds.mazes import from_ascii
 
 MAZE = from_ascii(
     """

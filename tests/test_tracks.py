@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay import tracks
-from replay.mdp import MDP
+from replay.worlds import tracks
+from replay.worlds.mdp import MDP
 
 BUILDERS = [
     tracks.make_linear_track,

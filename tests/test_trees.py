@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from replay.trees import deterministic_tree, stochastic_tree
+from replay.worlds.trees import deterministic_tree, stochastic_tree
 
 
 def uniform_p_value(rewards):

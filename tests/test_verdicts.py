@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.findings import findings
-from analyses.verdicts import NEED_CHOICES, excluding, expectation, held_against, verdicts
+from analyses.findings.published import findings
+from analyses.findings.verdicts import NEED_CHOICES, excluding, expectation, held_against, verdicts
 
 
 def summary(task="linear_track", statistic="S1", learner="model", value=0.45, null=0.5,

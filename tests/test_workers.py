@@ -11,9 +11,9 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 from test_reproduce import digests
 
-from analyses import workers
-from analyses.plan import Plan
-from analyses.reproduce import reproduce
+from analyses.jobs import workers
+from analyses.studies.brea_2018.plan import Plan
+from analyses.studies.brea_2018.reproduce import reproduce
 
 PLAN = Plan.make(["maze"], ["prioritized_sweeping"], n_mdps=8, n_seeds=1, n_steps=20_000)
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.world_model import fade, forget, observe, world_model
+from replay.parts.world_model import fade, forget, observe, world_model
 
 N_STATES, N_ACTIONS = 4, 2
 TERMINAL = N_STATES - 1

@@ -97,7 +97,7 @@ def attribution_figure(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : pandas.DataFrame
-        As in `attribution.csv`, see :func:`analyses.attribution.summarise`.
+        As in `attribution.csv`, see :func:`analyses.studies.attribution.summarise`.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def attribution_length_figure(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : pandas.DataFrame
-        As in `attribution.csv`, see :func:`analyses.attribution.summarise`.
+        As in `attribution.csv`, see :func:`analyses.studies.attribution.summarise`.
 
     Returns
     -------

@@ -79,7 +79,7 @@ def bounded_memory_figure(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : pandas.DataFrame
-        As in `bounded_memory.csv`, see :func:`analyses.bounded_memory.summarise`.
+        As in `bounded_memory.csv`, see :func:`analyses.studies.bounded_memory.summarise`.
 
     Returns
     -------

@@ -147,7 +147,7 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     Parameters
     ----------
     rates, replay : pandas.DataFrame
-        ``change_rates`` and ``change_replay`` as :func:`analyses.changes.plan` has them made.
+        ``change_rates`` and ``change_replay`` as :mod:`analyses.studies.changes` makes them.
 
     Returns
     -------

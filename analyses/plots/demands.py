@@ -84,7 +84,7 @@ def demands_figure(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : pandas.DataFrame
-        As in `demands.csv`, see :func:`analyses.demands.measure`.
+        As in `demands.csv`, see :func:`analyses.studies.demands.measure`.
 
     Returns
     -------

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from analyses.findings import as_share
+from analyses.findings.published import as_share
+from analyses.findings.verdicts import LEAST_ANIMALS, excluding, expectation, held_against
 from analyses.plots.style import FULL_WIDTH, label, new_figure, styled, write_empty
 from analyses.tables import require_columns
-from analyses.verdicts import LEAST_ANIMALS, excluding, expectation, held_against
 
 __all__ = ["draw_grid", "draw_statistic", "grid_figure", "learner_label", "statistics_figure"]
 
@@ -44,7 +44,7 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     Parameters
     ----------
     verdicts : pandas.DataFrame
-        What `analyses.verdicts.verdicts` gives, with the `label` of each statistic.
+        What `analyses.findings.verdicts.verdicts` gives, with the `label` of each statistic.
     ax : matplotlib.axes.Axes
         Where to draw.
 
@@ -60,8 +60,8 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
 
     Examples
     --------
-    >>> from analyses.findings import findings
-    >>> from analyses.verdicts import verdicts
+    >>> from analyses.findings.published import findings
+    >>> from analyses.findings.verdicts import verdicts
     >>> statistics = pd.DataFrame({"task": "linear_track", "learner": ["balanced", "backward"],
     ...     "statistic": "S1", "value": [0.45, 1.0], "ci_low": [0.4, 1.0], "ci_high": [0.5, 1.0],
     ...     "null": 0.5, "p": [0.26, 0.002], "n_animals": 10, "n_above": [3, 10],
@@ -189,7 +189,7 @@ def grid_figure(verdicts: pd.DataFrame) -> Figure:
     Parameters
     ----------
     verdicts : pandas.DataFrame
-        What `analyses.verdicts.verdicts` gives, with the `label` of each statistic.
+        What `analyses.findings.verdicts.verdicts` gives, with the `label` of each statistic.
 
     Returns
     -------
@@ -248,7 +248,7 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
         ci_high, null, n_animals`. Chains by cause are filled, by order of execution open; intervals
         of fewer than six animals are left out.
     table : pandas.DataFrame
-        What `analyses.findings.findings` gives.
+        What `analyses.findings.published.findings` gives.
     ax : matplotlib.axes.Axes
         Where to draw.
 
@@ -264,7 +264,7 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
 
     Examples
     --------
-    >>> from analyses.findings import findings
+    >>> from analyses.findings.published import findings
     >>> statistics = pd.DataFrame({"task": "w_track", "learner": ["dyna_q"], "statistic": "S1",
     ...     "label": "reverse chains", "order": "causal", "value": 0.9, "ci_low": 0.8,
     ...     "ci_high": 1.0, "null": 0.5, "n_animals": 20})
@@ -353,7 +353,7 @@ def statistics_figure(statistics: pd.DataFrame, table: pd.DataFrame, columns: in
     statistics : pandas.DataFrame
         Rows of one task, and of one `min_length`.
     table : pandas.DataFrame
-        What `analyses.findings.findings` gives.
+        What `analyses.findings.published.findings` gives.
     columns : int, default 3
         Panels in a row.
 

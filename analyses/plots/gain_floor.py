@@ -92,7 +92,7 @@ def gain_floor_figure(gain_floor: pd.DataFrame) -> Figure:
     Parameters
     ----------
     gain_floor : pandas.DataFrame
-        As :func:`analyses.gain_floor.compare_gain_floors` gives it.
+        As :func:`analyses.studies.gain_floor.compare_gain_floors` gives it.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from matplotlib.transforms import ScaledTranslation
 from analyses.plots.mdps import draw_ends, draw_mdp, state_positions
 from analyses.plots.style import END_COLOUR, FULL_WIDTH, KIND_COLOURS, label, new_figure, styled
 from analyses.tables import LEARNERS, in_order, require_columns
-from replay.mdp import MDP
+from replay.worlds.mdp import MDP
 
 __all__ = ["draw_experience", "draw_next_replay", "gallery_figure"]
 
@@ -100,9 +100,9 @@ def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Ax
     Parameters
     ----------
     replay : pandas.DataFrame
-        Rows of one learner, as :func:`analyses.gallery.next_replay` gives them. An arrow is a move
-        as replayed, dark for early and light for late, thick where an action value changed much.
-        A move that is replayed again is drawn once, as its first time.
+        Rows of one learner, as :func:`analyses.studies.gallery.next_replay` gives them. An arrow is
+        a move as replayed, dark for early and light for late, thick where an action value changed
+        much. A move that is replayed again is drawn once, as its first time.
     steps : pandas.DataFrame
         Columns `episode, state, next_state`, in order.
     mdp : MDP
@@ -167,7 +167,7 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
     Parameters
     ----------
     replays : pandas.DataFrame
-        As :func:`analyses.gallery.next_replay` gives it.
+        As :func:`analyses.studies.gallery.next_replay` gives it.
     steps : pandas.DataFrame
         What was experienced: columns `episode, state, next_state`, in order.
     mdp : MDP

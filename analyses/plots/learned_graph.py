@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from analyses.plots.mdps import draw_ends, draw_mdp, maze_cell_size
 from analyses.plots.style import FULL_WIDTH, letter_panels, new_figure, styled
 from analyses.tables import require_columns
-from replay.mdp import MDP
+from replay.worlds.mdp import MDP
 
 __all__ = ["draw_learned_graph", "growth_moments", "learned_graph_figure"]
 

@@ -25,8 +25,8 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.tables import EXPERIMENTS, in_order
-from replay.mazes import layout
-from replay.mdp import MDP
+from replay.worlds.mazes import layout
+from replay.worlds.mdp import MDP
 
 __all__ = [
     "draw_ends",
@@ -101,7 +101,7 @@ def draw_mdp(mdp: MDP, ax: Axes, *, rewards: bool = True) -> Axes:
 
     Examples
     --------
-    >>> from replay.mazes import from_ascii
+    >>> from replay.worlds.mazes import from_ascii
     >>> ax = draw_mdp(from_ascii("S.G"), new_figure(2, 2).subplots())
     >>> int(ax.dataLim.width)  # three cells and the walls around
     50
@@ -180,7 +180,7 @@ def maze_cell_size(mdp: MDP) -> float | None:
 
     Examples
     --------
-    >>> from replay.mazes import from_ascii
+    >>> from replay.worlds.mazes import from_ascii
     >>> maze_cell_size(from_ascii("S.G", cell_size=5))
     5.0
     """

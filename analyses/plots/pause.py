@@ -16,13 +16,13 @@ from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
 
-from analyses.pauses import longest_event, replayed_moves
 from analyses.plots.film import FRAMES_PER_SECOND, Frames, write_film
 from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
 from analyses.plots.style import KIND_COLOURS, label, style
+from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.tables import in_order
-from replay.event_log import EventLog
-from replay.mdp import MDP
+from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 
 __all__ = ["animate_pause", "pause_frames"]
 
@@ -109,7 +109,7 @@ def animate_pause(
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from replay import simulate
-    >>> from replay.mazes import from_ascii
+    >>> from replay.worlds.mazes import from_ascii
     >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=40)
     >>> with TemporaryDirectory() as folder:
     ...     animate_pause(run.log, out=Path(folder) / "pause.gif").stat().st_size < 100_000
@@ -149,7 +149,7 @@ def pause_frames(
     if world is None:
         raise ValueError(
             "The log was read from files and knows no positions. Give the world: an MDP as mdp=, "
-            "or --mdp FILE, as analyses.mdp_files.write_mdps writes it."
+            "or --mdp FILE, as analyses.jobs.worlds.write_mdps writes it."
         )
     learner = log.runs.set_index("run").loc[run, "learner"]
     return _frames(moves, steps, world, str(learner))

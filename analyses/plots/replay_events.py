@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
-from analyses.experience import Experience
 from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
 from analyses.plots.style import (
     END_COLOUR,
@@ -31,8 +30,9 @@ from analyses.plots.style import (
     styled,
     write_empty,
 )
+from analyses.sequences.experience import Experience
 from analyses.tables import require_columns
-from replay.mdp import MDP
+from replay.worlds.mdp import MDP
 
 __all__ = ["Stretch", "draw_replay", "pick_examples", "replay_events_figure", "stretches"]
 
@@ -74,7 +74,7 @@ def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
     Returns
     -------
     list of Stretch
-        One for each piece, as :meth:`analyses.experience.Experience.pieces` has them.
+        One for each piece, as :meth:`analyses.sequences.experience.Experience.pieces` has them.
 
     Examples
     --------

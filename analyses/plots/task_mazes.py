@@ -43,7 +43,7 @@ def draw_task(task: Task, ax: Axes, *, rewards: bool = True, block: str | None =
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from analyses.tasks import find_task
+    >>> from replay.tasks.published import find_task
     >>> ax = draw_task(find_task("linear_track").build(), Figure().subplots())
     >>> low, high = ax.get_xlim()
     >>> bool(high - low > 180)

@@ -75,7 +75,7 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes) -> Axes:
     Parameters
     ----------
     replay : pandas.Series
-        A row as :func:`analyses.typical_replay.typical_replays` gives it.
+        A row as :func:`analyses.studies.typical_replay.typical_replays` gives it.
     task : Task
         Where it happened.
     ax : matplotlib.axes.Axes
@@ -138,7 +138,7 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
     Parameters
     ----------
     typical : pandas.DataFrame
-        Rows of this task of a table as :func:`analyses.typical_replay.measure` gives it.
+        Rows of this task of a table as :func:`analyses.studies.typical_replay.measure` gives it.
     task : Task
         The task.
 

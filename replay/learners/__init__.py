@@ -7,13 +7,13 @@ A learner is a module with plain Python functions that also compile:
 ``Memory``
     NamedTuple of arrays that change in place; ``action_values`` has shape (n_states, n_actions).
 ``init(params, sizes)``
-    Makes the memory; ``sizes`` is a :class:`replay.loop.Sizes`.
+    Makes the memory; ``sizes`` is a :class:`replay.simulation.loop.Sizes`.
 ``learn(params, memory, transition, log)``
-    Learns from one :class:`replay.loop.Transition`.
+    Learns from one :class:`replay.simulation.loop.Transition`.
 ``replay(params, memory, pause, rng, log)``
-    Optional: replays at a :class:`replay.loop.Pause`: after each step, once more at the start of
-    the next episode, and at rest in a :class:`replay.protocols.Protocol`. ``rng`` is a stream of
-    its own: what it draws changes no outcome.
+    Optional: replays at a :class:`replay.simulation.loop.Pause`: after each step, once more at the
+    start of the next episode, and at rest in a :class:`replay.worlds.protocols.Protocol`. ``rng``
+    is a stream of its own: what it draws changes no outcome.
 ``act(params, memory, state, rng)``
     Optional: draws an action; epsilon-greedy on the action values without it.
 ``explore(params, memory, mdp)``
@@ -26,7 +26,7 @@ A learner is a module with plain Python functions that also compile:
     are taken block by block. A learner without it names backups of the same step only.
 ``account(params)``
     Optional: says what is stored, and what is replayed when and why, as a
-    :class:`replay.account.Account`; ``replay learners`` lists them.
+    :class:`replay.learners.account.Account`; ``replay learners`` lists them.
 ``n_words(params, memory, known)``
     Optional: counts the numbers held, for :func:`replay.demands.count_demands`, which says what
     counts; ``known`` has the numbers of ``pairs`` tried and of ``states`` acted in.
@@ -39,7 +39,7 @@ A learner is a module with plain Python functions that also compile:
 ``ON_POLICY = True`` asks for the next action before the update, ``NEEDS_EPISODES = True`` says that
 the learner learns nothing in a world without an end, ``EVALUATES = True`` that it logs the gain and
 the need of each backup (or, a function of the parameters, whether it does). The functions call
-:func:`replay.backups.record` for every backup they make.
+:func:`replay.log.backups.record` for every backup they make.
 """
 
 import math

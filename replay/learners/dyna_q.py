@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.account import Account
-from replay.backups import EPISODE_END, REST, START, STEP, record
 from replay.learners import q_learning
-from replay.policies import epsilon_greedy
-from replay.world_model import (
+from replay.learners.account import Account
+from replay.log.backups import EPISODE_END, REST, START, STEP, record
+from replay.parts.policies import epsilon_greedy
+from replay.parts.world_model import (
     WorldModel,
     assume,
     edge_to,
@@ -59,7 +59,7 @@ class Params(NamedTuple):
         Whether replay follows the policy from where the agent is, after each step and at each
         start; else pairs are drawn at random, after each step.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.world_model`.
+        How the model follows a world that changes; see :mod:`replay.parts.world_model`.
     reversible : bool
         Whether a transition that was seen is known in both directions at once. The way back is
         assumed to pay nothing, until it is tried.

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.account import Account
-from replay.backups import EPISODE_END, record
-from replay.episode import Episode, begin, episode, episode_words, remember
+from replay.learners.account import Account
+from replay.log.backups import EPISODE_END, record
+from replay.parts.episode import Episode, begin, episode, episode_words, remember
 
 __all__ = ["NEEDS_EPISODES", "Memory", "Params", "account", "act", "init", "learn"]
 __all__ += ["most_backups", "n_words", "replay"]

@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.account import Account
-from replay.appraisal import (
+from replay.learners.account import Account
+from replay.log.backups import EPISODE_END, ONLINE, START, record
+from replay.parts.appraisal import (
     Appraisal,
     appraisal,
     appraisal_words,
@@ -34,9 +35,8 @@ from replay.appraisal import (
     look_ahead,
     note_start,
 )
-from replay.backups import EPISODE_END, ONLINE, START, record
-from replay.policies import best_tried
-from replay.priorities import (
+from replay.parts.policies import best_tried
+from replay.parts.priorities import (
     CHANGE,
     EACH_STEP,
     FIRST_IN,
@@ -51,7 +51,7 @@ from replay.priorities import (
     ranked,
     take,
 )
-from replay.priority_queue import (
+from replay.parts.priority_queue import (
     PriorityQueue,
     causes_of,
     priority_queue,
@@ -59,7 +59,7 @@ from replay.priority_queue import (
     remove,
     set_priority,
 )
-from replay.world_model import (
+from replay.parts.world_model import (
     EPISODES,
     RETENTION,
     WorldModel,
@@ -100,16 +100,16 @@ class Params(NamedTuple):
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima.
     priority : {"change", "need", "recency", "first_in", "random", "gain", "expected_value"}
-        Which of the queued pairs is backed up next; see :data:`replay.priorities.PRIORITIES`.
+        Which of the queued pairs is backed up next; see :data:`replay.parts.priorities.PRIORITIES`.
     replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
-        The pauses in which pairs are backed up; see :data:`replay.priorities.MOMENTS`.
+        The pauses in which pairs are backed up; see :data:`replay.parts.priorities.MOMENTS`.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.world_model`.
+        How the model follows a world that changes; see :mod:`replay.parts.world_model`.
     reversible : bool
         Whether a transition that was seen is known in both directions at once. The way back is
         assumed to pay nothing, until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.world_model.retain`.
+        What is forgotten if the memory is bounded; see :func:`replay.parts.world_model.retain`.
     capacity : float
         Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """

@@ -21,24 +21,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.account import Account
-from replay.backups import ONLINE, START, STEP, TRACE, record
-from replay.markov_chain import chain_words, move
-from replay.memory_access import laps, policy_gain, priority_table
-from replay.memory_access.exploration import explore_chain, explore_pairs
-from replay.memory_access.laps import Lap
-from replay.memory_access.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
-from replay.memory_access.paths import Path, add_step, empty_path, end_of, is_extension, set_targets
-from replay.memory_access.priority_table import PriorityTable
-from replay.memory_access.state_traces import (
+from replay.learners.account import Account
+from replay.log.backups import ONLINE, START, STEP, TRACE, record
+from replay.parts.markov_chain import chain_words, move
+from replay.parts.memory_access import laps, policy_gain, priority_table
+from replay.parts.memory_access.exploration import explore_chain, explore_pairs
+from replay.parts.memory_access.laps import Lap
+from replay.parts.memory_access.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
+from replay.parts.memory_access.paths import (
+    Path,
+    add_step,
+    empty_path,
+    end_of,
+    is_extension,
+    set_targets,
+)
+from replay.parts.memory_access.priority_table import PriorityTable
+from replay.parts.memory_access.state_traces import (
     StateTraces,
     clear_state_traces,
     set_state_trace,
     state_traces,
 )
-from replay.policies import epsilon_greedy
-from replay.priorities import IN_PAUSES, MOMENTS, phases_of
-from replay.world_model import WorldModel, model_words, observe, world_model
+from replay.parts.policies import epsilon_greedy
+from replay.parts.priorities import IN_PAUSES, MOMENTS, phases_of
+from replay.parts.world_model import WorldModel, model_words, observe, world_model
 
 __all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "act", "explore", "init"]
 __all__ += ["learn", "most_backups", "n_words", "replay"]
@@ -79,7 +86,7 @@ class Params(NamedTuple):
         Share of the way to the latest move that a row of T moves.
     replay_at : {"pauses", "start_and_end", "step", "episode_end", "rest"}
         When there is replay: at ends and starts of episodes and in rest, or as
-        :data:`replay.priorities.MOMENTS` says.
+        :data:`replay.parts.priorities.MOMENTS` says.
     one_step_late : bool
         Whether, as in the published code, replay at a start waits for the first step, and need is
         counted from the state before the latest step, at an end too.
@@ -95,7 +102,7 @@ class Params(NamedTuple):
         The least that each step of a backup is taken to gain. The published 1e-10 lets need alone
         decide where nothing is to be gained; 0 is the theory as it stands.
     need : {"successor_representation", "stationary_distribution", "current_state", "one"}
-        What need is, as :data:`replay.memory_access.need.NEEDS` says.
+        What need is, as :data:`replay.parts.memory_access.need.NEEDS` says.
     n_step : bool
         Whether a backup may extend the last one.
     allow_loops : bool

@@ -26,8 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.account import Account
-from replay.appraisal import (
+from replay.learners.account import Account
+from replay.log.backups import EPISODE_END, ONLINE, START, record
+from replay.parts.appraisal import (
     Appraisal,
     appraisal,
     appraisal_words,
@@ -37,9 +38,8 @@ from replay.appraisal import (
     look_ahead,
     note_start,
 )
-from replay.backups import EPISODE_END, ONLINE, START, record
-from replay.policies import best_tried
-from replay.priorities import (
+from replay.parts.policies import best_tried
+from replay.parts.priorities import (
     CHANGE,
     EACH_STEP,
     FIRST_IN,
@@ -54,7 +54,7 @@ from replay.priorities import (
     ranked,
     take,
 )
-from replay.priority_queue import (
+from replay.parts.priority_queue import (
     PriorityQueue,
     causes_of,
     clear,
@@ -63,7 +63,7 @@ from replay.priority_queue import (
     remove,
     set_priority,
 )
-from replay.world_model import (
+from replay.parts.world_model import (
     EPISODES,
     RETENTION,
     WorldModel,
@@ -118,14 +118,15 @@ class Params(NamedTuple):
     act_before_update : bool
         Whether the next action is drawn before this step's update, as in the published code.
     priority : {"change", "need", "recency", "first_in", "random", "gain", "expected_value"}
-        Which of the queued states is popped next; see :data:`replay.priorities.PRIORITIES`. The
-        gain of a state is the sum over all that it would tell.
+        Which of the queued states is popped next; see
+        :data:`replay.parts.priorities.PRIORITIES`. The gain of a state is the sum over all that it
+        would tell.
     replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
-        The pauses in which states are popped; see :data:`replay.priorities.MOMENTS`. With
+        The pauses in which states are popped; see :data:`replay.parts.priorities.MOMENTS`. With
         ``reset_model`` it is the episode's end.
     forgetting : float
         Weight that earlier outcomes of a pair lose when it is tried again: 0 counts them all alike,
-        1 keeps the last only; see :mod:`replay.world_model`.
+        1 keeps the last only; see :mod:`replay.parts.world_model`.
     surprise_rate : float
         Above 0 each pair has a `forgetting` of its own, which begins with that and follows the
         pair's surprise with this rate.
@@ -133,7 +134,7 @@ class Params(NamedTuple):
         Whether a transition that was seen is known in both directions at once. The way back is
         assumed to pay nothing, until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.world_model.retain`.
+        What is forgotten if the memory is bounded; see :func:`replay.parts.world_model.retain`.
     capacity : float
         Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """

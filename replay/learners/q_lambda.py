@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.account import Account
-from replay.backups import ONLINE
-from replay.eligibility import (
+from replay.learners.account import Account
+from replay.log.backups import ONLINE
+from replay.parts.policies import best_tried
+from replay.parts.traces import (
     Traces,
     add_trace,
     back_up_traced,
@@ -24,7 +25,6 @@ from replay.eligibility import (
     trace_words,
     traces,
 )
-from replay.policies import best_tried
 
 __all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.account import Account
-from replay.backups import ONLINE, record
-from replay.policies import best_tried
+from replay.learners.account import Account
+from replay.log.backups import ONLINE, record
+from replay.parts.policies import best_tried
 
 __all__ = ["Memory", "Params", "account", "back_up", "init", "learn", "most_backups"]
 __all__ += ["n_words", "target"]

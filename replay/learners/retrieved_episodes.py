@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.account import Account
-from replay.backups import EPISODE_END, REST, START, STEP, record
-from replay.policies import best_tried
+from replay.learners.account import Account
+from replay.log.backups import EPISODE_END, REST, START, STEP, record
+from replay.parts.policies import best_tried
 
 __all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]

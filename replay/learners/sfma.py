@@ -36,9 +36,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.account import Account
-from replay.backups import EPISODE_END, ONLINE, REST, START, record
 from replay.learners import q_learning
+from replay.learners.account import Account
+from replay.log.backups import EPISODE_END, ONLINE, REST, START, record
 
 __all__ = ["CHOICES", "DEFAULT", "DYNAMIC", "REVERSE", "Memory", "Params", "account"]
 __all__ += ["init", "learn", "most_backups", "n_words", "replay"]

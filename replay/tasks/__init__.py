@@ -48,9 +48,9 @@ np.float64(1.0)
 True
 """
 
-from replay.tasks.animals import BEHAVIOURS, TaskRun, run_task
 from replay.tasks.places import Places, Rule, State, explore
 from replay.tasks.routes import task_of_routes
+from replay.tasks.runs import BEHAVIOURS, TaskRun, run_task
 from replay.tasks.task import Block, Lap, Laps, Task
 from replay.tasks.ways import both_ways, random_way, shortest_way, without
 

@@ -7,10 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from replay import backups
-from replay.event_log import EventLog
 from replay.learners import find_learner
-from replay.loop import STEP, Clock, Pause, Sizes, World, act_epsilon_greedily, kernels, world_of
+from replay.log import backups
+from replay.log.event_log import EventLog
+from replay.simulation.loop import (
+    STEP,
+    Clock,
+    Pause,
+    Sizes,
+    World,
+    act_epsilon_greedily,
+    kernels,
+    world_of,
+)
 from replay.tasks.task import Lap, Task, begin, send
 
 __all__ = ["LONGEST_LAP", "act_through", "noisy"]

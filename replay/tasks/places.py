@@ -19,7 +19,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.mdp import MDP
+from replay.worlds.mdp import MDP
 
 __all__ = ["Places", "Rule", "State", "explore"]
 

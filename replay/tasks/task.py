@@ -11,8 +11,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.mdp import MDP
 from replay.tasks.places import Places
+from replay.worlds.mdp import MDP
 
 __all__ = ["Block", "Lap", "Laps", "Task", "begin", "send"]
 

@@ -15,13 +15,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from analyses.classification import chain_kinds, classify
-from analyses.experience import Experience
-from analyses.kinds import classify_chains
-from analyses.sequences import chains, link_backups
-from replay.event_log import EventLog
+from analyses.sequences.chains import chains, link_backups
+from analyses.sequences.classification import chain_kinds, classify
+from analyses.sequences.experience import Experience
+from analyses.sequences.kinds import classify_chains
 from replay.experiments import EXPERIMENTS
-from replay.simulation import simulate
+from replay.log.event_log import EventLog
+from replay.simulation.driver import simulate
 
 N_REPEATS = 3
 N_STEPS_INDEXED = 10_000_000

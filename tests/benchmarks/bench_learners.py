@@ -31,11 +31,11 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from analyses.plan import N_WINDOWS
-from analyses.replay_counts import ReplayCounts
+from analyses.sequences.counts import ReplayCounts
+from analyses.studies.brea_2018.plan import N_WINDOWS
 from replay.experiments import EXPERIMENTS
 from replay.learners import LEARNERS
-from replay.simulation import simulate
+from replay.simulation.driver import simulate
 
 TIMING = Path(__file__).parents[1] / "reference" / "original_timing.csv"
 ORIGINAL_EXPERIMENT = {
@@ -58,8 +58,8 @@ ORIGINAL_AGENT = {
 COMPILE = """
 from time import process_time
 from replay.learners import LEARNERS
-from replay.mazes import random_maze
-from replay.simulation import feed, simulate
+from replay.worlds.mazes import random_maze
+from replay.simulation.driver import feed, simulate
 from analyses import classify
 
 maze = random_maze(8)

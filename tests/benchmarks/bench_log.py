@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from replay.event_log import EventLog
 from replay.experiments import EXPERIMENTS, PAPER_LEARNERS
-from replay.simulation import simulate
+from replay.log.event_log import EventLog
+from replay.simulation.driver import simulate
 
 N_REPEATS = 3
 FEWEST = 1000

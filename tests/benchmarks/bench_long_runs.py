@@ -14,9 +14,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from analyses.replay_counts import ReplayCounts
+from analyses.sequences.counts import ReplayCounts
 from replay.experiments import EXPERIMENTS
-from replay.simulation import Block, simulate
+from replay.simulation.driver import Block, simulate
 
 LENGTHS = (1_000_000, 5_000_000, 10_000_000)
 RUNS = (

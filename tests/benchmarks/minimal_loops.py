@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from replay import priority_queue as queues
-from replay import world_model as models
 from replay.jit import inlined
-from replay.loop import world_of
-from replay.mdp import MDP
+from replay.parts import priority_queue as queues
+from replay.parts import world_model as models
+from replay.simulation.loop import world_of
+from replay.worlds.mdp import MDP
 
 __all__ = ["run_minimal"]
 

@@ -18,8 +18,8 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from replay.experiments import EXPERIMENTS
-from replay.mdp import uniform_policy
-from replay.simulation import simulate
+from replay.simulation.driver import simulate
+from replay.worlds.mdp import uniform_policy
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from replay import simulate
-from replay.mdp import MDP
+from replay.worlds.mdp import MDP
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ WALLS = [
     *[(76, 86), (77, 87), (45, 46), (55, 56), (65, 66), (75, 76)],
 ]
 RANDOM_REPLAY = """
-from replay.backups import EPISODE_END
+from replay.log.backups import EPISODE_END
 from replay.learners import q_learning
 from replay.learners.sfma import Memory, Params, init, learn, most_backups
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from analyses.results import Results
+from analyses.jobs.results import Results
 
 pytestmark = [
     pytest.mark.slow,

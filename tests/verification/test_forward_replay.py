@@ -19,9 +19,9 @@ import pandas as pd
 import pytest
 from plain_memory_access import simulate_plainly
 
-from analyses.gain_floor import compare_gain_floors
-from analyses.segments import find_segments, segments_per_episode
-from replay.mazes import two_way_track
+from analyses.studies.gain_floor import compare_gain_floors
+from analyses.studies.segments import find_segments, segments_per_episode
+from replay.worlds.mazes import two_way_track
 
 pytestmark = pytest.mark.slow
 

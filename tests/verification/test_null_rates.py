@@ -15,7 +15,8 @@ import pytest
 from replay_tables import LEFT, RIGHT, W, block, eight, make_task, track, w_track
 from scipy import stats
 
-from analyses.nulls import (
+from analyses.measures import STATISTICS, Replays, shortcut_share
+from analyses.measures.nulls import (
     chain_count,
     joined,
     null_test,
@@ -26,9 +27,8 @@ from analyses.nulls import (
     random_walks,
     shuffled_order,
 )
-from analyses.replay_statistics import STATISTICS, Replays, shortcut_share
-from analyses.replay_statistics.summary import chance_above, null_p
-from analyses.segments import find_segments
+from analyses.measures.summary import chance_above, null_p
+from analyses.studies.segments import find_segments
 
 pytestmark = pytest.mark.slow
 

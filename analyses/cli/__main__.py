@@ -1,0 +1,5 @@
+"""The command line as ``python -m analyses.cli``."""
+
+from analyses.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Published findings, and how learners are held against them."""

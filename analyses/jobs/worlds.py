@@ -1,0 +1,124 @@
+"""Example MDPs beside the results that were got in them: one JSON file each.
+
+A file is the MDP's graph in networkx's node-link format, so that other tools read it too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from replay.experiments import EXPERIMENTS
+from replay.files import replacing
+from replay.worlds.mdp import MDP
+
+__all__ = ["read_mdp", "read_mdps", "world_of_log", "write_mdps"]
+
+
+def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
+    """Write MDPs into a folder.
+
+    Parameters
+    ----------
+    mdps : mapping of str to MDP
+        The MDPs by name; labels of states are numbers, strings or tuples of them.
+    folder : str or pathlib.Path
+        Where to; made if missing.
+
+    See Also
+    --------
+    read_mdps : Reads them.
+    """
+    for name, mdp in mdps.items():
+        text = json.dumps(nx.node_link_data(mdp.to_networkx(), edges="edges"))
+        with replacing(Path(folder) / f"{name}.json") as beside:
+            beside.write_text(text, encoding="utf-8")
+
+
+def read_mdps(folder: str | Path) -> dict[str, MDP]:
+    """Read the MDPs that `write_mdps` wrote.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        Where from.
+
+    Returns
+    -------
+    dict of str to MDP
+        The MDPs by name, in alphabetic order.
+
+    Raises
+    ------
+    ValueError
+        If a file holds no MDP.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from replay.worlds.mazes import from_ascii
+    >>> maze = from_ascii("S.G")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_mdps({"corridor": maze}, folder)
+    ...     read_mdps(folder)["corridor"] == maze
+    True
+    """
+    return {path.stem: read_mdp(path) for path in sorted(Path(folder).glob("[!.]*.json"))}
+
+
+def read_mdp(path: str | Path) -> MDP:
+    """Read one MDP.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        A file that `write_mdps` wrote.
+
+    Returns
+    -------
+    MDP
+        The MDP.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no MDP.
+    """
+    try:
+        graph = nx.node_link_graph(json.loads(Path(path).read_bytes()), edges="edges")
+    except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} holds no MDP in node-link format: {error}.") from error
+    for data in [graph.graph, *graph.nodes.values()]:
+        data.update({name: _with_tuples(value) for name, value in data.items()})
+    return MDP.from_networkx(graph)
+
+
+def world_of_log(folder: str | Path) -> MDP | None:
+    """Draw again the world of an event log that ``replay reproduce`` kept.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        The log, in its place in the result folder.
+
+    Returns
+    -------
+    MDP or None
+        The world; None of other logs, which don't tell where they are from.
+    """
+    folder = Path(folder).resolve()
+    manifest = Path(*folder.parts[:-3]) / "manifest.json"
+    experiment, index = folder.parent.name, folder.name.split("-")[-2:-1]
+    if experiment not in EXPERIMENTS or not index or not manifest.is_file():
+        return None
+    seed = json.loads(manifest.read_bytes())["seed"]
+    return EXPERIMENTS[experiment].mdp(int(index[0]), seed)
+
+
+def _with_tuples(value: Any) -> Any:
+    """Make lists the tuples that they were before JSON."""
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value

@@ -1,0 +1,206 @@
+"""S5: replay of what was not run lately."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analyses.measures.places import (
+    arms,
+    lap_side,
+    main_arm,
+    own_sides,
+    runs_on,
+    sides,
+)
+from analyses.measures.replays import (
+    AWAKE,
+    Replays,
+    Statistic,
+    chosen,
+    every_animal,
+    laps_around,
+    own_code,
+    paths,
+    rows,
+    share,
+)
+from analyses.measures.rewards import counted, log_rates
+
+__all__ = ["RECENCY"]
+
+_MOSTLY = 0.75
+"""A block is run on one side if more than this share of its laps is."""
+
+_FEWEST = 5
+
+_BASELINE, _PAST, _FUTURE, _GOAL, _PREVIOUS_GOAL, _SEVERAL = range(6)
+
+
+def _opposite_by_block(
+    replays: Replays, min_length: int = 5, order: str = "causal"
+) -> pd.DataFrame:
+    """Share of chains on the other side: blocks of one side minus those of both."""
+    columns = ["states", "place", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns)
+    side = sides(replays, chains)
+    lap, _ = laps_around(replays, chains)
+    on_one = np.append(_runs_one_side(replays), False)[lap]
+    counts = (side != "") & (lap >= 0)
+    one, both = (
+        share(replays, chains[kept], side[kept] == "opposite")
+        for kept in (counts & on_one, counts & ~on_one)
+    )
+    return rows(every_animal(replays), one["value"] - both["value"], 0.0, one["n"] + both["n"])
+
+
+def _runs_one_side(replays: Replays) -> np.ndarray:
+    """Tell of each lap whether its block is mostly run on one side."""
+    laps = replays.laps.assign(side=lap_side(replays))
+    mean = laps.groupby(["animal", "block"], observed=True, sort=False)["side"].transform("mean")
+    return (mean.abs() > 2 * _MOSTLY - 1).to_numpy()
+
+
+def _lag(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Median number of laps since the other side was run, of chains there; 1 is the lap before."""
+    columns = ["states", "place", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns)
+    chains = chains[sides(replays, chains) == "opposite"]
+    laps = replays.laps.sort_values(["animal", "episode"])
+    ordered = replays._replace(laps=laps)
+    runs, run = runs_on(*own_sides(replays), paths(chains)), lap_side(ordered)
+    number = np.arange(len(laps))
+    last = [np.maximum.accumulate(np.where(run == side, number, -1)) for side in (-1, 1)]
+    before, _ = laps_around(ordered, chains)
+    found = np.append(last, [[-1], [-1]], axis=1)[(runs > 0).astype(int), before]
+    animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
+    known = (found >= 0) & (before >= 0)
+    known[known] = animal[found[known]] == animal[before[known]]
+    lag = pd.Series(episode[before[known]] - episode[found[known]], dtype=float)
+    return median(replays, chains[known], lag)
+
+
+def median(replays: Replays, table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
+    """Give the median over the chains of each animal."""
+    animals = every_animal(replays)
+    by_animal = values.groupby(own_code(animals, table))
+    everyone = np.arange(len(animals))
+    n = by_animal.size().reindex(everyone, fill_value=0)
+    return rows(animals, by_animal.median().reindex(everyone).to_numpy(), np.nan, n.to_numpy())
+
+
+def _run_before(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Median share of the laps so far that were run on the side of a chain."""
+    columns = ["states", "place", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns)
+    runs = runs_on(*own_sides(replays), paths(chains))
+    ordered = replays._replace(laps=replays.laps.sort_values(["animal", "episode"]))
+    side, animal = lap_side(ordered), ordered.laps["animal"]
+    so_far = pd.DataFrame({"left": side < 0, "right": side > 0}, index=animal.index)
+    so_far = so_far.groupby(animal, observed=True, sort=False).cumsum()
+    before, _ = laps_around(ordered, chains)
+    kept = (runs != 0) & (before >= 0)
+    counts = so_far.to_numpy()[before[kept]]
+    run, total = np.where(runs[kept] < 0, counts[:, 0], counts[:, 1]), counts.sum(axis=1)
+    return median(replays, chains[kept], pd.Series(run / np.where(total > 0, total, np.nan)))
+
+
+def _roles(replays: Replays, table: pd.DataFrame) -> np.ndarray:
+    """Tell what each arm is to the animal at each pause (or chain), shape (n_rows, n_arms).
+
+    The past and the future arm are those in which a lap ended last, and will end next. The goal is
+    the arm that pays (the column `goal` of laps), the previous goal the one that did so before.
+    """
+    arm, laps = arms(replays), replays.laps.sort_values(["animal", "episode"])
+    animal = laps["animal"].to_numpy()
+    end = arm[laps["end"].to_numpy(int)].astype(float)
+    goal = np.where(laps["goal"] >= 0, arm[laps["goal"].to_numpy(int)], -1)
+    visited = pd.Series(end).where(end >= 0)
+    paying = pd.Series(goal, dtype=float).where((goal >= 0) & (end >= 0))
+    paying = paying.groupby(animal).bfill().fillna(paying.groupby(animal).ffill())
+    one_before = paying.groupby(animal).shift()
+    previous = one_before.where(one_before != paying).groupby(animal).ffill()
+    before, after = laps_around(replays._replace(laps=laps), table)
+    now = np.where(after >= 0, after, before)
+    of_role = {
+        _PAST: (visited.groupby(animal).ffill(), before),
+        _FUTURE: (visited.groupby(animal).bfill(), after),
+        _GOAL: (paying, now),
+        _PREVIOUS_GOAL: (previous, now),
+    }
+    roles = np.full((len(table), int(arm.max(initial=-1)) + 1), _BASELINE, dtype=np.int8)
+    for role, (of_lap, lap) in of_role.items():
+        which = np.append(of_lap, np.nan)[lap]
+        row = np.flatnonzero(~np.isnan(which))
+        at = row, which[row].astype(int)
+        roles[at] = np.where(roles[at] == _BASELINE, role, _SEVERAL)
+    return roles
+
+
+def _arm_rate(
+    replays: Replays, min_length: int = 5, order: str = "causal", *, role: int
+) -> pd.DataFrame:
+    """Log rate ratio of the arm of one role to arms of none, while the animal is in no arm.
+
+    Rare chains lie below their mean more often than above: an animal says nothing unless five
+    chains are to be expected in the arm by chance.
+    """
+    animals, arm = every_animal(replays), arms(replays)
+    chains = chosen(replays, min_length, order, ["states", "episode", "phase", "place"])
+    chains = chains[arm[chains["place"].to_numpy()] < 0]
+    pauses = replays.pauses[replays.pauses["phase"].isin(AWAKE)]
+    pauses = pauses[arm[pauses["place"].to_numpy(int)] < 0]
+    if not (arm >= 0).any() or "goal" not in replays.laps:
+        return rows(animals, np.full(len(animals), np.nan), 0.0, 0)
+    there = main_arm(arm, chains)
+    chains, there = chains[there >= 0], there[there >= 0]
+    of_chain = _roles(replays, chains)[np.arange(len(chains)), there]
+    n, n_open = (
+        counted(replays, table, np.select([roles == role, roles == _BASELINE], [1, 0], -1), 2)
+        for table, roles in ((chains, of_chain), (pauses, _roles(replays, pauses)))
+    )
+    rate = log_rates(n, n_open)
+    n_both, open_both = n.sum(axis=2), n_open.sum(axis=2)
+    total = np.maximum(open_both.sum(axis=1), 1)
+    enough = n_both.sum(axis=1) * open_both[:, 1] / total >= _FEWEST
+    value = np.where(enough, rate[:, 1] - rate[:, 0], np.nan)
+    return rows(animals, value, 0.0, n_both.sum(axis=1))
+
+
+def _arm(label: str, role: int) -> Statistic:
+    return Statistic(
+        f"{label} arm, to arms without a part",
+        "log rate ratio",
+        partial(_arm_rate, role=role),
+        "as any arm",
+        0.0,
+        "difference",
+    )
+
+
+RECENCY: dict[str, Statistic] = {
+    "S5": Statistic(
+        "chains on the other side, blocks of one side minus both",
+        "difference",
+        _opposite_by_block,
+        "no difference",
+        0.0,
+        "difference",
+    ),
+    "S5_lag": Statistic(
+        "laps since the other side was run, of chains there",
+        "laps",
+        _lag,
+        "none",
+        np.nan,
+        "number",
+    ),
+    "S5_run_before": Statistic(
+        "share of laps so far on the side of a chain", "share", _run_before, "none", np.nan, "share"
+    ),
+    "S5_past_arm": _arm("past", _PAST),
+    "S5_previous_goal": _arm("previous goal", _PREVIOUS_GOAL),
+    "S8_future_arm": _arm("future", _FUTURE),
+}

@@ -1,0 +1,166 @@
+"""S12: non-local backward replay in a tree with shared ends, by need and gain.
+
+After a lap from one start to one end, other paths to the same end are worth replaying: those of
+starts that come often (need), and where the reward changes what would be chosen (gain). Both are
+those of an animal that knows, of each start, the last reward of each end that it ran from there.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from scipy.special import softmax
+
+from analyses.measures.replays import (
+    Replays,
+    Statistic,
+    chosen,
+    laps_around,
+    paths,
+    share,
+)
+
+__all__ = ["UTILITY"]
+
+_INVERSE_TEMPERATURE = 5.0
+
+
+class _Tree(NamedTuple):
+    """Starts, ends, and which start and end each place between them belongs to.
+
+    Attributes
+    ----------
+    start, end : ndarray of int, shape (n_places,)
+        The number of the start (end) that a place is, or -1.
+    path : ndarray of int, shape (n_places,)
+        Start and end of the path that a place lies on: ``start * n_ends + end``, or -1.
+    n_starts, n_ends : int
+    """
+
+    start: np.ndarray
+    end: np.ndarray
+    path: np.ndarray
+    n_starts: int
+    n_ends: int
+
+
+def _tree(replays: Replays) -> _Tree:
+    task = replays.task
+    starts, ends = (list(task.landmarks.get(name, ())) for name in ("starts", "ends"))
+    start, end = (
+        pd.Index(nodes, dtype=object).get_indexer(pd.Index(task.node)) for nodes in (starts, ends)
+    )
+    path = np.full(len(task.node), -1)
+    for i, first in enumerate(starts):
+        for j, last in enumerate(ends):
+            nodes = nx.shortest_path(task.graph, first, last)[1:-1]
+            path[np.isin(np.array(task.node, dtype=object), nodes)] = i * len(ends) + j
+    return _Tree(start, end, path, len(starts), len(ends))
+
+
+def _paths_of(tree: _Tree, chains: pd.DataFrame) -> np.ndarray:
+    """Give the path that most states of each chain lie on; -1 if none does."""
+    n_paths = tree.n_starts * tree.n_ends
+    if not n_paths:
+        return np.full(len(chains), -1)
+    walked = paths(chains)
+    on = tree.path[walked.state]
+    cell = walked.chain[on >= 0] * n_paths + on[on >= 0]
+    visits = np.bincount(cell, minlength=walked.n_chains * n_paths).reshape(-1, n_paths)
+    return np.where(visits.any(axis=1), visits.argmax(axis=1), -1)
+
+
+def _need_and_gain(tree: _Tree, replays: Replays) -> tuple[np.ndarray, np.ndarray]:
+    """Give need and gain of each start after each lap, shape (n_laps, n_starts), in their order."""
+    laps = replays.laps
+    need, gain = (np.zeros((len(laps), tree.n_starts)) for _ in range(2))
+    table = zip(laps["animal"], tree.start[laps["start"]], tree.end[laps["end"]], laps["reward"],
+                strict=True)  # fmt: skip
+    known: dict = {}
+    for row, (animal, start, end, reward) in enumerate(table):
+        if animal not in known:
+            known[animal] = np.zeros(tree.n_starts), np.zeros((tree.n_starts, tree.n_ends))
+        n_runs, value = known[animal]
+        if start < 0 or end < 0:
+            continue
+        n_runs[start] += 1
+        need[row] = n_runs / n_runs.sum()
+        after = value.copy()
+        after[:, end] = reward
+        change = softmax(_INVERSE_TEMPERATURE * after, axis=1)
+        change -= softmax(_INVERSE_TEMPERATURE * value, axis=1)
+        gain[row] = (change * after).sum(axis=1)
+        value[start, end] = reward
+    return need, gain
+
+
+def _backward(
+    replays: Replays, min_length: int, order: str
+) -> tuple[_Tree, pd.DataFrame, np.ndarray, np.ndarray]:
+    """Find the backward chains after a lap that lead from its end, and their start and lap."""
+    tree = _tree(replays)
+    columns = ["states", "direction", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns, ["episode_end"])
+    chains = chains[chains["direction"] == "reverse"]
+    lap, _ = laps_around(replays, chains)
+    path = _paths_of(tree, chains)
+    end = np.append(tree.end[replays.laps["end"].to_numpy(int)], -1)[lap]
+    kept = (path >= 0) & (lap >= 0) & (path % max(tree.n_ends, 1) == end)
+    return tree, chains[kept], path[kept] // max(tree.n_ends, 1), lap[kept]
+
+
+def _by_utility(
+    replays: Replays, min_length: int = 5, order: str = "causal", *, by: str
+) -> pd.DataFrame:
+    """Share of non-local chains on the path of higher utility, where two of them differ in it."""
+    laps = replays.laps.sort_values(["animal", "episode"], ignore_index=True)
+    replays = replays._replace(laps=laps)
+    tree, chains, start, lap = _backward(replays, min_length, order)
+    if not len(chains):
+        return share(replays, chains, [], 0.5)
+    need, gain = _need_and_gain(tree, replays)
+    utility = {"need": need, "gain": gain, "both": need * gain}[by][lap]
+    local = tree.start[laps["start"].to_numpy(int)][lap]
+    row = np.arange(len(chains))
+    own = utility[row, start]
+    utility[row, local] = np.nan
+    middle = np.nanmean(utility, axis=1)
+    kept = (start != local) & (own != middle)
+    return share(replays, chains[kept], (own > middle)[kept], 0.5)
+
+
+def _non_local(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Share of backward chains from the end of a lap along other paths than the one just run."""
+    tree, chains, start, lap = _backward(replays, min_length, order)
+    local = np.append(tree.start[replays.laps["start"].to_numpy(int)], -1)[lap]
+    return share(replays, chains, start != local, 1 - 1 / max(tree.n_starts, 1))
+
+
+def _utility(label: str, by: str) -> Statistic:
+    return Statistic(
+        f"non-local backward chains where {label} is higher",
+        "share",
+        partial(_by_utility, by=by),
+        "any path to the same end",
+        0.5,
+        "share",
+    )
+
+
+UTILITY: dict[str, Statistic] = {
+    "S12": _utility("need x gain", "both"),
+    "S12_need": _utility("need", "need"),
+    "S12_gain": _utility("gain", "gain"),
+    "S12_non_local": Statistic(
+        "backward chains along other paths to the same end",
+        "share",
+        _non_local,
+        "all paths to the end alike",
+        np.nan,
+        "share",
+    ),
+}

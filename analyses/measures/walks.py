@@ -1,0 +1,168 @@
+"""S9: how far chains get, against walks at random that begin where they do and are as long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.measures.nulls import padded, random_walks
+from analyses.measures.replays import (
+    AWAKE,
+    REST,
+    Replays,
+    Statistic,
+    chosen,
+    every_animal,
+    own_code,
+    paths,
+    rows,
+)
+
+if TYPE_CHECKING:
+    from replay.tasks import Task
+
+__all__ = ["WALKS", "Nodes", "nodes_of", "walks_like"]
+
+_N_WALKS = 1000
+_SEED = 0
+
+
+class Nodes(NamedTuple):
+    """The nodes of a task's graph, numbered.
+
+    Attributes
+    ----------
+    number : ndarray of int, shape (n_places,)
+        The node of each analysed state.
+    distance : ndarray of float, shape (n_nodes, n_nodes)
+        Straight distances between nodes, in cm.
+    edges : ndarray of int, shape (n_edges, 2)
+        All edges, each both ways.
+    """
+
+    number: np.ndarray
+    distance: np.ndarray
+    edges: np.ndarray
+
+
+def nodes_of(task: Task) -> Nodes:
+    """Give the nodes of a task's graph numbers.
+
+    Parameters
+    ----------
+    task : Task
+        Its graph has nodes with `pos`.
+
+    Returns
+    -------
+    Nodes
+        Their numbers, distances and edges.
+    """
+    names = pd.Index(list(task.graph.nodes))
+    position = np.array([task.graph.nodes[node]["pos"] for node in names], dtype=float)
+    distance = np.linalg.norm(position[:, None] - position, axis=-1)
+    edges = np.array([names.get_indexer(pd.Index(edge)) for edge in task.graph.edges], dtype=int)
+    edges = edges.reshape(-1, 2)
+    both_ways = np.concatenate((edges, edges[:, ::-1]))
+    return Nodes(names.get_indexer(pd.Index(task.node)), distance, both_ways)
+
+
+def walks_like(
+    replays: Replays, chains: pd.DataFrame, min_length: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw walks at random that begin where chains do and are as long, on the task's graph.
+
+    Each has at least so many different nodes as the chains have. Of each animal at most 1,000
+    chains are taken, evenly over time; the seed is always the same.
+
+    Parameters
+    ----------
+    replays : Replays
+        The tables.
+    chains : DataFrame
+        Have `animal, states`.
+    min_length : int
+        The least number of different nodes.
+
+    Returns
+    -------
+    row : ndarray of int, shape (n_walks,)
+        The chain that each walk is like.
+    walks : ndarray of int, shape (n_walks, longest)
+        Numbers of nodes, a walk a row, followed by -1.
+    """
+    nodes = nodes_of(replays.task)
+    row = _some_of_each(own_code(every_animal(replays), chains), _N_WALKS)
+    like = padded([nodes.number[path] for path in chains["states"].iloc[row]])
+    rng = np.random.default_rng(_SEED)
+    walks = random_walks(like, rng, edges=nodes.edges, min_length=min_length)
+    found = (walks >= 0).any(axis=1)
+    return row[found], walks[found]
+
+
+def _some_of_each(code: np.ndarray, n_most: int) -> np.ndarray:
+    """Pick at most so many rows of each animal, evenly."""
+    order = np.argsort(code, kind="stable")
+    n = np.bincount(code)
+    rank = np.arange(len(code)) - np.repeat(np.cumsum(n) - n, n)
+    every = np.maximum(np.ceil(n / n_most), 1)
+    return np.sort(order[rank % np.repeat(every, n) == 0])
+
+
+def _exponent(
+    replays: Replays,
+    min_length: int = 5,
+    order: str = "causal",
+    *,
+    phases: Sequence[str] = AWAKE,
+) -> pd.DataFrame:
+    """Slope of the log mean distance from the first state against the log number of steps.
+
+    Lags end with the shortest chains that count, so that each chain has a part in each lag.
+    """
+    animals = every_animal(replays)
+    chains = chosen(replays, min_length, order, ["states"], phases)
+    code, nodes = own_code(animals, chains), nodes_of(replays.task)
+    n = np.bincount(code, minlength=len(animals))
+    if not len(chains):
+        return rows(animals, np.nan, np.nan, n)
+    walked = paths(chains)
+    at = nodes.number[walked.state[walked.begin[:-1, None] + np.arange(min_length)]]
+    row, walks = walks_like(replays, chains, min_length)
+    value, null = (
+        _slopes(states, nodes.distance, owner, len(animals))
+        for states, owner in ((at, code), (walks[:, :min_length], code[row]))
+    )
+    return rows(animals, value, null, n)
+
+
+def _slopes(at: np.ndarray, distance: np.ndarray, code: np.ndarray, n_animals: int) -> np.ndarray:
+    n = np.bincount(code, minlength=n_animals)
+    lags = np.arange(1, at.shape[1])
+    means = np.stack(
+        [np.bincount(code, distance[at[:, 0], at[:, lag]], minlength=n_animals) for lag in lags]
+    ) / np.where(n > 0, n, np.nan)
+    means[means == 0] = np.nan
+    x = np.log(lags) - np.log(lags).mean()
+    return x @ np.log(means) / (x @ x)
+
+
+def _exponents(when: str, phases: Sequence[str]) -> Statistic:
+    return Statistic(
+        f"exponent of displacement, {when}",
+        "exponent",
+        partial(_exponent, phases=phases),
+        "random walks as long",
+        np.nan,
+        "number",
+    )
+
+
+WALKS: dict[str, Statistic] = {
+    "S9": _exponents("awake", AWAKE),
+    "S9_rest": _exponents("at rest", REST),
+}

@@ -1,0 +1,219 @@
+"""S7: replay through walls, against other layouts of as many walls."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import combinations
+from math import comb
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from analyses.measures.replays import (
+    Replays,
+    Statistic,
+    chosen,
+    every_animal,
+    laps_around,
+    own_code,
+    paths,
+    rows,
+)
+
+__all__ = ["WALLS", "other_layouts", "symmetric_layouts"]
+
+_MOST_LAYOUTS = 10_000
+_NEAR_CM = 1.0
+
+
+class _Walls:
+    """Where walls can stand (slots, between neighbouring wells), and where they do in each block.
+
+    Attributes
+    ----------
+    slots : list of (str, str)
+        Pairs of nodes.
+    blocks : list of str
+        Names of blocks with walls.
+    layout : ndarray of bool, shape (n_blocks, n_slots)
+        Where walls stand.
+    """
+
+    def __init__(self, replays: Replays) -> None:
+        task = replays.task
+        wells = set(task.landmarks.get("wells", ()))
+        graph = nx.Graph(task.graph)
+        self.slots = [tuple(sorted(edge)) for edge in graph.edges if wells.issuperset(edge)]
+        closed = {
+            block.name: {tuple(sorted(move)) for move in block.closed} for block in task.blocks
+        }
+        layout = {name: [slot in there for slot in self.slots] for name, there in closed.items()}
+        walled = {name: walls for name, walls in layout.items() if any(walls)}
+        self.blocks = list(walled)
+        self.layout = np.array(list(walled.values()), dtype=bool)
+        self.layout = self.layout.reshape(len(walled), len(self.slots))
+
+    def slot_numbers(self, node: tuple[str, ...]) -> np.ndarray:
+        """Give the slot between two places, shape (n_places, n_places); -1 for none."""
+        number = {slot: i for i, slot in enumerate(self.slots)}
+        return np.array([[number.get(tuple(sorted((a, b))), -1) for b in node] for a in node])
+
+
+def _crossings(
+    replays: Replays, min_length: int, order: str, first_laps: int | None
+) -> tuple[_Walls, np.ndarray, np.ndarray, np.ndarray]:
+    """Count the moves of chains by animal, block and slot; all moves, and chains, by animal."""
+    walls = _Walls(replays)
+    animals = every_animal(replays)
+    chains = chosen(replays, min_length, order, ["states", "block", "episode", "phase"])
+    block = pd.Index(walls.blocks).get_indexer(pd.Index(chains["block"].astype(str)))
+    kept = block >= 0
+    if first_laps is not None:
+        kept &= _since_change(replays, chains) < first_laps
+    chains, block = chains[kept], block[kept]
+    walked = paths(chains)
+    code, n_slots = own_code(animals, chains), len(walls.slots)
+    together = walked.chain[1:] == walked.chain[:-1]
+    chain = walked.chain[1:][together]
+    slot = walls.slot_numbers(replays.task.node)[walked.state[:-1], walked.state[1:]][together]
+    shape = (len(animals), len(walls.blocks), n_slots)
+    at = slot >= 0
+    cell = np.ravel_multi_index((code[chain[at]], block[chain[at]], slot[at]), shape)
+    counts = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+    moves = np.zeros(shape[:2], dtype=np.int64)
+    np.add.at(moves, (code[chain], block[chain]), 1)
+    return walls, counts, moves, np.bincount(code, minlength=len(animals))
+
+
+def _since_change(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
+    """Count the laps since the block began; in an animal's first block nothing had changed."""
+    laps = replays.laps
+    number = laps.sort_values(["animal", "episode"]).groupby(["animal", "block"], observed=True)
+    since = number.cumcount().reindex(laps.index).to_numpy(float)
+    first = laps.groupby("animal")["episode"].transform("min") == laps.groupby(
+        ["animal", "block"], observed=True
+    )["episode"].transform("min")
+    since[first.to_numpy()] = np.inf
+    before, after = laps_around(replays, chains)
+    lap = np.where((chains["phase"] == "start").to_numpy(), after, before)
+    return np.append(since, np.inf)[lap]
+
+
+def symmetric_layouts(
+    slots: list[tuple[str, str]], layout: np.ndarray, position: dict[str, tuple[float, float]]
+) -> np.ndarray:
+    """Rotate and reflect a layout of walls.
+
+    Parameters
+    ----------
+    slots : list of (str, str)
+        Where walls can stand: pairs of nodes, each in alphabetical order.
+    layout : ndarray of bool, shape (n_slots,)
+        Where they do.
+    position : dict
+        Node -> (x, y) in cm.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_layouts, n_slots)
+        The layouts that differ from this one, at most seven, each once.
+    """
+    nodes = sorted({node for slot in slots for node in slot})
+    at = np.array([position[node] for node in nodes], dtype=float).reshape(-1, 2)
+    at = at - at.mean(axis=0)
+    number = {slot: i for i, slot in enumerate(slots)}
+    found = {tuple(layout.tolist()): None}
+    turn = np.array([[0, -1], [1, 0]])
+    for flip in (np.eye(2), np.diag([1, -1])):
+        for quarters in range(4):
+            moved = at @ (np.linalg.matrix_power(turn, quarters) @ flip).T
+            far = np.linalg.norm(moved[:, None] - at, axis=-1)
+            if (far.min(axis=1) > _NEAR_CM).any():
+                continue
+            image = dict(zip(nodes, (nodes[i] for i in far.argmin(axis=1)), strict=True))
+            there = [tuple(sorted((image[a], image[b]))) for a, b in slots]
+            turned = np.zeros(len(slots), dtype=bool)
+            turned[[number[slot] for slot, wall in zip(there, layout, strict=True) if wall]] = True
+            found[tuple(turned.tolist())] = None
+    return np.array(list(found)[1:], dtype=bool).reshape(-1, len(slots))
+
+
+def other_layouts(layout: np.ndarray) -> np.ndarray:
+    """List the other layouts of as many walls.
+
+    Parameters
+    ----------
+    layout : ndarray of bool, shape (n_slots,)
+        Where walls stand.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_layouts, n_slots)
+        All others; none if there are more than 10,000.
+
+    Examples
+    --------
+    >>> other_layouts(np.array([True, False, False])).astype(int).tolist()
+    [[0, 1, 0], [0, 0, 1]]
+    """
+    n_slots, n_walls = len(layout), int(layout.sum())
+    if comb(n_slots, n_walls) > _MOST_LAYOUTS:
+        return np.empty((0, n_slots), dtype=bool)
+    there = np.array(list(combinations(range(n_slots), n_walls)), dtype=int)
+    layouts = np.zeros((len(there), n_slots), dtype=bool)
+    np.put_along_axis(layouts, there, True, axis=1)
+    return layouts[(layouts != layout).any(axis=1)]
+
+
+def _crossing_share(
+    replays: Replays, min_length: int = 5, order: str = "causal", *, first_laps: int | None = None
+) -> pd.DataFrame:
+    """Share of moves through walls; the null is that through turned and mirrored walls."""
+    walls, counts, moves, n = _crossings(replays, min_length, order, first_laps)
+    position = nx.get_node_attributes(replays.task.graph, "pos")
+    crossed, turned = (np.zeros(len(n)) for _ in range(2))
+    for i, layout in enumerate(walls.layout):
+        crossed += counts[:, i] @ layout
+        layouts = symmetric_layouts(walls.slots, layout, position)
+        turned += counts[:, i] @ layouts.mean(axis=0) if len(layouts) else np.nan
+    total = moves.sum(axis=1)
+    total = np.where(total > 0, total, np.nan)
+    return rows(every_animal(replays), crossed / total, turned / total, n)
+
+
+def _percentile(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Share of the other layouts that chains would cross more often, mean over blocks."""
+    walls, counts, _, n = _crossings(replays, min_length, order, None)
+    value = np.full((len(n), len(walls.blocks)), np.nan)
+    for i, layout in enumerate(walls.layout):
+        layouts = other_layouts(layout)
+        if not len(layouts):
+            continue
+        own, others = counts[:, i] @ layout, counts[:, i] @ layouts.T
+        more = (others > own[:, None]).mean(axis=1) + (others == own[:, None]).mean(axis=1) / 2
+        value[:, i] = np.where(counts[:, i].any(axis=1), more, np.nan)
+    return rows(every_animal(replays), pd.DataFrame(value).mean(axis=1), 0.5, n)
+
+
+WALLS: dict[str, Statistic] = {
+    "S7": Statistic(
+        "moves through walls",
+        "share",
+        _crossing_share,
+        "turned and mirrored walls",
+        np.nan,
+        "share",
+    ),
+    "S7_first_laps": Statistic(
+        "moves through walls in the five laps after they moved",
+        "share",
+        partial(_crossing_share, first_laps=5),
+        "turned and mirrored walls",
+        np.nan,
+        "share",
+    ),
+    "S7_percentile": Statistic(
+        "other layouts that would be crossed more", "share", _percentile, "any layout", 0.5, "share"
+    ),
+}

@@ -1,0 +1,1 @@
+"""Sequences: what is replayed, chained and classified."""

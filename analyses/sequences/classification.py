@@ -1,0 +1,329 @@
+"""Classification of replay sequences: direction, novelty and kind, against what was experienced.
+
+A sequence counts as replay of an episode if its path was run contiguously within one episode before
+the replay event, as a *novel path* if all of its moves were made but never the path as a whole.
+Nothing that happened after the event counts. The path is read in the orientation in which the model
+walked; where that is unknown (in recordings), in the direction in which its moves had been made;
+where they had been made in both directions, each way.
+
+=================  ====================================================================
+``kind``
+=================  ====================================================================
+reverse_episode    experienced; walked, or else taken, backwards
+forward_episode    experienced; walked, or else taken, in this order
+novel_path         all moves were made, the whole never (if read each way: neither way)
+ambiguous          of unknown orientation: experienced, but taken in both directions; or
+                   some moves were made only forward and others only backwards
+unexperienced      some move was never made (of unknown orientation: in neither direction)
+=================  ====================================================================
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analyses.sequences.chains import (
+    ORDERS,
+    ORIENTATIONS,
+    REVERSE,
+    UNKNOWN,
+    Chains,
+    Columns,
+    chains,
+    decoded_backups,
+    link_backups,
+)
+from analyses.sequences.experience import Experience
+from analyses.sequences.growing import ChainKinds, chain_kinds
+from analyses.sequences.kinds import DIRECTIONS, NOVELTIES, classify_chains
+from analyses.tables import KINDS
+from replay.log.backups import PHASES
+from replay.log.event_log import EventLog
+
+__all__ = ["ChainKinds", "chain_kinds", "classify", "classify_parts", "classify_paths"]
+
+_CATEGORIES = {
+    "phase": PHASES,
+    "order": ORDERS,
+    "orientation": ORIENTATIONS,
+    "direction": DIRECTIONS,
+    "novelty": NOVELTIES,
+    "kind": KINDS,
+}
+
+
+def classify(
+    log: EventLog,
+    *,
+    order: str = "causal",
+    min_length: int = 2,
+    by: str = "states",
+    across_events: bool = False,
+) -> pd.DataFrame:
+    """Find all replay sequences of a log, and what each one replays.
+
+    Parameters
+    ----------
+    log : EventLog
+        A model's log, or a recording: decoded replay is backups without action (-1), one for each
+        move in the order of decoding.
+    order : {"causal", "temporal"}, default "causal"
+        Whether chains follow the causes or the order of execution.
+    min_length : int, default 2
+        Sequences of fewer states are left out.
+    by : {"states", "actions"}, default "states"
+        Whether moves between the same two states are the same whatever the action was.
+    across_events : bool, default False
+        Whether causal chains go on from one replay event to the next; novelty is then judged at
+        the first. Such chains share long beginnings: to count them, use `chain_kinds`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a chain, with columns
+
+        ``run, episode, step, event, phase, location``
+            When and where, as in the log (of the chain's first backup).
+        ``order``
+            `causal` or `temporal`.
+        ``first, last, states, actions, length, n_distinct``
+            The states as replayed, the actions of the backups, the number of (different) states.
+        ``orientation``
+            `forward` or `reverse`, how the model walked; null in recordings.
+        ``direction``
+            `forward` if each pair of states had been taken in this order, `reverse` if backwards,
+            `both` or `neither`.
+        ``novelty``
+            `experienced`, `composed` or `unexperienced`.
+        ``kind``
+            See the module's table.
+        ``composition_order, n_episodes, splice_states``
+            The least number of experienced pieces, how many different episodes these need (each the
+            latest that holds the piece), and the states where they join, as experienced. Null and
+            empty if unexperienced. Of a path that is read each way, the way of fewer pieces.
+        ``episode_matched, episode_lag, from_current_episode``
+            The latest episode that holds the whole path, how many episodes ago it was, and whether
+            it is the current one. Null unless experienced.
+        ``shortcut, impossible``
+            Null: only a task defines them.
+
+    Raises
+    ------
+    ValueError
+        If an option is unknown, runs or steps don't ascend, or steps or actions are missing.
+
+    Examples
+    --------
+    An agent went 0, 1, 2 and 3, 1, 4; then value spread back from 4 to 0, where it never came from.
+
+    >>> steps = {"state": [0, 1, 3, 1], "next_state": [1, 2, 1, 4], "action": 0,
+    ...          "terminated": [False, True, False, True]}
+    >>> backups = {"step": [3, 3], "phase": "episode_end", "state": [1, 0], "next_state": [4, 1],
+    ...            "action": [0, 0], "cause": [-1, 0]}
+    >>> sequences = classify(EventLog({"steps": steps, "backups": backups}))
+    >>> sequences[["kind", "composition_order", "n_episodes"]].values.tolist()
+    [['novel_path', 2, 2]]
+    >>> sequences.loc[0, "states"].tolist(), sequences.loc[0, "splice_states"].tolist()
+    ([4, 1, 0], [1])
+    """
+    tables = []
+    for run in _runs(log):
+        steps, backups = _of_run(log, "steps", run), _of_run(log, "backups", run)
+        if len(backups["step"]) and not len(steps["step"]):
+            raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
+        found = chains(link_backups(backups, order, across_events), min_length)
+        tables.append(_table(Experience(steps, by), backups, found, order))
+    return _frame(tables)
+
+
+def classify_parts(
+    experience: Experience, parts: Iterable[Columns], *, min_length: int = 2
+) -> Iterator[pd.DataFrame]:
+    """Find all causal replay sequences of a model's run whose backups come part by part.
+
+    Parameters
+    ----------
+    experience : Experience
+        The index of the moves until the last replay at least.
+    parts : iterable of dict of ndarray
+        The backups of the run, cut between replay events; `cause` counts from its beginning.
+    min_length : int, default 2
+        Sequences of fewer states are left out.
+
+    Yields
+    ------
+    pandas.DataFrame
+        The rows that `classify` gives of each part.
+
+    Examples
+    --------
+    >>> steps = {"episode": [0, 0], "step": [0, 1], "state": [0, 1], "next_state": [1, 2]}
+    >>> backups = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2]}, "backups": {
+    ...     "step": [0, 1, 1], "phase": "step", "state": [0, 1, 0], "next_state": [1, 2, 1],
+    ...     "action": 0, "cause": [-1, -1, 1]}}).columns("backups")
+    >>> parts = [{name: column[begin:end] for name, column in backups.items()}
+    ...          for begin, end in [(0, 1), (1, 3)]]
+    >>> [part["kind"].tolist() for part in classify_parts(Experience(steps), parts)]
+    [['reverse_episode'], ['reverse_episode']]
+    """
+    first_row = 0
+    for backups in parts:
+        cause = np.maximum(backups["cause"] - first_row, -1)
+        first_row += len(cause)
+        found = chains(link_backups({**backups, "cause": cause}), min_length)
+        yield _frame([_table(experience, backups, found, "causal")])
+
+
+def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -> pd.DataFrame:
+    """Classify decoded replay against the experience of a recording.
+
+    Parameters
+    ----------
+    paths : DataFrame
+        One row an event: `states` (sequences of int; a state that stays counts once), and `time`
+        (s) or `step`, when it began. Optional: `run` (default 0) and `phase` (default ``"rest"``).
+    log : EventLog
+        The animal's moves, with their time if `paths` has that.
+    min_length : int, default 2
+        Sequences of fewer states are left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `classify`. `event` is the row in `paths`, counted from 0. Before the first step
+        `step` and `episode` are -1, and nothing is experienced.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, a run, phase or time is unknown, times of the steps don't ascend, or
+        a state is negative.
+
+    Examples
+    --------
+    A rat ran 0, 1, 2, and this was decoded backwards, in the pause after it and on its way.
+
+    >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2], "time": [1.0, 2.0]}})
+    >>> paths = pd.DataFrame({"time": [2.5, 1.5], "states": [[2, 1, 1, 0], [2, 1, 0]]})
+    >>> classify_paths(paths, log)["kind"].tolist()
+    ['reverse_episode', 'unexperienced']
+    """
+    paths = paths.assign(event=np.arange(len(paths)))
+    if "run" not in paths:
+        paths["run"] = 0
+    runs = _runs(log)
+    unknown = paths.loc[~paths["run"].isin(runs), "run"]
+    if len(unknown):
+        raise ValueError(f"The log has no run {unknown.iloc[0]}, which paths has.")
+    tables = []
+    for run in runs:
+        steps = _of_run(log, "steps", run)
+        backups = decoded_backups(paths[paths["run"] == run], steps)
+        found = chains(link_backups(backups), min_length)
+        tables.append(_table(Experience(steps), backups, found, "temporal"))
+    return _frame(tables)
+
+
+def _runs(log: EventLog) -> np.ndarray:
+    return np.unique(np.concatenate([log.columns(name)["run"] for name in log.tables]))
+
+
+def _of_run(log: EventLog, name: str, run: Any) -> dict[str, np.ndarray]:
+    columns = log.columns(name)
+    if (np.diff(columns["run"]) < 0).any():
+        raise ValueError(f"The column 'run' of {name!r} must ascend: sort the table by it.")
+    first, stop = np.searchsorted(columns["run"], [run, run + 1])
+    return {column: values[first:stop] for column, values in columns.items()}
+
+
+def _table(
+    experience: Experience, backups: Columns, found: Chains, order: str
+) -> dict[str, np.ndarray]:
+    """Classify the chains of one run; categories are numbers, and what is null is -1 or 0."""
+    rows, offset, orientation = found
+    first, n_chains = rows[offset[:-1]], len(orientation)
+    limit = experience.moves_by(backups["step"][first])
+    classes = classify_chains(experience, backups, found, limit)
+
+    chain = np.repeat(np.arange(n_chains), classes.n_pieces)
+    episode = experience.latest_episodes(classes.node, limit[chain])
+    del experience  # it is large, and so are the lists of states
+    is_last = np.diff(chain, append=n_chains) > 0
+    whole = classes.n_pieces == 1
+    matched = np.full(n_chains, -1, dtype=np.int32)
+    matched[whole] = episode[whole[chain]]
+    n_splices = np.maximum(classes.n_pieces - 1, 0)
+
+    states = _states(backups, found)
+    begins = offset + np.arange(n_chains + 1)
+    return {
+        "run": backups["run"][first],
+        "episode": backups["episode"][first],
+        "step": backups["step"][first],
+        "event": backups["event"][first],
+        "phase": backups["phase"][first],
+        "location": backups["location"][first],
+        "order": np.where(orientation == UNKNOWN, ORDERS.index("temporal"), ORDERS.index(order)),
+        "first": states[begins[:-1]],
+        "last": states[begins[1:] - 1],
+        "states": _lists(states, begins),
+        "actions": _lists(backups["action"][rows], offset),
+        "length": np.diff(begins).astype(np.int32),
+        "n_distinct": classes.n_distinct,
+        "orientation": orientation,
+        "direction": classes.direction,
+        "novelty": classes.novelty,
+        "kind": classes.kind,
+        "composition_order": classes.n_pieces,
+        "n_episodes": _count_different(chain, episode, n_chains),
+        "splice_states": _lists(classes.splice[~is_last], np.append(0, np.cumsum(n_splices))),
+        "episode_matched": matched,
+    }
+
+
+def _states(backups: Columns, found: Chains) -> np.ndarray:
+    """List the states of all chains, one chain after the other."""
+    rows, offset, orientation = found
+    state, next_state = backups["state"], backups["next_state"]
+    backwards, first = orientation == REVERSE, rows[offset[:-1]]
+    places = offset[:-1] + np.arange(len(first))
+    states = np.empty(len(rows) + len(first), dtype=np.int32)
+    later = np.ones(len(states), dtype=np.bool_)
+    later[places] = False
+    states[places] = np.where(backwards, next_state[first], state[first])
+    states[later] = np.where(np.repeat(backwards, np.diff(offset)), state[rows], next_state[rows])
+    return states
+
+
+def _lists(flat: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """Cut an array into an array of arrays, which is what parquet reads back."""
+    pieces = (flat[i:j] for i, j in zip(begins[:-1].tolist(), begins[1:].tolist(), strict=True))
+    return np.fromiter(pieces, dtype=object, count=len(begins) - 1)
+
+
+def _count_different(chain: np.ndarray, episode: np.ndarray, n_chains: int) -> np.ndarray:
+    pairs = np.unique((chain << 32) | episode)
+    return np.bincount(pairs >> 32, minlength=n_chains).astype(np.int32)
+
+
+def _frame(tables: list[dict[str, np.ndarray]]) -> pd.DataFrame:
+    """Put the tables of all runs together, and name categories and what is null."""
+    columns: dict[str, Any] = {
+        name: np.concatenate([table[name] for table in tables]) for name in tables[0]
+    }
+    never, matched = columns["composition_order"] == 0, columns["episode_matched"]
+    lag = columns["episode"] - matched
+    columns |= {
+        "composition_order": pd.arrays.IntegerArray(columns["composition_order"], never),
+        "n_episodes": pd.arrays.IntegerArray(columns["n_episodes"], never),
+        "episode_matched": pd.arrays.IntegerArray(matched, matched < 0),
+        "episode_lag": pd.arrays.IntegerArray(lag, matched < 0),
+        "from_current_episode": pd.arrays.BooleanArray(lag == 0, matched < 0),
+        "shortcut": pd.array([None] * len(lag), dtype="boolean"),
+        "impossible": pd.array([None] * len(lag), dtype="boolean"),
+    }
+    for name, categories in _CATEGORIES.items():
+        columns[name] = pd.Categorical.from_codes(columns[name], categories=pd.Index(categories))
+    return pd.DataFrame(columns, copy=False)

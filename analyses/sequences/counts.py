@@ -1,0 +1,131 @@
+"""How often a run replays what, counted while the run goes on.
+
+A run hands over its log block by block. Each block is chained, classified and forgotten. What is
+kept are the counts, the backups that later ones may still continue, and the index of experience,
+which grows with the moves that were made until the last replay.
+"""
+
+from collections import deque
+
+import numpy as np
+
+from analyses.sequences.experience import Experience
+from analyses.sequences.growing import GrowingChains
+from analyses.tables import KINDS
+from replay.jit import kernel
+from replay.log.event_log import EventLog
+from replay.simulation.driver import Block, window_ends
+
+__all__ = ["CHAINS", "ReplayCounts"]
+
+CHAINS = ("within_event", "across_events")
+"""How chains are counted: each replay event on its own, or causes followed through later ones."""
+
+_MIN_LENGTH = 3
+_MOST_WAITING = 4
+_NO_STEPS = {name: np.empty(0, np.int64) for name in ("episode", "step", "state", "next_state")}
+_NO_BACKUPS = {
+    name: np.empty(0, np.int64)
+    for name in ("event", "step", "state", "next_state", "action", "cause")
+}
+
+
+class ReplayCounts:
+    """Counts of the kinds of causal chains in each window of a run.
+
+    Parameters
+    ----------
+    n_steps : int
+        How many steps the run has.
+    n_windows : int
+        Into how many windows they are cut.
+
+    Attributes
+    ----------
+    n_backups : int
+        How many backups were taken into account by now.
+    experience : Experience
+        The moves that were made, until the last replay at least.
+
+    Examples
+    --------
+    >>> from replay.worlds.mazes import from_ascii
+    >>> from replay.simulation.driver import simulate
+    >>> counts = ReplayCounts(1000, 2)
+    >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000, on_block=counts.add)
+    >>> columns = counts.columns()
+    >>> columns["within_event:reverse_episode"].sum() > 0, columns["within_event:novel_path"].sum()
+    (np.True_, np.int64(0))
+    """
+
+    def __init__(self, n_steps: int, n_windows: int) -> None:
+        self.n_backups = 0
+        self._window_ends = window_ends(n_steps, n_windows)
+        self.experience = Experience(_NO_STEPS)
+        self._waiting: deque[tuple[EventLog, int]] = deque()
+        self._chains = [GrowingChains(across_events=chains == "across_events") for chains in CHAINS]
+        self._counts = np.zeros((len(CHAINS), len(KINDS), n_windows), dtype=np.int64)
+
+    def add(self, block: Block) -> None:
+        """Count the chains of the next block.
+
+        Parameters
+        ----------
+        block : Block
+            As `simulate` hands it over.
+
+        Raises
+        ------
+        ValueError
+            If a cause is not an earlier backup, or was to be named no more.
+        OSError
+            If the index of experience is so large that it lies on disk, and the disk is full.
+        """
+        self.n_backups += block.n_backups
+        self._waiting.append((block.log, 0))
+        backups = _NO_BACKUPS
+        if block.n_backups:
+            backups = block.log.columns("backups")
+            self._learn(until=int(backups["step"].max()))
+        elif len(self._waiting) > _MOST_WAITING:
+            self._learn()
+        for counts, chains in zip(self._counts, self._chains, strict=True):
+            if block.n_backups or chains.n_open:
+                kinds = chains.extend(self.experience, backups, block.first_row, block.causes)
+                _count(kinds, _MIN_LENGTH, self._window_ends, counts)
+
+    def _learn(self, until: int | None = None) -> None:
+        """Take the steps that are waiting into the index; what comes after a replay can wait."""
+        while self._waiting:
+            log, n_taken = self._waiting.popleft()
+            steps = log.columns("steps")
+            n = len(steps["step"])
+            if until is not None:
+                n = min(n, until + 1 - int(steps["step"][0]))
+            self.experience.extend({name: steps[name][n_taken:n] for name in _NO_STEPS})
+            if n < len(steps["step"]):
+                self._waiting.append((log, n))
+                return
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Give the counts.
+
+        Returns
+        -------
+        dict of ndarray of int64, shape (n_windows,)
+            Under ``CHAINS:KIND`` the chains of at least 3 states, by the window of their first
+            backup.
+        """
+        return {
+            f"{chains}:{kind}": count
+            for chains, counts in zip(CHAINS, self._counts, strict=True)
+            for kind, count in zip(KINDS, counts, strict=True)
+        }
+
+
+@kernel
+def _count(kinds, min_length, window_ends, counts):
+    for chain in range(len(kinds.step)):
+        if kinds.length[chain] >= min_length:
+            window = np.searchsorted(window_ends, kinds.step[chain], side="right")
+            counts[kinds.kind[chain], window] += 1

@@ -1,0 +1,410 @@
+"""Everything that one agent has experienced, with its time.
+
+The text that is indexed is the sequence of moves (a state and the one entered from it) of each
+episode. Staying in a state is no move. A path was *experienced* by some step if its moves were made
+one right after the other within an episode. One that was not is stitched from *pieces*: the
+greedy longest experienced beginning, again and again, which needs the least number of pieces.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.sequences.suffix_automaton import (
+    GrowingAutomaton,
+    LatestEnds,
+    SuffixAutomaton,
+    appended,
+    second_ends,
+)
+from replay.arrays import GrowingArray, uninitialised
+from replay.jit import jitable, kernel
+
+__all__ = ["Experience", "Piece", "stitch"]
+
+_BY = ("states", "actions")
+
+
+class Piece(NamedTuple):
+    """A stretch of a path that was run contiguously.
+
+    Attributes
+    ----------
+    begin, end : int
+        The stretch is ``path[begin:end + 1]``.
+    episode : int
+        The latest episode that holds it.
+    """
+
+    begin: int
+    end: int
+    episode: int
+
+
+class _Pairs(NamedTuple):
+    """The different pairs of two columns, numbered as they came, by lists that share the first.
+
+    Attributes
+    ----------
+    first : ndarray of int32, shape (n_firsts,)
+        The latest pair that begins with each number; -1: none does.
+    second, following : ndarray of int32, shape (n_pairs,)
+        The other number of each pair, and the next pair of the list; -1 ends it.
+    place : ndarray of int64, shape (n_pairs,)
+        In which row each pair first came.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    following: np.ndarray
+    place: np.ndarray
+
+
+_MOVE = (np.int64, np.int32, np.bool_, np.int32)
+_NO_PAIRS = _Pairs(*(np.empty(0, dtype=kind) for kind in 3 * [np.int32] + [np.int64]))
+
+
+class Experience:
+    """An index of the moves of one run.
+
+    Parameters
+    ----------
+    steps : DataFrame or mapping of ndarray
+        Steps of one run in order: `episode, step, state, next_state`, and `action` if needed.
+    by : {"states", "actions"}, default "states"
+        Whether moves between the same two states are the same whatever the action was.
+
+    Attributes
+    ----------
+    by : str
+        As given.
+    n_moves, n_indexed : int
+        How many moves were made, and how many of these the index holds by now.
+    step : ndarray of int64, shape (n_moves,)
+        When each move was made.
+    episode : ndarray of int32, shape (n_moves,)
+        In which episode.
+    text : ndarray of int32, shape (n_moves,)
+        The number of each move in the index; the same moves have the same number.
+    begins : ndarray of bool, shape (n_moves,)
+        Whether it is the first of its episode.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, the steps don't ascend, or `by` is unknown.
+
+    Examples
+    --------
+    Two episodes that cross in state 1:
+
+    >>> experience = Experience({"episode": [0, 0, 1, 1], "step": [0, 1, 2, 3],
+    ...                          "state": [0, 1, 3, 1], "next_state": [1, 2, 1, 4]})
+    >>> experience.pieces([0, 1, 4])
+    [Piece(begin=0, end=1, episode=0), Piece(begin=1, end=2, episode=1)]
+    >>> experience.pieces([0, 1, 4], step=2)
+    []
+    """
+
+    def __init__(
+        self,
+        steps: pd.DataFrame | Mapping[str, Any],
+        by: str = "states",
+    ) -> None:
+        if by not in _BY:
+            raise ValueError(f"Unknown by={by!r}. Choose from: {', '.join(_BY)}.")
+        self.by = by
+        self.n_moves = self.n_indexed = 0
+        self._moves = [GrowingArray(kind) for kind in _MOVE]
+        self._pairs = self._triples = _NO_PAIRS
+        self._last_step = np.iinfo(np.int64).min
+        self._growing: GrowingAutomaton | None = None
+        self._latest: LatestEnds | None = None
+        self.extend(steps)
+
+    def extend(self, steps: pd.DataFrame | Mapping[str, Any]) -> None:
+        """Go on with later steps of the run; what was found before may have changed by then.
+
+        Parameters
+        ----------
+        steps : DataFrame or mapping of ndarray
+            The steps that follow those known.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, or the steps don't ascend.
+        OSError
+            If the index is so large that it lies on disk, and the disk is full.
+
+        Examples
+        --------
+        >>> experience = Experience({"episode": [0], "step": [0], "state": [0], "next_state": [1]})
+        >>> experience.extend({"episode": [0], "step": [1], "state": [1], "next_state": [2]})
+        >>> experience.pieces([0, 1, 2])
+        [Piece(begin=0, end=2, episode=0)]
+        """
+        wanted = ["episode", "step", "state", "next_state"] + ["action"] * (self.by == "actions")
+        missing = [name for name in wanted if name not in steps]
+        if missing:
+            raise ValueError(f"The steps lack the column {missing[0]!r}; they need {wanted}.")
+        columns: list[np.ndarray] = [
+            np.asarray(steps[name], dtype=np.int64 if name == "step" else np.int32)
+            for name in wanted
+        ]
+        episode, step, state, next_state = columns[:4]
+        action = columns[4:]
+        if action and (action[0] < 0).any():
+            raise ValueError("by='actions' needs the action of every step; a recording has none.")
+        n_before = self.n_moves
+        for array in self._moves:
+            array.reserve(n_before + len(step))
+        when, episodes, begins, text = (array.rows for array in self._moves)
+        one, other = (uninitialised(len(step), np.int32) for _ in range(2))
+        n_moves = _add_moves(
+            episode, step, state, next_state, self._last_step, n_before,
+            when, episodes, begins, one, other,
+        )  # fmt: skip
+        if n_moves < 0:
+            raise ValueError("The column 'step' must ascend: give the steps of one run, in order.")
+        self._last_step = step[-1] if len(step) else self._last_step
+        self._latest = None
+        self.__dict__.pop("second_ends", None)
+        self.n_moves, n_more = n_moves, n_moves - n_before
+        self.step, self.episode = when[:n_moves], episodes[:n_moves]
+        self.begins, self.text = begins[:n_moves], text[:n_moves]
+        text = text[n_before:n_moves]
+        self._pairs = _number_pairs(one[:n_more], other[:n_more], n_before, text, self._pairs)
+        if action:
+            again = action[0][state != next_state]
+            self._triples = _number_pairs(text.copy(), again, n_before, text, self._triples)
+
+    @property
+    def automaton(self) -> SuffixAutomaton:
+        """The index of all sequences of moves."""
+        numbers = self._pairs if self.by == "states" else self._triples
+        if self._growing is None:
+            self._growing = GrowingAutomaton()
+        self.n_indexed = self.n_moves
+        return self._growing.extend(self.text, self.begins, len(numbers.second))
+
+    @cached_property
+    def second_ends(self) -> np.ndarray:
+        """How many moves had been made before each node's paths ended in a second episode."""
+        return second_ends(self.automaton, self.episode)
+
+    def moves_by(self, step: Any) -> np.ndarray:
+        """Count the moves that had been made.
+
+        Parameters
+        ----------
+        step : int or array_like of int
+            The last step that counts.
+
+        Returns
+        -------
+        ndarray of int64
+            How many moves there were by then.
+        """
+        return np.searchsorted(self.step, step, side="right")
+
+    def symbols(self, state: Any, next_state: Any, action: Any = None) -> np.ndarray:
+        """Give the number of each move in the index.
+
+        Parameters
+        ----------
+        state, next_state : array_like of int, shape (n,)
+            Where each move leads from and to.
+        action : array_like of int, shape (n,), optional
+            By which action; counts only with ``by="actions"``.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+            The numbers; -1 of a move that was never made.
+        """
+        symbol = _find_pairs(self._pairs, np.asarray(state), np.asarray(next_state))
+        if self.by == "actions":
+            symbol = _find_pairs(self._triples, symbol, np.asarray(action))
+        return symbol
+
+    def first_moves(self, state: Any, next_state: Any) -> np.ndarray:
+        """Find when moves between states were first made, by any action.
+
+        Parameters
+        ----------
+        state, next_state : array_like of int, shape (n,)
+            Where each move leads from and to.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            How many moves had been made before; of a move that was never made, all.
+        """
+        symbol = _find_pairs(self._pairs, np.asarray(state), np.asarray(next_state))
+        return np.append(self._pairs.place, self.n_moves)[symbol]
+
+    def latest_episodes(self, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
+        """Find the latest episodes that hold pieces of experience.
+
+        Parameters
+        ----------
+        node : ndarray of int32, shape (n,)
+            The pieces' nodes in the automaton.
+        limit : ndarray of int64, shape (n,)
+            How many moves count.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,)
+            The episodes.
+        """
+        if self._latest is None:
+            self._latest = LatestEnds(self.automaton)
+        return self.episode[self._latest.find(node, limit)]
+
+    def pieces(
+        self,
+        path: Sequence[int],
+        step: int | None = None,
+        actions: Sequence[int] | None = None,
+    ) -> list[Piece]:
+        """Stitch a path from the least number of experienced pieces.
+
+        Parameters
+        ----------
+        path : sequence of int, at least two
+            States in the order in which they would be experienced; no two equal ones in a row.
+        step : int, optional
+            The last step that counts; without it, all do.
+        actions : sequence of int, optional
+            The action of each move, with ``by="actions"``.
+
+        Returns
+        -------
+        list of Piece
+            One piece if the path was experienced, none if one of its moves never was.
+
+        Raises
+        ------
+        ValueError
+            If the path has no move, or actions are missing.
+        """
+        if len(path) < 2:
+            raise ValueError(f"A path needs at least two states, got {len(path)}.")
+        if self.by == "actions" and (actions is None or len(actions) != len(path) - 1):
+            raise ValueError("With by='actions' give one action for each move of the path.")
+        limit = self.n_moves if step is None else int(self.moves_by(step))
+        symbol = self.symbols(path[:-1], path[1:], actions)
+        ends, nodes = np.empty(len(symbol), dtype=np.int32), np.empty(len(symbol), dtype=np.int32)
+        n_pieces = _stitch_one(self.automaton, symbol, limit, ends, nodes)
+        ends, nodes = ends[:n_pieces], nodes[:n_pieces]
+        episodes = self.latest_episodes(nodes, np.full(n_pieces, limit))
+        begins = np.append(0, ends)[:-1].tolist()
+        return list(map(Piece, begins, ends.tolist(), episodes.tolist()))
+
+
+@jitable
+def stitch(automaton, symbol, rows, reverse, limit, ends, nodes):
+    """Cut a path into the least number of experienced pieces.
+
+    ``symbol[rows]`` are the path's moves (backwards if `reverse`). Writes after which move each
+    piece ends, and its node. Returns the number of pieces; 0 if a move was never made.
+    """
+    n, n_pieces, node = len(rows), 0, 0
+    for i in range(n):
+        move = symbol[rows[n - 1 - i] if reverse else rows[i]]
+        if move < 0:
+            return 0
+        longer = appended(automaton, node, move)
+        if longer < 0 or automaton.nodes[longer]["first_end"] >= limit:
+            if node == 0:
+                return 0
+            ends[n_pieces] = i
+            nodes[n_pieces] = node
+            n_pieces += 1
+            longer = automaton.from_root[move]
+            if automaton.nodes[longer]["first_end"] >= limit:
+                return 0
+        node = longer
+    ends[n_pieces] = n
+    nodes[n_pieces] = node
+    return n_pieces + 1
+
+
+@kernel
+def _stitch_one(automaton, symbol, limit, ends, nodes):
+    return stitch(automaton, symbol, np.arange(len(symbol)), False, limit, ends, nodes)
+
+
+@kernel
+def _add_moves(
+    episode, step, state, next_state, last_step, n_moves, steps, episodes, begins, one, other
+):  # fmt: skip
+    """Append the steps that lead elsewhere; returns how many moves there are, -1: out of order."""
+    n_more = 0
+    for i in range(len(step)):
+        if step[i] <= last_step:
+            return -1
+        last_step = step[i]
+        if state[i] != next_state[i]:
+            steps[n_moves] = step[i]
+            episodes[n_moves] = episode[i]
+            begins[n_moves] = n_moves == 0 or episode[i] != episodes[n_moves - 1]
+            one[n_more] = state[i]
+            other[n_more] = next_state[i]
+            n_moves += 1
+            n_more += 1
+    return n_moves
+
+
+def _number_pairs(
+    one: np.ndarray, other: np.ndarray, place: int, number: np.ndarray, pairs: _Pairs
+) -> _Pairs:
+    """Give each pair a number, in the order in which they first come, from some place on."""
+    n_known, n_firsts = len(pairs.second), max(len(pairs.first), one.max(initial=-1) + 1)
+    first = np.full(n_firsts, -1, dtype=np.int32)
+    first[: len(pairs.first)] = pairs.first
+    lists = [uninitialised(n_known + len(one), column.dtype) for column in pairs[1:]]
+    for longer, known in zip(lists, pairs[1:], strict=True):
+        longer[:n_known] = known
+    n_pairs = _number(one, other, place, n_known, number, first, *lists)
+    return _Pairs(first, *(longer[:n_pairs].copy() for longer in lists))
+
+
+@kernel
+def _number(one, other, place, n_pairs, number, first, second, following, places):
+    for i in range(len(one)):
+        found = first[one[i]]
+        while found >= 0 and second[found] != other[i]:
+            found = following[found]
+        if found < 0:
+            found = n_pairs
+            second[found] = other[i]
+            following[found] = first[one[i]]
+            places[found] = place + i
+            first[one[i]] = found
+            n_pairs += 1
+        number[i] = found
+    return n_pairs
+
+
+def _find_pairs(pairs: _Pairs, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Look up the numbers of pairs; -1 if there is no such pair."""
+    number = uninitialised(len(one), np.int32)
+    _find(pairs, one, other, number)
+    return number
+
+
+@kernel
+def _find(pairs, one, other, number):
+    for i in range(len(one)):
+        found = np.int32(-1)
+        if 0 <= one[i] < len(pairs.first):
+            found = pairs.first[one[i]]
+            while found >= 0 and pairs.second[found] != other[i]:
+                found = pairs.following[found]
+        number[i] = found

@@ -1,0 +1,330 @@
+"""The kinds of all causal chains of a run, in time linear in the backups, and block by block.
+
+Chains share beginnings, across replay events thousands of backups long, so listing them all may be
+out of reach. But a longer chain's path is a shorter one's with one more move before it (reverse) or
+after it (forward), and the index of experience tells in constant time what becomes of it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from analyses.sequences.chains import FITS_FORWARD, FITS_REVERSE, Columns, Links, link_backups
+from analyses.sequences.experience import Experience
+from analyses.sequences.kinds import FORWARD_EPISODE, NEVER_TAKEN, NOVEL_PATH, REVERSE_EPISODE
+from analyses.sequences.suffix_automaton import appended, prepended, relocated
+from replay.arrays import uninitialised
+from replay.jit import kernel
+
+__all__ = ["ChainKinds", "GrowingChains", "chain_kinds"]
+
+_IS_COMPOSED, _IS_UNEXPERIENCED = -1, -2
+_NO_ROWS = np.empty(0, dtype=np.int64)
+_OPEN = np.dtype(
+    [
+        ("row", np.int64),
+        ("step", np.int64),
+        ("event", np.int64),
+        ("state", np.int32),
+        ("next_state", np.int32),
+        ("action", np.int32),
+        ("forward", np.int32),
+        ("reverse", np.int32),
+        ("length", np.int32),
+        ("ways", np.uint8),
+        ("is_leaf", np.bool_),
+    ]
+)
+"""A backup that later ones may continue; `step` is that of its chain's first backup."""
+
+_CARRIED = ("event", "state", "next_state", "action", "forward", "reverse", *Links._fields[1:])
+
+
+class ChainKinds(NamedTuple):
+    """All causal chains of a run, one for each leaf of the forest of causes.
+
+    Attributes
+    ----------
+    step : ndarray of int64, shape (n_chains,)
+        When the chain's first backup was made.
+    length : ndarray of int32, shape (n_chains,)
+        Its number of states.
+    kind : ndarray of int8, shape (n_chains,)
+        Its kind, as a number in ``KINDS``.
+    """
+
+    step: np.ndarray
+    length: np.ndarray
+    kind: np.ndarray
+
+
+def chain_kinds(
+    steps: Columns | Experience, backups: Columns, *, across_events: bool = False
+) -> ChainKinds:
+    """Classify all causal chains of a model's run without listing them.
+
+    Parameters
+    ----------
+    steps : dict of ndarray or Experience
+        The steps of the run, or the index made of them, to use it more than once.
+    backups : dict of ndarray
+        The backups of the run.
+    across_events : bool, default False
+        Whether causes are followed into earlier replay events; novelty is then judged at the first.
+
+    Returns
+    -------
+    ChainKinds
+        Step, length and kind of each chain, the same as those from `classify`.
+
+    Raises
+    ------
+    ValueError
+        If a cause is not an earlier row, or backups have no action (decoded replay).
+
+    See Also
+    --------
+    GrowingChains : The same for a run that comes block by block.
+
+    Examples
+    --------
+    >>> from analyses.tables import KINDS
+    >>> steps = {"episode": np.zeros(2, int), "step": np.arange(2),
+    ...          "state": np.array([0, 1]), "next_state": np.array([1, 2])}
+    >>> backups = {"event": np.zeros(2, int), "step": np.ones(2, int), "state": np.array([1, 0]),
+    ...            "next_state": np.array([2, 1]), "action": np.zeros(2, int),
+    ...            "cause": np.array([-1, 0])}
+    >>> kinds = chain_kinds(steps, backups)
+    >>> kinds.length.tolist(), [KINDS[kind] for kind in kinds.kind]
+    ([3], ['reverse_episode'])
+    """
+    return GrowingChains(across_events).extend(steps, backups)
+
+
+class GrowingChains:
+    """The causal chains of a run that comes block by block.
+
+    Only what later backups may continue is kept from block to block.
+
+    Parameters
+    ----------
+    across_events : bool
+        As for `chain_kinds`. Chains within an event never go on in a later block.
+    """
+
+    def __init__(self, across_events: bool) -> None:
+        self._across_events = across_events
+        self._open = np.empty(0, dtype=_OPEN)
+
+    @property
+    def n_open(self) -> int:
+        """How many backups are kept, because later ones may continue them."""
+        return len(self._open)
+
+    def extend(
+        self,
+        steps: Columns | Experience,
+        backups: Columns,
+        first_row: int = 0,
+        causes: np.ndarray = _NO_ROWS,
+    ) -> ChainKinds:
+        """Take the next block, and classify the chains that no later backup can continue.
+
+        Parameters
+        ----------
+        steps : dict of ndarray or Experience
+            The steps of the run until the end of the block, or the index made of them.
+        backups : dict of ndarray
+            The backups of the block.
+        first_row : int, default 0
+            How many backups came before; `cause` counts from the beginning of the run.
+        causes : ndarray of int64, optional
+            The rows, counted likewise, that later backups may name; ascending.
+
+        Returns
+        -------
+        ChainKinds
+            Chains that end in this block or, as is known only now, in an earlier one.
+
+        Raises
+        ------
+        ValueError
+            If a cause is not an earlier row or was to be named no more, or backups have no action
+            (decoded replay).
+        """
+        opened, n_open = self._open, len(self._open)
+        last = causes if self._across_events else causes[:0]
+        begun = None
+        if first_row:
+            backups = self._joined(backups, first_row)
+            begun = Links(np.full(n_open, -1), *(opened[name] for name in Links._fields[1:]))
+        links = link_backups(backups, across_events=self._across_events, begun=begun)
+        place = np.empty(len(last), dtype=np.int64)
+        _refuse(_find_rows(last, first_row, opened["row"], place), last, first_row)
+        experience = steps if isinstance(steps, Experience) else Experience(steps)
+        n = len(links.parent)
+        symbol = experience.symbols(backups["state"], backups["next_state"], backups["action"])
+        root, forward, reverse = (uninitialised(n, np.int32) for _ in range(3))
+        n_moves = uninitialised(n, np.int64)
+        _count_moves(experience.step, backups["step"], n_open, n_moves)
+        text = experience.text, experience.begins, backups["event"]
+        is_closed = not n_open and not len(last)
+        if not (is_closed and _run_back(*text, symbol, n_moves, links, root, reverse)):
+            forward[:n_open], reverse[:n_open] = opened["forward"], opened["reverse"]
+            _follow(experience.automaton, symbol, n_moves, links, n_open, root, forward, reverse)
+
+        self._open = np.empty(len(last), dtype=_OPEN)
+        columns = {**backups, **links._asdict(), "forward": forward, "reverse": reverse}
+        self._open["row"], self._open["step"] = last, backups["step"][root[place]]
+        for name in _CARRIED:
+            self._open[name] = columns[name][place]
+        links.is_leaf[place] = False
+        n_chains = int(np.count_nonzero(links.is_leaf))
+        types = (np.int64, np.int32, np.int8)
+        kinds = ChainKinds(*(uninitialised(n_chains, each) for each in types))
+        rows = backups["step"], backups["action"]
+        if not _list_kinds(*rows, links, root, forward, reverse, kinds):
+            raise ValueError("Decoded replay (action -1) has no orientation: use classify instead.")
+        return kinds
+
+    def _joined(self, backups: Columns, first_row: int) -> Columns:
+        """Put what is open before the backups of a block, and count causes from there."""
+        n_open, named = len(self._open), backups["cause"]
+        columns = dict(backups)
+        if n_open:
+            for name in ("event", "state", "next_state", "action", "step"):
+                columns[name] = uninitialised(n_open + len(named), backups[name].dtype)
+                columns[name][:n_open], columns[name][n_open:] = self._open[name], backups[name]
+        cause = uninitialised(n_open + len(named), np.int64)
+        cause[:n_open] = -1
+        opened = self._open["row"] if self._across_events else None
+        _refuse(_find_rows(named, first_row, opened, cause[n_open:]), named, first_row)
+        return columns | {"cause": cause}
+
+
+def _refuse(lost: int, rows: np.ndarray, first_row: int) -> None:
+    if lost >= 0:
+        raise ValueError(
+            f"A backup from row {first_row} on names row {rows[lost]} as its cause, which was not "
+            "among those that could be named yet: the learner's causes() must list it."
+        )
+
+
+@kernel
+def _find_rows(rows, first_row, opened, place):
+    """Find rows of the run among those open (None: all are over) and the block that follows.
+
+    Returns which one is in neither; -1: none.
+    """
+    for i in range(len(rows)):
+        row = rows[i]
+        if opened is None:
+            place[i] = max(row - first_row, -1)
+        elif row >= first_row:
+            place[i] = row - first_row + len(opened)
+        elif row < 0:
+            place[i] = -1
+        else:
+            place[i] = np.searchsorted(opened, row)
+            if place[i] == len(opened) or opened[place[i]] != row:
+                return i
+    return -1
+
+
+@kernel
+def _count_moves(move_step, step, n_open, n_moves):
+    """Count the moves made by each step; after those of the open rows steps ascend."""
+    place = 0
+    for row in range(len(step)):
+        if row <= n_open:
+            place = np.searchsorted(move_step, step[row], side="right")
+        while place < len(move_step) and move_step[place] <= step[row]:
+            place += 1
+        n_moves[row] = place
+
+
+@kernel
+def _list_kinds(step, action, links, root, forward, reverse, kinds):
+    """List the chains of all leaves; returns whether all have an orientation."""
+    chain = 0
+    for row in range(len(links.is_leaf)):
+        if not links.is_leaf[row]:
+            continue
+        if action[row] < 0:
+            return False
+        if links.ways[row] & FITS_REVERSE:
+            node, kind = reverse[row], REVERSE_EPISODE
+        else:
+            node, kind = forward[row], FORWARD_EPISODE
+        if node == _IS_COMPOSED:
+            kind = NOVEL_PATH
+        elif node == _IS_UNEXPERIENCED:
+            kind = NEVER_TAKEN
+        kinds.step[chain] = step[root[row]]
+        kinds.length[chain] = links.length[row]
+        kinds.kind[chain] = kind
+        chain += 1
+    return True
+
+
+@kernel
+def _run_back(text, begins, event, symbol, n_moves, links, root, reverse):
+    """Tell whether each event is what was run last, backwards, so that no index is needed."""
+    last, place = -1, 0
+    for row in range(len(symbol)):
+        if links.ways[row] == 0:
+            continue
+        starts_chain = links.parent[row] < 0
+        if last < 0 or event[row] != event[last]:
+            if not starts_chain:
+                return False
+            place = n_moves[row]
+        elif not starts_chain and (
+            links.parent[row] != last or not links.ways[row] & FITS_REVERSE or begins[place]
+        ):
+            return False
+        place -= 1
+        if place < 0 or text[place] != symbol[row]:
+            return False
+        root[row] = row if starts_chain else root[last]
+        reverse[row] = 0
+        last = row
+    return True
+
+
+@kernel
+def _follow(automaton, symbol, n_moves, links, n_open, root, forward, reverse):
+    """Find the node in the index of the path up to each backup, if it was experienced."""
+    nodes = automaton.nodes
+    for row in range(n_open):
+        root[row] = row
+        for node in (forward, reverse):
+            if links.ways[row] != 0 and node[row] > 0:
+                node[row] = relocated(automaton, node[row], links.length[row] - 1)
+    for row in range(n_open, len(symbol)):
+        if links.ways[row] == 0:
+            root[row] = row
+            continue
+        before, move = links.parent[row], symbol[row]
+        root[row] = root[before] if before >= 0 else row
+        limit = n_moves[root[row]]
+        if move < 0 or nodes[automaton.from_root[move]]["first_end"] >= limit:
+            forward[row] = _IS_UNEXPERIENCED
+            reverse[row] = _IS_UNEXPERIENCED
+        elif before < 0:
+            forward[row] = automaton.from_root[move]
+            reverse[row] = automaton.from_root[move]
+        else:
+            node = forward[before]
+            if links.ways[row] & FITS_FORWARD and node >= 0:
+                node = appended(automaton, node, move)
+                if node < 0 or nodes[node]["first_end"] >= limit:
+                    node = _IS_COMPOSED
+            forward[row] = node
+            node = reverse[before]
+            if links.ways[row] & FITS_REVERSE and node >= 0:
+                n_before = links.length[before] - 1
+                node = prepended(automaton, node, n_before, move)
+                if node < 0 or nodes[node]["first_end"] >= limit:
+                    node = _IS_COMPOSED
+            reverse[row] = node

@@ -1,0 +1,189 @@
+"""Direction, novelty and kind of chains, one by one, as numbers in arrays."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from analyses.sequences.chains import (
+    REVERSE,
+    UNKNOWN,
+    Chains,
+    Columns,
+)
+from analyses.sequences.experience import Experience, stitch
+from analyses.tables import KINDS
+from replay.jit import kernel
+
+__all__ = ["AMBIGUOUS", "DIRECTIONS", "FORWARD_EPISODE", "NEVER_TAKEN", "NOVELTIES", "NOVEL_PATH"]
+__all__ += ["REVERSE_EPISODE", "Classes", "classify_chains"]
+
+DIRECTIONS = ("forward", "reverse", "both", "neither")
+_TAKEN_FORWARD, _TAKEN_REVERSE, _TAKEN_BOTH, _TAKEN_NEITHER = range(4)
+NOVELTIES = ("experienced", "composed", "unexperienced")
+_EXPERIENCED, _COMPOSED, _UNEXPERIENCED = range(3)
+REVERSE_EPISODE, FORWARD_EPISODE, NOVEL_PATH, AMBIGUOUS, NEVER_TAKEN = range(len(KINDS))
+
+
+class Classes(NamedTuple):
+    """What chains are; `direction`, `novelty` and `kind` as numbers.
+
+    Attributes
+    ----------
+    direction, novelty, kind : ndarray of int32, shape (n_chains,)
+        In ``DIRECTIONS``, ``NOVELTIES`` and ``KINDS``.
+    n_pieces : ndarray of int32, shape (n_chains,)
+        The least number of experienced pieces; 0 if a move was never made.
+    n_distinct : ndarray of int32, shape (n_chains,)
+        Number of different states.
+    node : ndarray of int32, shape (n_pieces.sum(),)
+        Each piece of each chain in the index of experience.
+    splice : ndarray of int32, shape (n_pieces.sum(),)
+        The state in which each piece ends.
+    """
+
+    direction: np.ndarray
+    novelty: np.ndarray
+    kind: np.ndarray
+    n_pieces: np.ndarray
+    n_distinct: np.ndarray
+    node: np.ndarray
+    splice: np.ndarray
+
+
+class _Moves(NamedTuple):
+    """The transition of each backup, `along` from state to next_state and `against` it, back.
+
+    Attributes
+    ----------
+    state, next_state : ndarray of int32, shape (n_backups,)
+        The transition.
+    along, against : ndarray of int32, shape (n_backups,)
+        Its symbol in the index; -1 if it was never made.
+    first_along, first_against : ndarray of int64, shape (n_backups,)
+        How many moves had been made before it first was.
+    """
+
+    state: np.ndarray
+    next_state: np.ndarray
+    along: np.ndarray
+    against: np.ndarray
+    first_along: np.ndarray
+    first_against: np.ndarray
+
+
+def classify_chains(
+    experience: Experience, backups: Columns, chains: Chains, limit: np.ndarray
+) -> Classes:
+    """Classify chains by what had been experienced.
+
+    Parameters
+    ----------
+    experience : Experience
+        The index of the run's moves.
+    backups : dict of ndarray
+        The columns `state, action, next_state` of the run's backups.
+    chains : Chains
+        Their chains.
+    limit : ndarray of int64, shape (n_chains,)
+        How many moves count for each.
+
+    Returns
+    -------
+    Classes
+        One entry for each chain.
+
+    Raises
+    ------
+    ValueError
+        If actions count and decoded replay has none.
+    """
+    state, next_state = backups["state"], backups["next_state"]
+    along = experience.symbols(state, next_state, backups["action"])
+    decoded = bool((chains.orientation == UNKNOWN).any())
+    if decoded and experience.by == "actions":
+        raise ValueError("by='actions' needs the action of every backup; decoded replay has none.")
+    moves = _Moves(
+        state,
+        next_state,
+        along,
+        experience.symbols(next_state, state) if decoded else along,
+        experience.first_moves(state, next_state),
+        experience.first_moves(next_state, state),
+    )
+    n_chains, n_links = len(limit), len(chains.rows)
+    classes = Classes(
+        *(np.empty(n_chains, dtype=np.int32) for _ in range(5)),
+        *(np.empty(n_links, dtype=np.int32) for _ in range(2)),
+    )
+    last_seen = np.full(max(state.max(initial=0), next_state.max(initial=0)) + 1, -1)
+    n_all = _classify(experience.automaton, moves, chains, limit, last_seen, classes)
+    return classes._replace(node=classes.node[:n_all], splice=classes.splice[:n_all])
+
+
+@kernel
+def _classify(automaton, moves, chains, limit, last_seen, classes):
+    longest = 0
+    for chain in range(len(limit)):
+        longest = max(longest, chains.offset[chain + 1] - chains.offset[chain])
+    ends, ends_back = np.empty((2, longest), np.int32)
+    nodes, nodes_back = np.empty((2, longest), np.int32)
+    n_all = 0
+    for chain in range(len(limit)):
+        rows = chains.rows[chains.offset[chain] : chains.offset[chain + 1]]
+        n_moves = limit[chain]
+        known = chains.orientation[chain] != UNKNOWN
+        reverse = chains.orientation[chain] == REVERSE
+
+        n_distinct = 0
+        all_along, all_against, all_one_way = True, True, True
+        for row in rows:
+            along, against = moves.first_along[row] < n_moves, moves.first_against[row] < n_moves
+            all_along &= along
+            all_against &= against
+            all_one_way &= along or against
+            for state in (moves.state[row], moves.next_state[row]):
+                n_distinct += last_seen[state] != chain
+                last_seen[state] = chain
+        if all_along and all_against:
+            direction = _TAKEN_BOTH
+        elif all_along or all_against:  # a reverse chain lists states against its transitions
+            direction = _TAKEN_FORWARD if all_along != reverse else _TAKEN_REVERSE
+        else:
+            direction = _TAKEN_NEITHER
+
+        n_pieces = 0
+        if known or all_along:
+            n_pieces = stitch(automaton, moves.along, rows, reverse, n_moves, ends, nodes)
+        back = False
+        if not known and all_against:
+            n_back = stitch(automaton, moves.against, rows, True, n_moves, ends_back, nodes_back)
+            back = n_pieces == 0 or n_back < n_pieces
+            n_pieces = n_back if back else n_pieces
+        for piece in range(n_pieces):
+            classes.node[n_all] = nodes_back[piece] if back else nodes[piece]
+            if back:
+                splice = moves.state[rows[len(rows) - ends_back[piece]]]
+            elif reverse:
+                splice = moves.next_state[rows[len(rows) - ends[piece]]]
+            else:
+                splice = moves.next_state[rows[ends[piece] - 1]]
+            classes.splice[n_all] = splice
+            n_all += 1
+
+        if n_pieces > 1:
+            novelty, kind = _COMPOSED, NOVEL_PATH
+        elif n_pieces == 0:
+            novelty = _UNEXPERIENCED
+            kind = AMBIGUOUS if not known and all_one_way else NEVER_TAKEN
+        else:
+            novelty = _EXPERIENCED
+            if not known and direction == _TAKEN_BOTH:
+                kind = AMBIGUOUS
+            else:
+                kind = REVERSE_EPISODE if reverse or back else FORWARD_EPISODE
+        classes.direction[chain] = direction
+        classes.novelty[chain] = novelty
+        classes.kind[chain] = kind
+        classes.n_pieces[chain] = n_pieces
+        classes.n_distinct[chain] = n_distinct
+    return n_all

@@ -1,0 +1,128 @@
+"""One pause of an event log: its backups as they were replayed, one after the other."""
+
+import numpy as np
+import pandas as pd
+
+from analyses.sequences.chains import chains, link_backups
+from analyses.sequences.classification import classify
+from replay.log.event_log import EventLog
+
+__all__ = ["longest_event", "replayed_moves"]
+
+_SHORTEST_SEQUENCE = 3
+
+
+def longest_event(log: EventLog, run: int = 0) -> int:
+    """Find the replay event that holds a run's longest sequence.
+
+    Parameters
+    ----------
+    log : EventLog
+        A model's log, or a recording.
+    run : int, default 0
+        Which run.
+
+    Returns
+    -------
+    int
+        The number of the event; of several, the first.
+
+    Raises
+    ------
+    ValueError
+        If the run has no replay.
+
+    Examples
+    --------
+    >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
+    >>> backups = {"step": [0, 1, 1], "phase": ["step", "episode_end", "episode_end"],
+    ...            "state": [0, 1, 0], "next_state": [1, 2, 1], "action": 0, "cause": [-1, -1, 1]}
+    >>> longest_event(EventLog({"steps": steps, "backups": backups}))
+    1
+    """
+    backups = _of_run(log, "backups", run)
+    length = link_backups(backups).length
+    if not length.any():
+        raise ValueError(
+            f"Run {run} of this log has no replay. The log has the runs "
+            f"{log.columns('runs')['run'].tolist()}; online updates are no replay."
+        )
+    return int(backups["event"][np.argmax(length)])
+
+
+def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
+    """List the moves of one replay event, in the order and in the direction of replay.
+
+    Parameters
+    ----------
+    log : EventLog
+        A model's log, or a recording.
+    event : int
+        The number of the event.
+    run : int, default 0
+        Which run.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a backup: `episode, step, phase, location`; `order` in the event; `state,
+        next_state`, the move as replayed, against its direction in reverse replay; `change` of the
+        action value (its size); and `length, kind, orientation` of the longest sequence that it
+        belongs to; the kind of a single move is null, its direction that in which it was made.
+        Backups of staying in a state are left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no such event, or only staying in a state was replayed in it.
+
+    Examples
+    --------
+    >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
+    >>> backups = {"step": [1, 1], "phase": "episode_end", "state": [1, 0], "next_state": [2, 1],
+    ...            "action": 0, "cause": [-1, 0]}
+    >>> moves = replayed_moves(EventLog({"steps": steps, "backups": backups}), 0)
+    >>> moves[["state", "next_state", "length", "kind"]].to_numpy().tolist()
+    [[2, 1, 3, 'reverse_episode'], [1, 0, 3, 'reverse_episode']]
+    """
+    backups = _of_run(log, "backups", run)
+    rows = np.flatnonzero(backups["event"] == event)
+    if event < 0 or not len(rows):
+        last = backups["event"].max(initial=-1)
+        has = f"events 0 to {last}" if last >= 0 else "no replay"
+        raise ValueError(f"There is no replay event {event}: run {run} has {has}.")
+    own = {name: column[rows] for name, column in backups.items()}
+    # Causes in other events are no part of it; the others count from its first row.
+    place = np.searchsorted(rows, own["cause"])
+    known = rows[np.minimum(place, len(rows) - 1)] == own["cause"]
+    own["cause"] = np.where(known, place, -1)
+    steps = _of_run(log, "steps", run)
+    n_before = np.searchsorted(steps["step"], own["step"][0], side="right")
+    before = {name: column[:n_before] for name, column in steps.items()}
+    part = EventLog({"steps": before, "backups": own})
+    found = chains(link_backups(part.columns("backups")))
+    if not len(found.rows):
+        raise ValueError(f"In the replay event {event} there is no move from a state to another.")
+    sequences = classify(part)[["length", "kind", "orientation"]]
+    chain = np.repeat(np.arange(len(sequences)), np.diff(found.offset))
+    longest = sequences.iloc[chain].set_axis(found.rows)
+    longest = longest.sort_values("length", ascending=False, kind="stable")
+    moves = part.backups.join(longest[~longest.index.duplicated()], how="inner")
+    is_long = moves["length"] >= _SHORTEST_SEQUENCE
+    backwards = is_long & (moves["orientation"] == "reverse")
+    moves = moves.rename(columns={"index": "order"})
+    moves["state"], moves["next_state"] = (
+        moves["state"].where(~backwards, moves["next_state"]),
+        moves["next_state"].where(~backwards, moves["state"]),
+    )
+    moves["change"] = (moves["q_after"] - moves["q_before"]).abs()
+    moves["phase"] = moves["phase"].astype(object)
+    moves["kind"] = moves["kind"].astype(object).where(is_long, None)
+    columns = ["episode", "step", "phase", "location", "order", "state", "next_state", "change"]
+    return moves[[*columns, "length", "kind", "orientation"]].reset_index(drop=True)
+
+
+def _of_run(log: EventLog, name: str, run: int) -> dict[str, np.ndarray]:
+    columns = log.columns(name)
+    chosen = columns["run"] == run
+    return {column: values[chosen] for column, values in columns.items()}

@@ -1,0 +1,1 @@
+"""Studies: each one a question, its tables and its figures."""

@@ -1,0 +1,348 @@
+"""From episodic to semantic memory: to how many episodes a replayed sequence can be attributed.
+
+Brea (2018) [1]_ expects that with growing experience nobody can tell any more which one it is from.
+A sequence is attributed to *one* episode if its path was run contiguously in exactly one episode
+before the replay event; if it was run in *several*, it is anyone's guess in which; and if in
+*none*, it was put together from pieces, or never experienced (`novelty` tells which). `attribute`
+tells this of each sequence, `measure` counts it over learning and by length, `summarise` adds
+intervals over worlds.
+
+References
+----------
+.. [1] Brea, J. (2018), Is prioritized sweeping the better episodic control?
+   https://doi.org/10.48550/arXiv.1711.06677
+"""
+
+from collections.abc import Iterable
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from analyses.intervals import share_intervals
+from analyses.jobs.measurements import Measurement
+from analyses.sequences.classification import classify
+from analyses.sequences.experience import Experience
+from analyses.sequences.suffix_automaton import appended
+from analyses.tables import in_paper_order, require_columns
+from replay.experiments import EXPERIMENTS, find_experiment
+from replay.jit import kernel
+from replay.learners import find_learner
+from replay.log.event_log import EventLog
+from replay.simulation.driver import simulate
+
+__all__ = ["ATTRIBUTIONS", "LEARNERS", "attribute", "count_attributions", "measure", "overview"]
+__all__ += ["plan", "summarise"]
+
+ATTRIBUTIONS = ("one", "several", "none")
+"""The number of episodes that hold a sequence."""
+
+LEARNERS = (
+    "episodic_control",
+    "prioritized_sweeping",
+    "prioritized_sweeping_reset",
+    "dyna_q",
+    "trajectory_sampling",
+)
+"""The learners that `measure` compares if it is not told others."""
+
+_ONE, _SEVERAL, _NONE = range(len(ATTRIBUTIONS))
+_STEPS = {"maze": 100_000}
+_MOVES, _SEQUENCES = "moves", "sequences"
+_SHORTEST_SEQUENCE = 3
+_FACTORS = 2 ** np.arange(3, 40)
+_LENGTHS = np.unique([2, 3, 4, 5, 6, *_FACTORS, *(_FACTORS // 2 * 3)])
+_EPISODES = 2 ** np.arange(40)
+
+
+def attribute(sequences: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
+    """Tell whether one episode, several or none hold each replayed sequence.
+
+    Parameters
+    ----------
+    sequences : pandas.DataFrame
+        As `classify` gives it: `run, step, states, orientation, direction`. A path is read as its
+        novelty was judged: in its orientation; where that is unknown, in its direction; where its
+        moves were made in both directions, each way.
+    steps : pandas.DataFrame
+        The steps of the same log: `run, episode, step, state, next_state`. Those after a
+        sequence's `step` don't count.
+
+    Returns
+    -------
+    pandas.Series
+        ``one``, ``several`` or ``none`` for each sequence, as categories; the index is that of
+        `sequences`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    After the laps 0, 1, 2 and 0, 1, 3 it is uncertain in which of them the rat went from 0 to 1.
+
+    >>> steps = {"state": [0, 1, 0, 1], "next_state": [1, 2, 1, 3], "action": 0,
+    ...          "terminated": [False, True, False, True]}
+    >>> backups = {"step": 3, "phase": "rest", "event": [0, 1, 1], "state": [0, 1, 0],
+    ...            "next_state": [1, 3, 1], "action": 0, "cause": [-1, -1, 1]}
+    >>> log = EventLog({"steps": steps, "backups": backups})
+    >>> sequences = classify(log)
+    >>> [states.tolist() for states in sequences["states"]]
+    [[1, 0], [3, 1, 0]]
+    >>> attribute(sequences, log.steps).tolist()
+    ['several', 'one']
+    """
+    wanted = ["run", "step", "states", "orientation", "direction"]
+    require_columns(sequences, wanted, "sequences")
+    require_columns(steps, ["run", "episode", "step", "state", "next_state"], "steps")
+    codes = np.full(len(sequences), _NONE)
+    for run, rows in sequences.groupby("run").indices.items():
+        experience = Experience(steps[steps["run"] == run])
+        codes[rows] = _attribute(sequences.iloc[rows], experience)
+    found = pd.Categorical.from_codes(codes, categories=pd.Index(ATTRIBUTIONS))
+    return pd.Series(found, index=sequences.index, name="attribution")
+
+
+def _attribute(sequences: pd.DataFrame, experience: Experience) -> np.ndarray:
+    """Give the number in ``ATTRIBUTIONS`` of each sequence of one run."""
+    walked, taken = (sequences[name].astype(object) for name in ("orientation", "direction"))
+    way = walked.where(walked.notna(), taken).to_numpy()
+    states = sequences["states"].to_numpy()
+    limit = experience.moves_by(sequences["step"].to_numpy())
+    codes, only = np.full(len(way), _NONE), np.full(len(way), -1)
+    for reading in ("forward", "reverse"):
+        rows = np.flatnonzero((way == reading) | (way == "both"))
+        first, second = _ends(experience, states[rows], reading == "reverse")
+        held = first < limit[rows]
+        rows, first, second = rows[held], first[held], second[held]
+        episode = experience.episode[first]
+        # Of a path that is read each way, another episode may hold the other way.
+        elsewhere = (codes[rows] != _NONE) & (only[rows] != episode)
+        again = (second < limit[rows]) | elsewhere | (codes[rows] == _SEVERAL)
+        codes[rows], only[rows] = np.where(again, _SEVERAL, _ONE), episode
+    return codes
+
+
+def _ends(
+    experience: Experience, paths: np.ndarray, backwards: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find how many moves came before each path first ended, and then in a second episode."""
+    n_states = np.fromiter(map(len, paths), dtype=np.int64, count=len(paths))
+    flat = np.concatenate([np.empty(0, dtype=np.int64), *paths])
+    begins = np.cumsum(n_states) - n_states
+    if backwards:
+        flat, begins = flat[::-1], len(flat) - begins - n_states
+    symbol = experience.symbols(flat[:-1], flat[1:])  # between paths too, but no one asks for it
+    node = np.empty(len(paths), dtype=np.int32)
+    _find_nodes(experience.automaton, symbol, begins, n_states - 1, node)
+    known, nowhere = node >= 0, experience.n_moves
+    first = np.where(known, experience.automaton.nodes["first_end"][node], nowhere)
+    return first, np.where(known, experience.second_ends[node], nowhere)
+
+
+@kernel
+def _find_nodes(automaton, symbol, begins, n_moves, node):
+    for path in range(len(node)):
+        here = 0
+        for place in range(begins[path], begins[path] + n_moves[path]):
+            here = appended(automaton, here, symbol[place]) if symbol[place] >= 0 else -1
+            if here < 0:
+                break
+        node[path] = here
+
+
+def measure(
+    experiment: str,
+    index: int = 0,
+    *,
+    learners: Iterable[str] = LEARNERS,
+    n_seeds: int = 1,
+    n_steps: int | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Count what can be attributed, over learning and by length, in one world of the paper.
+
+    Causes are followed through later replay events: a sweep that goes on three states a step is one
+    sequence, as long as it goes.
+
+    Parameters
+    ----------
+    experiment : str
+        A name in ``EXPERIMENTS``.
+    index : int, default 0
+        Which of its worlds.
+    learners : iterable of str
+        Names in ``replay.learners.LEARNERS``; by default the module's ``LEARNERS``.
+    n_seeds : int, default 1
+        Runs of each learner.
+    n_steps : int, optional
+        Steps of a run; the paper's, but for 100,000 in mazes.
+    seed : int, default 0
+        Seed of everything.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `experiment, learner, mdp, episode, length, attribution, count`, as `count_attributions`
+        gives them, added up over seeds.
+
+    Raises
+    ------
+    ValueError
+        If the experiment or a learner is unknown.
+
+    Examples
+    --------
+    >>> counts = measure("stochastic_tree", learners=["episodic_control"], n_steps=8)
+    >>> counts[["episode", "length", "attribution", "count"]].to_numpy().tolist()
+    [[1, 5, 'one', 1], [2, 5, 'one', 1]]
+    """
+    paper = find_experiment(experiment)
+    n = n_steps or _STEPS.get(experiment, paper.n_steps)
+    mdp = paper.mdp(index, seed)
+    tables = []
+    for learner, run in product(learners, range(n_seeds)):
+        log = simulate(
+            mdp,
+            learner,
+            paper.parameters[find_learner(learner).name],
+            n_steps=n,
+            seed=paper.run_seed(index, run, seed),
+        ).log
+        counts = count_attributions(log)
+        tables.append(counts.assign(experiment=experiment, learner=learner, mdp=index))
+    by = ["experiment", "learner", "mdp", "episode", "length", "attribution"]
+    table = pd.concat(tables, ignore_index=True)
+    return table.groupby(by, observed=True, sort=False)["count"].sum().reset_index()
+
+
+def plan(n_mdps: int = 10, seed: int = 0) -> Measurement:
+    """Plan the study: the paper's experiments, a piece for each world.
+
+    Parameters
+    ----------
+    n_mdps : int, default 10
+        Worlds of each experiment.
+    seed : int, default 0
+        Seed of everything.
+
+    Returns
+    -------
+    Measurement
+        It makes ``attribution``, as `summarise` gives it.
+    """
+    pieces = [(name, index, seed) for name in EXPERIMENTS for index in range(n_mdps)]
+    return Measurement(
+        ["attributed"],
+        _piece,
+        pieces,
+        lambda tables: {"attribution": summarise(tables["attributed"])},
+    )
+
+
+def _piece(experiment: str, index: int, seed: int) -> dict[str, pd.DataFrame]:
+    return {"attributed": measure(experiment, index, seed=seed)}
+
+
+def count_attributions(log: EventLog) -> pd.DataFrame:
+    """Count the sequences of a log that one episode, several or none hold.
+
+    Parameters
+    ----------
+    log : EventLog
+        The log of one run.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `episode` (a bound: up to which episode, counted from 1, and after the bound before; powers
+        of 2), `length` (likewise, up to how many states), `attribution` and `count`.
+
+    Examples
+    --------
+    >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
+    >>> backups = {"step": [1, 1], "phase": "episode_end", "state": [1, 0], "next_state": [2, 1],
+    ...            "action": [0, 0], "cause": [-1, 0]}
+    >>> log = EventLog({"steps": steps, "backups": backups})
+    >>> count_attributions(log).to_numpy().tolist()
+    [[1, 3, 'one', 1]]
+    """
+    sequences = classify(log, across_events=True)
+    table = pd.DataFrame(
+        {
+            "episode": _bound(sequences["episode"] + 1, _EPISODES),
+            "length": _bound(sequences["length"], _LENGTHS),
+            "attribution": attribute(sequences, log.steps),
+        }
+    )
+    return table.groupby(list(table), observed=True).size().reset_index(name="count")
+
+
+def _bound(numbers: pd.Series, bounds: np.ndarray) -> np.ndarray:
+    return bounds[np.searchsorted(bounds, numbers)]
+
+
+def summarise(counts: pd.DataFrame) -> pd.DataFrame:
+    """Turn counts into shares, with intervals over worlds.
+
+    Parameters
+    ----------
+    counts : pandas.DataFrame
+        Result of `measure`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `experiment, learner`; `of`, ``moves`` (single ones) or ``sequences`` (of three states or
+        more); `over`, what the rows run over: ``episode``, ``length`` or, for the share of all of
+        them, ``all``; `up_to`, the bound (see `count_attributions`), null of ``all``; `attribution,
+        count, share`, and the share's 95 % interval `ci_low, ci_high` (BCa bootstrap) over `n_mdps`
+        worlds.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> counts = pd.DataFrame({"experiment": "maze", "learner": "mine", "mdp": [0, 1], "length": 4,
+    ...                        "episode": 1, "attribution": ["one", "none"], "count": [1, 3]})
+    >>> table = summarise(counts)
+    >>> table.loc[table["over"] == "all", ["attribution", "share"]].to_numpy().tolist()
+    [['one', 0.25], ['none', 0.75]]
+    """
+    by = ["experiment", "learner", "of", "over", "up_to"]
+    require_columns(counts, ["experiment", "learner", "mdp", "episode", "length"], "counts")
+    require_columns(counts, ["attribution", "count"], "counts")
+    counts = in_paper_order(counts)
+    kinds = pd.Categorical(counts["attribution"], pd.Index(ATTRIBUTIONS))
+    is_long = counts["length"] >= _SHORTEST_SEQUENCE
+    counts = counts.assign(kind=kinds, of=np.where(is_long, _SEQUENCES, _MOVES))
+    views = [counts.assign(over=over, up_to=counts[over]) for over in ("episode", "length")]
+    table = share_intervals(pd.concat([counts.assign(over="all", up_to=0), *views]), by)
+    table = table.rename(columns={"kind": "attribution", "n_units": "n_mdps"})
+    table["up_to"] = table["up_to"].astype("Int64").mask(table["over"] == "all")
+    return table
+
+
+def overview(table: pd.DataFrame) -> pd.DataFrame:
+    """Take from a summary the shares of all sequences: one row a world and learner.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Result of `summarise`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `experiment, learner, of`, `count` and the shares `one, several, none`.
+    """
+    rows = table[table["over"] == "all"]
+    by = ["experiment", "learner", "of"]
+    shares = rows.pivot_table("share", by, "attribution", observed=True)
+    shares = shares.reindex(columns=pd.Index(ATTRIBUTIONS), fill_value=0.0)
+    return shares.assign(count=rows.groupby(by, observed=True)["count"].sum()).reset_index()

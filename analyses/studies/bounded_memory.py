@@ -1,0 +1,175 @@
+"""Reward rate against memory: what prioritized sweeping earns if it may not keep all transitions.
+
+Between remembering the last episode only and remembering everything lie four ways to forget, those
+of :func:`replay.parts.world_model.retain`. `measure` lets the learner act with each of them at
+several capacities; `summarise` averages over worlds. The result is ``bounded_memory.csv`` of a
+result folder, which ``figures/bounded_memory.py`` draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analyses.intervals import mean_interval
+from analyses.jobs.measurements import Measurement
+from analyses.tables import in_paper_order
+from replay.experiments import find_experiment
+from replay.simulation.driver import simulate
+from replay.worlds.mdp import uniform_policy
+
+__all__ = ["CAPACITIES", "measure", "plan", "summarise"]
+
+_EPISODES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_TRANSITIONS = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+CAPACITIES: dict[str, tuple[int, ...]] = {
+    "recent_episodes": _EPISODES,
+    "fading": _EPISODES,
+    "recent_transitions": _TRANSITIONS,
+    "valuable_transitions": _TRANSITIONS,
+}
+"""Way to forget -> the bounds that are tried, in episodes or in transitions."""
+
+_EXPERIMENTS = ("deterministic_tree", "stochastic_tree", "maze")
+_STEPS = {"maze": 100_000}
+
+
+def measure(
+    experiment: str,
+    index: int = 0,
+    *,
+    learner: str = "prioritized_sweeping",
+    capacities: Mapping[str, Sequence[float]] = CAPACITIES,
+    n_seeds: int = 2,
+    n_steps: int | None = None,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Let a learner act in one world with memories of several sizes, each with the same seeds.
+
+    Parameters
+    ----------
+    experiment : str
+        A name in ``EXPERIMENTS``.
+    index : int, default 0
+        Which of its worlds.
+    learner : str, default "prioritized_sweeping"
+        A learner with the parameters `retention` and `capacity`, as the paper's experiments have
+        it.
+    capacities : mapping of str to sequence of float
+        Way to forget -> bounds; one without a bound is added to each.
+    n_seeds : int, default 2
+        Runs with each memory.
+    n_steps : int, optional
+        Steps of a run; the paper's, but for 100,000 in mazes.
+    seed : int, default 0
+        Seed of everything.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a memory: `experiment, retention, capacity, mdp`; `n_transitions`, the most that
+        were held at once, a new one that others make room for included; `reward_rate`, normalised,
+        over the whole run. Both are means over seeds.
+
+    Raises
+    ------
+    ValueError
+        If the experiment, or a way to forget, is unknown.
+
+    Examples
+    --------
+    >>> few = {"recent_transitions": [4]}
+    >>> table = measure("stochastic_tree", capacities=few, n_seeds=1, n_steps=400)
+    >>> table["capacity"].tolist(), table["n_transitions"].round().tolist()[0]
+    ([4.0, inf], 5.0)
+    """
+    paper = find_experiment(experiment)
+    n = n_steps or _STEPS.get(experiment, paper.n_steps)
+    mdp = paper.mdp(index, seed)
+    random = mdp.reward_rate(uniform_policy(mdp))
+    optimal = mdp.reward_rate(mdp.solve(paper.discount).policy, paper.epsilon)
+    rows = []
+    for retention, bounds in capacities.items():
+        for capacity in (*bounds, np.inf):
+            params = paper.parameters[learner]._asdict()
+            params |= {"retention": retention, "capacity": capacity}
+            seeds = [paper.run_seed(index, run, seed) for run in range(n_seeds)]
+            runs = [
+                simulate(mdp, learner, params, n_steps=n, seed=each, log="none") for each in seeds
+            ]
+            rate = np.mean([run.window_rewards.sum() / n for run in runs])
+            rows.append(
+                {
+                    "experiment": experiment,
+                    "retention": retention,
+                    "capacity": float(capacity),
+                    "mdp": index,
+                    "n_transitions": np.mean([run.memory.model.n_places[0] for run in runs]),
+                    "reward_rate": (rate - random) / (optimal - random),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def plan(n_mdps: int = 10, seed: int = 0) -> Measurement:
+    """Plan the study: the two trees and the maze, a piece for each world.
+
+    Parameters
+    ----------
+    n_mdps : int, default 10
+        Worlds of each experiment.
+    seed : int, default 0
+        Seed of everything.
+
+    Returns
+    -------
+    Measurement
+        It makes ``bounded_memory``, as `summarise` gives it.
+    """
+    pieces = [(name, index, seed) for name in _EXPERIMENTS for index in range(n_mdps)]
+    return Measurement(
+        ["memories"],
+        _piece,
+        pieces,
+        lambda tables: {"bounded_memory": summarise(tables["memories"])},
+    )
+
+
+def _piece(experiment: str, index: int, seed: int) -> dict[str, pd.DataFrame]:
+    return {"memories": measure(experiment, index, seed=seed)}
+
+
+def summarise(measured: pd.DataFrame) -> pd.DataFrame:
+    """Average over worlds.
+
+    Parameters
+    ----------
+    measured : pandas.DataFrame
+        Result of `measure`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an experiment and memory: `experiment, retention, capacity, n_transitions, mean,
+        sem, ci_low, ci_high, n_mdps`, with a 95 % Student-t interval of the mean reward rate.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"experiment": "maze", "retention": "fading", "capacity": 1.0,
+    ...                       "mdp": [0, 1], "n_transitions": [10, 20], "reward_rate": [0.2, 0.4]})
+    >>> summarise(table)[["n_transitions", "mean", "n_mdps"]].round(3).to_numpy().tolist()
+    [[15.0, 0.3, 2.0]]
+    """
+    by = ["experiment", "retention", "capacity"]
+    rates = mean_interval(measured, "reward_rate", by).rename(columns={"n": "n_mdps"})
+    held = measured.groupby(by, as_index=False)["n_transitions"].mean()
+    table = rates.merge(held, on=by)
+    columns = [*by, "n_transitions", "mean", "sem", "ci_low", "ci_high", "n_mdps"]
+    return in_paper_order(table)[columns].sort_values(by, ignore_index=True)

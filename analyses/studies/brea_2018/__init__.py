@@ -1,0 +1,1 @@
+"""The reproduction of Brea (2018)."""

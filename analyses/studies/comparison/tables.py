@@ -1,0 +1,148 @@
+"""The tables of a comparison, made of all its pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom
+
+from analyses.findings.verdicts import verdicts
+from analyses.intervals import mean_interval
+from analyses.jobs.results import Results
+from analyses.measures import STATISTICS
+from analyses.measures.animals import PAUSES
+from analyses.measures.summary import chance_above
+from analyses.sequences.chains import ORDERS
+from analyses.studies.comparison.pieces import CHAINS, COUNTS, counts_file
+from analyses.studies.comparison.plan import Comparison
+
+__all__ = ["make_tables", "summarise_all"]
+
+_BY = ["task", "learner", "statistic", "order", "min_length"]
+_EQUAL = 1e-12
+_TEST = ["task", "learner", "statistic"]
+
+
+def make_tables(
+    plan: Comparison, results: Results, findings: pd.DataFrame
+) -> dict[str, pd.DataFrame]:
+    """Put all pieces together.
+
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    results : Results
+        The folder, with all pieces.
+    findings : pandas.DataFrame
+        What `analyses.findings.published.findings` gives.
+
+    Returns
+    -------
+    dict of pandas.DataFrame
+        As `analyses.studies.comparison.compare` gives them.
+    """
+    made = [(task, index) for task in plan.tasks for index in range(len(plan.pieces(task)))]
+    animals = pd.concat([results.read_piece(*piece) for piece in made], ignore_index=True)
+    counts = {
+        name: pd.concat(
+            [pd.read_parquet(counts_file(results, *piece, name)) for piece in made],
+            ignore_index=True,
+        )
+        for name in COUNTS
+    }
+    chains = _added(plan, counts["chains"], ["task", "learner", *CHAINS])
+    pauses = _added(plan, counts["pauses"], ["task", "learner", "phase"])
+    n_replays = pauses.groupby(["task", "learner"], observed=True)["n_replays"].sum()
+    statistics = summarise_all(plan, animals).join(n_replays, on=["task", "learner"])
+    judged = statistics[statistics["judged"]]
+    found = verdicts(judged, findings, behaviour=plan.behaviour)
+    how = judged.set_index(_TEST)[["label", "order", "min_length", "reversible"]]
+    return {
+        "statistics": statistics,
+        "verdicts": found.join(how, on=_TEST),
+        "animals": animals[[*_BY, "animal", "value", "null", "n"]],
+        "chains": chains,
+        "pauses": pauses,
+    }
+
+
+def _added(plan: Comparison, counts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Add up the counts of all animals."""
+    ordered = _in_order(plan, counts)
+    return _plain(ordered.groupby(by, observed=True, as_index=False).sum(numeric_only=True))
+
+
+def _in_order(plan: Comparison, table: pd.DataFrame) -> pd.DataFrame:
+    """Make categories of names, so that groups come in the order of the plan."""
+    statistics = dict.fromkeys(name for entry in plan.tasks.values() for name in entry.statistics)
+    orders: dict[str, Iterable[str]] = {
+        "task": plan.tasks,
+        "learner": plan.learners,
+        "statistic": statistics,
+        "order": ORDERS,
+        "phase": PAUSES,
+    }
+    return table.assign(
+        **{
+            name: pd.Categorical(table[name].astype(str), list(order), ordered=True)
+            for name, order in orders.items()
+            if name in table
+        }
+    )
+
+
+def _plain(table: pd.DataFrame) -> pd.DataFrame:
+    names = table.select_dtypes("category").columns
+    return table.astype(dict.fromkeys(names, str))
+
+
+def summarise_all(plan: Comparison, animals: pd.DataFrame) -> pd.DataFrame:
+    """Summarise all statistics over animals, each as `analyses.measures.summarise` does.
+
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    animals : pandas.DataFrame
+        One row an animal and statistic: `task, learner, statistic, order, min_length, animal`,
+        `value, null, n`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table ``statistics`` of `analyses.studies.comparison.compare`, but for `n_replays`.
+    """
+    rows = _in_order(plan, animals)
+    difference = (rows["value"] - rows["null"]).to_numpy()
+    above, below = difference > _EQUAL, difference < -_EQUAL
+    shares = [name for name, statistic in STATISTICS.items() if statistic.kind == "share"]
+    binomial = rows["statistic"].isin(shares).to_numpy() & (above | below)
+    chance = np.where(above | below, 0.5, np.nan)
+    chance[binomial] = chance_above(*rows.loc[binomial, ["null", "n"]].to_numpy().T)
+    rows = rows.assign(above=above, below=below, chance=chance)
+    told = rows.assign(n=rows["n"].where(rows["value"].notna(), 0))
+    counts = told.groupby(_BY, observed=True, sort=True).agg(
+        null=("null", "mean"),
+        n_above=("above", "sum"),
+        n_below=("below", "sum"),
+        chance_above=("chance", "mean"),
+        n_chains=("n", "sum"),
+    )
+    means = mean_interval(rows, "value", _BY).set_index(_BY)
+    table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
+    n, share = table["n_above"] + table["n_below"], table["chance_above"]
+    sides = binom.cdf(table["n_above"], n, share), binom.sf(table["n_above"] - 1, n, share)
+    table = _plain(table.assign(p=np.minimum(2 * np.minimum(*sides), 1.0)))
+    main = {task: entry.min_length for task, entry in plan.tasks.items()}
+    reversible = {learner: plan.is_reversible(learner) for learner in plan.learners}
+    table = table.assign(
+        label=table["statistic"].map(lambda name: STATISTICS[name].label),
+        reversible=table["learner"].map(reversible),
+        judged=(table["order"] == "causal") & (table["min_length"] == table["task"].map(main)),
+    )
+    columns = ["label", "value", "ci_low", "ci_high", "null", "p", "n_animals", "n_above"]
+    columns += ["n_below", "chance_above", "n_chains", "reversible", "judged"]
+    return table[[*_BY, *columns]]

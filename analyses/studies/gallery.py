@@ -1,0 +1,144 @@
+"""One maze, one moment: what each account of replay would replay next.
+
+The same laps are fed to every learner, and its first replay after the last step is kept. Ten times
+each, in turn, a lap begins at the left and at the right end of the lower corridor, and leads to the
+far goal. The last lap begins at the left and finds a nearer goal.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from analyses.sequences.pauses import replayed_moves
+from replay.learners import LEARNERS, find_learner
+from replay.log.event_log import EventLog
+from replay.simulation.driver import feed
+from replay.worlds.mazes import from_ascii
+from replay.worlds.mdp import MDP
+
+__all__ = ["laps", "next_replay"]
+
+_MAZE = """
+.........
+.###.###G
+G###.####
+####.####
+S.......S
+"""
+_LAPS = 10 * [
+    ("left", "right 4, up 4, left 4, down 2"),
+    ("right", "left 4, up 4, left 4, down 2"),
+] + [("left", "right 4, up 4, right 4, down 1")]
+_SETTINGS = {"learning_rate": 1.0, "max_pops": 20, "n_replays": 20, "max_backups": 20, "n": 20}
+_COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "change", "kind"]
+
+
+def laps() -> tuple[MDP, pd.DataFrame]:
+    """Make the maze and the laps that were run in it.
+
+    Returns
+    -------
+    mdp : MDP
+        A maze with two starts and two goals.
+    transitions : pandas.DataFrame
+        Columns `run, episode, step, state, action, reward, next_state, next_action, terminated,
+        start_state`, as `replay.feed` takes them. The lap that would follow begins at the right.
+
+    Examples
+    --------
+    >>> mdp, transitions = laps()
+    >>> transitions.groupby("episode").size().tolist()[-3:]
+    [14, 14, 13]
+    """
+    mdp = from_ascii(_MAZE, name="gallery")
+    left, right = np.flatnonzero(mdp.start_probability).tolist()
+    begin = {"left": left, "right": right}
+    assert mdp.action_names is not None
+    rows = []
+    for episode, (start, moves) in enumerate(_LAPS):
+        state = begin[start]
+        for move in moves.split(", "):
+            name, count = move.split()
+            action = mdp.action_names.index(name)
+            for _ in range(int(count)):
+                pair = mdp.successor_offset[state * mdp.n_actions + action]
+                next_state = int(mdp.successor[pair])
+                rows.append((episode, state, action, float(mdp.reward[pair]), next_state))
+                state = next_state
+    columns = ["episode", "state", "action", "reward", "next_state"]
+    transitions = pd.DataFrame(rows, columns=columns)
+    following = transitions[["state", "action"]].shift(-1)
+    return mdp, transitions.assign(
+        run=0,
+        step=np.arange(len(rows)),
+        terminated=mdp.terminal[transitions["next_state"]],
+        start_state=following["state"].fillna(right).astype(int),
+        next_action=following["action"].fillna(mdp.action_names.index("left")).astype(int),
+    )
+
+
+def next_replay(
+    mdp: MDP, transitions: pd.DataFrame, learners: Iterable[str] = tuple(LEARNERS), seed: int = 0
+) -> pd.DataFrame:
+    """Find what each learner replays first once all experience is made.
+
+    Every learner has its textbook's parameters, but for a learning rate of 1, as nothing is left to
+    chance here, and up to 20 backups at a pause (an n-step backup counts once).
+
+    Parameters
+    ----------
+    mdp : MDP
+        Where it was made.
+    transitions : pandas.DataFrame
+        The experience, as `replay.feed` takes it; the last row ends an episode.
+    learners : iterable of str, optional
+        Names in ``LEARNERS``; by default all.
+    seed : int, default 0
+        Seed of what learners draw when they replay.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a backup: `learner, phase, location`; `order` in the event; `state, next_state`, the
+        move as replayed, against its direction in reverse replay; `change` of the action value; and
+        the `kind` of the longest sequence that it belongs to, null if that is a single move. A
+        learner that replays nothing has one row, of order -1 and without a phase.
+
+    Examples
+    --------
+    >>> replays = next_replay(*laps(), ["q_learning", "episodic_control"])
+    >>> replays.groupby("learner", sort=False).size().tolist()
+    [1, 13]
+    """
+    tables = []
+    for learner in learners:
+        known = find_learner(learner).parameters
+        params = {key: value for key, value in _SETTINGS.items() if key in known}
+        log = feed(
+            learner,
+            transitions,
+            n_states=mdp.n_states,
+            n_actions=mdp.n_actions,
+            params=params,
+            seed=seed,
+            log="replay",
+            mdp=mdp,
+        )
+        tables.append(_first_event(learner, log))
+    replays = pd.concat(tables, ignore_index=True)
+    # The log knows where an episode starts from its first step, which is still to come.
+    at_start = replays["phase"] == "start"
+    replays.loc[at_start, "location"] = int(transitions["start_state"].iloc[-1])
+    return replays
+
+
+def _first_event(learner: str, log: EventLog) -> pd.DataFrame:
+    last = len(log.steps) - 1
+    backups = log.backups
+    after = backups[backups["step"] == last]
+    if after.empty:
+        end = int(log.steps["next_state"].iloc[last])
+        return pd.DataFrame([(learner, None, end, -1, -1, -1, np.nan, None)], columns=_COLUMNS)
+    moves = replayed_moves(log, int(after["event"].iloc[0]))
+    return moves.assign(learner=learner)[_COLUMNS]

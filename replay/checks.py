@@ -1,0 +1,404 @@
+"""Checks of what a user gives: what it is, what is expected, what came, and in which row.
+
+Every number, flag, choice and column that enters the toolkit passes one of these functions once, at
+the edge; what lies within relies on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from replay.names import unknown_name
+
+__all__ = ["check_array", "check_choice", "check_column", "check_flag", "check_number"]
+__all__ += ["check_table", "check_whole", "shown"]
+
+_LONGEST = 60
+_LARGEST = 2**63 - 1
+
+
+def shown(value: object) -> str:
+    """Write a value into a message: its `repr`, cut short if it is long.
+
+    Parameters
+    ----------
+    value : object
+        Anything; a `repr` that fails is replaced by the name of the type.
+
+    Returns
+    -------
+    str
+        At most some sixty characters, on one line.
+
+    Examples
+    --------
+    >>> shown([1, 2]), shown("x" * 100)[-4:]
+    ('[1, 2]', 'x...')
+    """
+    try:
+        text = " ".join(repr(value.item() if isinstance(value, np.generic) else value).split())
+    except Exception:
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def check_whole(
+    name: str, value: object, *, at_least: int = 0, at_most: int = _LARGEST, hint: str = ""
+) -> int:
+    """Check a whole number.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave; True and False are no numbers.
+    at_least, at_most : int
+        Its limits, both included.
+    hint : str, optional
+        A sentence on what to do, which ends the message.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If it is no whole number, or outside the limits.
+
+    Examples
+    --------
+    >>> check_whole("n_steps", np.int32(5), at_least=1)
+    5
+    >>> check_whole("n_steps", 0, at_least=1)
+    Traceback (most recent call last):
+    ValueError: n_steps must be a whole number of at least 1, got 0.
+    """
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+    if not is_whole or not at_least <= int(value) <= at_most:  # type: ignore[call-overload]
+        limits = f"of at least {at_least}"
+        if at_most < _LARGEST:
+            limits = f"from {at_least} to {at_most}"
+        raise ValueError(_message(f"{name} must be a whole number {limits}", value, hint))
+    return int(value)  # type: ignore[call-overload]
+
+
+def check_number(
+    name: str,
+    value: object,
+    *,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    finite: bool = True,
+    hint: str = "",
+) -> float:
+    """Check a number.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave; True and False are no numbers.
+    at_least, at_most : float
+        Its limits, both included.
+    finite : bool, default True
+        Whether infinity is refused; NaN always is.
+    hint : str, optional
+        A sentence on what to do, which ends the message.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, NaN, or outside the limits.
+
+    Examples
+    --------
+    >>> check_number("discount", 0.9, at_least=0, at_most=1)
+    0.9
+    >>> check_number("discount", "much", at_least=0, at_most=1)
+    Traceback (most recent call last):
+    ValueError: discount must be a number between 0 and 1, got 'much'.
+    """
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    number = math.nan
+    if is_number and not isinstance(value, bool | np.bool_):
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except OverflowError:
+            number = math.nan
+    if not at_least <= number <= at_most or (finite and math.isinf(number)):
+        limits = " finite" * finite
+        limits = f"a{limits} number" if limits else "a number"
+        if at_least > -math.inf and at_most < math.inf:
+            limits = f"a number between {at_least:g} and {at_most:g}"
+        elif at_least > -math.inf:
+            limits += f" of at least {at_least:g}"
+        elif at_most < math.inf:
+            limits += f" of at most {at_most:g}"
+        raise ValueError(_message(f"{name} must be {limits}", value, hint))
+    return number
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Check that a value is True or False.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave; numbers are no flags.
+
+    Returns
+    -------
+    bool
+        The flag.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> check_flag("across_events", np.True_)
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(_message(f"{name} must be True or False", value, ""))
+    return bool(value)
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> str:
+    """Check that a value is one of some names.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave.
+    choices : collection of str
+        The names.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Raises
+    ------
+    ValueError
+        If it is none of them; the message lists them.
+
+    Examples
+    --------
+    >>> check_choice("order", "causal", ("causal", "temporal"))
+    'causal'
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise unknown_name(name, value, choices)
+    return value
+
+
+def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFrame:
+    """Check that something is a table with the columns that it is read for, each once.
+
+    Parameters
+    ----------
+    table : object
+        What the user gave.
+    columns : iterable of str
+        The columns needed.
+    name : str
+        What the table is called in the message.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table as it is.
+
+    Raises
+    ------
+    TypeError
+        If it is no DataFrame.
+    ValueError
+        If columns are missing or there twice.
+
+    Examples
+    --------
+    >>> len(check_table(pd.DataFrame({"state": [0]}), ["state"], "steps"))
+    1
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"{name} must be a DataFrame, got {type(table).__name__}.")
+    needed = list(columns)
+    missing = [column for column in needed if column not in table]
+    if missing:
+        raise ValueError(
+            f"{name} lacks the columns {missing}: it needs {needed} and has {list(table.columns)}."
+        )
+    twice = [column for column in needed if (table.columns == column).sum() > 1]
+    if twice:
+        raise ValueError(f"{name} has the column {twice[0]!r} more than once: keep one of them.")
+    return table
+
+
+def check_column(
+    table: pd.DataFrame,
+    column: str,
+    name: str,
+    *,
+    kind: str,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    missing: bool = False,
+) -> NDArray[Any]:
+    """Check one column of a table.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The table.
+    column : str
+        The column; the table has it.
+    name : str
+        What the table is called in the message.
+    kind, at_least, at_most, missing
+        As for `check_array`.
+
+    Returns
+    -------
+    ndarray of int64, float64 or bool, shape (n_rows,)
+        Its values.
+
+    Raises
+    ------
+    ValueError
+        If a value is of another kind or outside the limits; the message names the row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"state": [0, 7]})
+    >>> check_column(table, "state", "transitions", kind="whole", at_least=0, at_most=4)
+    Traceback (most recent call last):
+    ValueError: The column 'state' of transitions must hold whole numbers from 0 to 4; row 1 has 7.
+    """
+    what = f"The column {column!r} of {name}"
+    return check_array(
+        table[column], what, kind=kind, at_least=at_least, at_most=at_most, missing=missing
+    )
+
+
+_KINDS = {"whole": "whole numbers", "number": "finite numbers", "flag": "True and False only"}
+
+
+def check_array(
+    values: Any,
+    what: str,
+    *,
+    kind: str,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    missing: bool = False,
+) -> NDArray[Any]:
+    """Check a list of values, and bring it into the form in which it is used.
+
+    Parameters
+    ----------
+    values : array_like, one-dimensional
+        What the user gave.
+    what : str
+        What it is called at the beginning of the message.
+    kind : {"whole", "number", "flag"}
+        Whole numbers (also where all of them are written as floats or objects), finite numbers, or
+        True and False (also as 0 and 1).
+    at_least, at_most : float
+        Limits of numbers, both included.
+    missing : bool, default False
+        Whether numbers may be NaN, which no limit refuses.
+
+    Returns
+    -------
+    ndarray of int64, float64 or bool, shape (n,)
+        The values.
+
+    Raises
+    ------
+    ValueError
+        If a value is of another kind or outside the limits; the message names its place.
+
+    Examples
+    --------
+    >>> check_array([1, 2.0], "counts", kind="whole")
+    array([1, 2])
+    >>> check_array(["a"], "counts", kind="whole")
+    Traceback (most recent call last):
+    ValueError: counts must hold whole numbers; row 0 has 'a'.
+    """
+    expected = _KINDS[kind]
+    if at_least > -math.inf and at_most < math.inf:
+        expected += f" from {at_least:.15g} to {at_most:.15g}"
+    elif at_least > -math.inf:
+        expected += f" of at least {at_least:.15g}"
+    elif at_most < math.inf:
+        expected += f" of at most {at_most:.15g}"
+    try:
+        given = np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        given = np.empty((0, 0))
+    if given.ndim != 1:
+        raise ValueError(f"{what} must be a list of {expected}, got {shown(values)}.")
+    numbers, fits = _numbers(given)
+    if kind == "flag":
+        fits &= (numbers == 0) | (numbers == 1)
+    else:
+        limited = np.isfinite(numbers) & (numbers >= at_least) & (numbers <= at_most)
+        if kind == "whole":
+            limited &= (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**63)
+            limited &= given.dtype.kind != "b"
+        fits &= limited | (np.isnan(numbers) if missing and kind == "number" else False)
+    if not fits.all():
+        row = int(np.flatnonzero(~fits)[0])
+        raise ValueError(f"{what} must hold {expected}; row {row} has {shown(given[row])}.")
+    if kind == "flag":
+        return numbers.astype(bool)
+    if kind == "whole":
+        return given.astype(np.int64) if given.dtype.kind in "iu" else numbers.astype(np.int64)
+    return numbers
+
+
+def _numbers(given: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Read values as floats, and tell which of them are numbers (or NaN, or None as NaN)."""
+    if given.dtype.kind in "iufb":
+        return given.astype(np.float64), np.ones(len(given), dtype=bool)
+    numbers, fits = np.full(len(given), np.nan), np.zeros(len(given), dtype=bool)
+    if given.dtype.kind != "O":
+        return numbers, fits
+    for place, value in enumerate(given):
+        if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+            try:
+                numbers[place], fits[place] = float(value), True
+            except OverflowError:
+                pass
+        elif value is None or value is pd.NA:
+            fits[place] = True
+    return numbers, fits
+
+
+def _message(expected: str, value: object, hint: str) -> str:
+    return f"{expected}, got {shown(value)}.{' ' * bool(hint)}{hint}"

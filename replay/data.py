@@ -1,0 +1,69 @@
+"""The tables that ship with the toolkit, in an installed package or a checkout."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from replay.names import unknown_name
+
+__all__ = ["data_file", "reference_table"]
+
+_HERE = Path(__file__).parent
+_DATA = next(path for path in (_HERE / "published", _HERE.parent / "data") if path.is_dir())
+
+
+def data_file(name: str) -> Path:
+    """Find a file that ships with the toolkit.
+
+    Parameters
+    ----------
+    name : str
+        Its path below ``data``.
+
+    Returns
+    -------
+    Path
+        Where it is; nothing is checked.
+
+    Examples
+    --------
+    >>> data_file("README.md").exists()
+    True
+    """
+    return _DATA / name
+
+
+def reference_table(name: str) -> pd.DataFrame:
+    """Read a table that ships with the toolkit.
+
+    Parameters
+    ----------
+    name : str
+        Folder and file without ending, such as ``"brea_2018/reward_rate"``; ``data/README.md``
+        tells what they are.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name; the message lists the choices.
+
+    Examples
+    --------
+    >>> curves = reference_table("brea_2018/reward_rate")
+    >>> curves.query("learner == 'episodic_control'").groupby("experiment")["mean"].last().round(2)
+    experiment
+    deterministic_tree                 0.97
+    deterministic_tree_intermittent    0.96
+    maze                               0.87
+    stochastic_tree                    0.79
+    Name: mean, dtype: float64
+    """
+    names = [path.relative_to(_DATA).with_suffix("").as_posix() for path in _DATA.rglob("*.csv")]
+    if name not in names:
+        raise unknown_name("table", name, sorted(names))
+    return pd.read_csv(_DATA / f"{name}.csv")

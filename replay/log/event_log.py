@@ -1,0 +1,419 @@
+"""The event log: what was experienced, every backup that was made, and when.
+
+Three tables hold all that the analyses read: `runs` (one learner in one world with one seed),
+`steps` (the experience) and `backups` (online updates and replay, in order of execution). A model's
+run and a recording are the same three tables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import metadata
+from platform import python_version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from replay.log import parquet
+from replay.log.parquet import LogError
+from replay.log.schema import SCHEMA, WHOLE, Columns, Cut, complete, schema_of, to_frame
+from replay.version import __version__
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from replay.worlds.mdp import MDP
+
+__all__ = ["EventLog", "LogError"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventLog:
+    """Steps and backups of one or many runs.
+
+    A table may lack what can be derived or is unknown. `run` is 0, numbers of episodes, steps and
+    events are counted (in a log of one run), `time` and what a learner doesn't have are NaN,
+    `action` and `cause` are -1.
+
+    Parameters
+    ----------
+    tables : dict
+        Table name -> columns, as a DataFrame, a structured array or a mapping of arrays:
+
+        ``runs``
+            run, experiment, learner, mdp, seed (-1: none), parameters (JSON).
+        ``steps``
+            run, episode, step, time (s), state, action, reward, next_state, terminated, truncated;
+            and words, backups, queue_operations, comparisons, if demands were counted.
+        ``backups``
+            run, episode, step, time (s), phase, event, index, pop, location, state, action,
+            next_state, reward, priority, gain, need, q_before, q_after, cause.
+    provenance : dict
+        Software, versions, and under ``log`` which backups are kept (``"replay"`` or ``"all"``).
+    mdp : MDP, optional
+        The world, for the positions of its states.
+    cut : Cut, optional
+        Which part of a run the tables hold; without it, all.
+
+    Raises
+    ------
+    ValueError
+        On first use, if a column is missing, unknown, of another length or of another type.
+
+    Examples
+    --------
+    A rat's visits to four places, in two laps:
+
+    >>> visits = {"state": [0, 1, 0, 1], "next_state": [1, 2, 1, 3],
+    ...           "terminated": [False, True, False, True]}
+    >>> log = EventLog({"steps": visits})
+    >>> log
+    EventLog(1 run, 4 steps, 0 backups)
+    >>> log.steps["episode"].tolist()
+    [0, 0, 1, 1]
+    >>> [(edge["probability"], end) for _, end, edge in log.graph().out_edges(1, data=True)]
+    [(0.5, 2), (0.5, 3)]
+    """
+
+    tables: dict[str, Any]
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    mdp: MDP | None = None
+    cut: Cut = WHOLE
+
+    def __post_init__(self) -> None:
+        """Supply empty tables, and refuse unknown ones."""
+        unknown = [name for name in self.tables if name not in SCHEMA]
+        if unknown:
+            raise ValueError(f"Unknown table {unknown[0]!r}. Choose from: {', '.join(SCHEMA)}.")
+        object.__setattr__(self, "tables", {name: self.tables.get(name, {}) for name in SCHEMA})
+        object.__setattr__(self, "_complete", {})
+
+    @classmethod
+    def from_run(
+        cls,
+        run: Mapping[str, Any],
+        steps: np.ndarray,
+        backups: np.ndarray | list[np.ndarray] | list[tuple[np.ndarray, ...]],
+        *,
+        keep: str,
+        mdp: MDP | None = None,
+        time: np.ndarray | None = None,
+        cut: Cut = WHOLE,
+    ) -> EventLog:
+        """Make the log of one run; the tables are completed when they are first looked at.
+
+        Parameters
+        ----------
+        run : mapping
+            Columns of ``runs``; `parameters` is a mapping.
+        steps : structured ndarray, shape (n_steps,)
+            What the loop wrote, a row a step.
+        backups : structured ndarray, or list of these
+            What the learner wrote, in order, buffer by buffer; `phase` as a number. Of a tuple of
+            arrays the columns stand beside one another.
+        keep : {"none", "replay", "all"}
+            Which backups were kept.
+        mdp : MDP, optional
+            The world.
+        time : ndarray of float64, shape (n_steps,), optional
+            Time of each step in seconds.
+        cut : Cut, optional
+            Which part of the run this is; without it, all.
+
+        Returns
+        -------
+        EventLog
+            The log.
+        """
+        beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
+        provenance = _software() | {"log": keep}
+        tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
+        return cls(tables, provenance, mdp, cut)
+
+    @classmethod
+    def concat(cls, logs: Iterable[EventLog]) -> EventLog:
+        """Put several logs into one; their runs are numbered anew, in order.
+
+        Parameters
+        ----------
+        logs : iterable of EventLog
+            At least one.
+
+        Returns
+        -------
+        EventLog
+            One log. Of provenance that differs it lists each value; it knows the world, and has
+            columns of demands, if all logs do.
+
+        Raises
+        ------
+        ValueError
+            If there is no log.
+        """
+        logs = list(logs)
+        if not logs:
+            raise ValueError("There is no log to put together: give at least one EventLog.")
+        tables: dict[str, Columns] = {}
+        for name in SCHEMA:
+            pieces = [log.columns(name) for log in logs]
+            shared_columns = set(pieces[0]).intersection(*pieces)
+            tables[name] = {
+                column: np.concatenate([piece[column] for piece in pieces])
+                for column in schema_of(name, shared_columns).names
+                if column != "run"
+            }
+            first_run = 0
+            numbers = []
+            for log, piece in zip(logs, pieces, strict=True):
+                runs = log.columns("runs")["run"]
+                numbers.append(np.searchsorted(runs, piece["run"]) + first_run)
+                first_run += len(runs)
+            tables[name]["run"] = np.concatenate(numbers)
+        shared = all(log.mdp is logs[0].mdp for log in logs)
+        provenance = _merged([log.provenance for log in logs])
+        return cls(tables, provenance, logs[0].mdp if shared else None)
+
+    @classmethod
+    def read(cls, folder: str | os.PathLike, mdp: MDP | None = None) -> EventLog:
+        """Read a log that was saved.
+
+        Parameters
+        ----------
+        folder : path
+            What `save` wrote.
+        mdp : MDP, optional
+            The world, for the positions of its states.
+
+        Returns
+        -------
+        EventLog
+            The log.
+
+        Raises
+        ------
+        LogError
+            If a file is missing, damaged, foreign, of another version, or lacks a column.
+        """
+        tables, provenance = parquet.read(folder)
+        return cls(tables, provenance, mdp)
+
+    def save(self, folder: str | os.PathLike) -> None:
+        """Write the tables as parquet files into a new folder, all of them or nothing.
+
+        Parameters
+        ----------
+        folder : path
+            Where to; it must not exist yet, or be empty.
+
+        Raises
+        ------
+        FileExistsError
+            If the folder holds something already.
+        OSError
+            If it cannot be written, for instance because the disk is full.
+        """
+        with parquet.writing(folder) as writer:
+            writer.provenance = self.provenance
+            writer.write({name: self.columns(name) for name in SCHEMA})
+
+    @staticmethod
+    @contextmanager
+    def saving(folder: str | os.PathLike) -> Iterator[Callable[[EventLog], None]]:
+        """Save a log that comes part by part, as one log, all of it or nothing.
+
+        Parameters
+        ----------
+        folder : path
+            Where to; it must not exist yet, or be empty.
+
+        Yields
+        ------
+        callable
+            ``add(part)`` takes the next steps and backups; runs are those of the first part.
+
+        Raises
+        ------
+        FileExistsError
+            If the folder holds something already.
+        OSError
+            If it cannot be written, for instance because the disk is full.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from replay import simulate
+        >>> from replay.worlds.mazes import from_ascii
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with EventLog.saving(folder) as add:
+        ...         run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000,
+        ...                        on_block=lambda block: add(block.log))
+        ...     len(EventLog.read(folder).steps)
+        1000
+        """
+        with parquet.writing(folder) as writer:
+
+            def add(part: EventLog) -> None:
+                names = list(SCHEMA) if writer.provenance is None else ["steps", "backups"]
+                writer.write({name: part.columns(name) for name in names}, whole=True)
+                writer.provenance = part.provenance
+
+            yield add
+
+    def label(self, **columns: Any) -> EventLog:
+        """Name what this log belongs to.
+
+        Parameters
+        ----------
+        **columns
+            Columns of ``runs`` that get another value, for instance ``experiment="maze"``.
+
+        Returns
+        -------
+        EventLog
+            A log with the same steps and backups.
+
+        Examples
+        --------
+        >>> EventLog({}).label(experiment="maze").runs["experiment"].tolist()
+        ['maze']
+        """
+        runs = {**self.columns("runs"), **columns}
+        return EventLog({**self.tables, "runs": runs}, self.provenance, self.mdp, self.cut)
+
+    def columns(self, name: str) -> Columns:
+        """Give a table as plain arrays, without making a DataFrame.
+
+        Parameters
+        ----------
+        name : {"runs", "steps", "backups"}
+            Which table.
+
+        Returns
+        -------
+        dict of ndarray
+            All columns; `phase` as its number in ``replay.log.backups.PHASES``.
+        """
+        done: dict[str, Columns] = self.__dict__["_complete"]
+        if name not in done:
+            steps = self.columns("steps") if name == "backups" else None
+            done[name] = complete(name, self.tables[name], steps, self.cut)
+            self.tables[name] = done[name]  # what the simulator handed over can go
+        return done[name]
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """One row a run."""
+        return to_frame(self.columns("runs"))
+
+    @cached_property
+    def steps(self) -> pd.DataFrame:
+        """One row a step of experience."""
+        return to_frame(self.columns("steps"))
+
+    @cached_property
+    def backups(self) -> pd.DataFrame:
+        """One row a backup, in order of execution."""
+        return to_frame(self.columns("backups"))
+
+    def graph(self, until: int | None = None, run: int = 0) -> nx.MultiDiGraph:
+        """Give the world as learned by some step of a run.
+
+        Parameters
+        ----------
+        until : int, optional
+            The last step that counts; without it, all do. Of a learner that resets its model only
+            the episode of this step does.
+        run : int, default 0
+            Which run.
+
+        Returns
+        -------
+        networkx.MultiDiGraph
+            Nodes are states, with `visits`, `value` (the largest action value of those that were
+            learned, 0 in a terminal state; NaN unless all backups are kept) and `pos` (x, y in cm)
+            if the world has positions. Edges are keyed by action, with `count`, `probability`,
+            `reward` (mean), `first_step` and `last_step`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such run, or no step of it was kept.
+        """
+        import networkx as nx
+
+        runs = self.runs.set_index("run")
+        if run not in runs.index:
+            raise ValueError(f"There is no run {run}; this log has {len(runs)}, counted from 0.")
+        steps = self._by(self.steps, run, until)
+        if steps.empty:
+            raise ValueError(
+                f"The log keeps no step of run {run} up to {'its end' if until is None else until}."
+            )
+        if json.loads(str(runs.loc[run, "parameters"])).get("reset_model", False):
+            steps = steps[steps["episode"] == steps["episode"].iloc[-1]]
+
+        starts = steps.drop_duplicates("episode")["state"]
+        nodes = pd.concat([starts, steps["next_state"]]).value_counts().sort_index()
+        values = self._state_values(run, until)
+        graph = nx.MultiDiGraph()
+        for state, visits in nodes.items():
+            graph.add_node(state, visits=int(visits), value=values.get(state, np.nan))
+            if self.mdp is not None and self.mdp.position is not None:
+                graph.nodes[state]["pos"] = tuple(self.mdp.position[state].tolist())
+
+        edges = steps.groupby(["state", "action", "next_state"], as_index=False).agg(
+            count=("step", "size"),
+            reward=("reward", "mean"),
+            first_step=("step", "min"),
+            last_step=("step", "max"),
+        )
+        taken = edges.groupby(["state", "action"])["count"].transform("sum")
+        edges["probability"] = edges["count"] / taken
+        ends = [edges.pop(name).tolist() for name in ("state", "next_state", "action")]
+        attributes: list[dict] = edges.to_dict("records")
+        graph.add_edges_from(zip(*ends, attributes, strict=True))
+        return graph
+
+    def _state_values(self, run: int, until: int | None) -> dict[int, float]:
+        if self.provenance.get("log") != "all":
+            return {}
+        backups = self._by(self.backups, run, until)
+        steps = self._by(self.steps, run, until)
+        learned = backups.groupby(["state", "action"])["q_after"].last().groupby("state").max()
+        ends = steps.loc[steps["terminated"], "next_state"].unique()
+        return learned.to_dict() | dict.fromkeys(ends.tolist(), 0.0)
+
+    @staticmethod
+    def _by(table: pd.DataFrame, run: int, until: int | None) -> pd.DataFrame:
+        chosen = table["run"] == run
+        return table[chosen if until is None else chosen & (table["step"] <= until)]
+
+    def __repr__(self) -> str:
+        """Tell how much the log holds."""
+        sizes = {name[:-1]: len(self.columns(name)["run"]) for name in SCHEMA}
+        counts = [f"{size} {noun}{'s' * (size != 1)}" for noun, size in sizes.items()]
+        return f"EventLog({', '.join(counts)})"
+
+
+@cache
+def _software() -> dict[str, str]:
+    packages = ("numpy", "numba", "pandas")
+    versions = {name: metadata.version(name) for name in packages}
+    toolkit = {"software": "hippocampal-replay", "version": __version__}
+    return {**toolkit, "python": python_version(), **versions}
+
+
+def _merged(provenances: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Keep what all agree on; list the different values of the rest."""
+    merged = {}
+    for key in dict.fromkeys(key for each in provenances for key in each):
+        values = [each.get(key) for each in provenances]
+        distinct = [value for i, value in enumerate(values) if value not in values[:i]]
+        merged[key] = distinct[0] if len(distinct) == 1 else distinct
+    return merged

@@ -1,0 +1,287 @@
+"""Event logs on disk: a folder with one parquet file a table.
+
+A folder is written beside its place and moved there when it is complete. Each file holds the
+version of the schema, where the log comes from, and how many rows belong to it, so that a damaged,
+cut or foreign file is recognised. The same log gives the same bytes.
+"""
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from replay.log.backups import PHASES
+from replay.log.schema import SCHEMA, Columns, schema_of
+
+__all__ = ["LogError", "LogWriter", "parts", "read", "writing"]
+
+_VERSION = 1
+_KEY = b"hippocampal-replay"
+_COUNTERS = ("step", "event", "index", "pop", "cause")  # small when told as differences
+
+
+class LogError(ValueError):
+    """A folder that does not hold a whole event log of this version."""
+
+
+class LogWriter:
+    """Writes a log part by part; made by `writing`.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files go.
+
+    Attributes
+    ----------
+    provenance : mapping, optional
+        Where the log comes from; to be set before the end, and kept as JSON.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, pq.ParquetWriter] = {}
+        self._n_rows: dict[str, int] = {}
+        self.provenance: Mapping[str, Any] | None = None
+
+    def write(self, tables: Mapping[str, Columns], whole: bool = False) -> None:
+        """Add rows to some tables.
+
+        Parameters
+        ----------
+        tables : mapping
+            Complete columns of `runs`, `steps` and `backups`, or of some of them.
+        whole : bool, default False
+            Whether they are to be read as one by `parts`, and not cut after each million rows.
+        """
+        for name, columns in tables.items():
+            if name not in self._files:
+                self._files[name] = self._open(name, schema_of(name, columns))
+            schema = self._files[name].schema
+            arrays = [
+                pa.DictionaryArray.from_arrays(columns[field.name], list(PHASES))
+                if pa.types.is_dictionary(field.type)
+                else pa.array(columns[field.name], type=field.type)
+                for field in schema
+            ]
+            if len(arrays[0]) or name not in self._n_rows:
+                table = pa.Table.from_arrays(arrays, schema=schema)
+                self._files[name].write_table(table, len(table) if whole and len(table) else None)
+                self._n_rows[name] = self._n_rows.get(name, 0) + len(arrays[0])
+
+    def _open(self, name: str, schema: pa.Schema) -> pq.ParquetWriter:
+        counters = [column for column in schema.names if column in _COUNTERS]
+        return pq.ParquetWriter(
+            self._folder / f"{name}.parquet",
+            schema,
+            compression="zstd",
+            use_dictionary=[column for column in schema.names if column not in counters],
+            column_encoding=dict.fromkeys(counters, "DELTA_BINARY_PACKED"),
+            write_page_checksum=True,
+        )
+
+    def finish(self) -> None:
+        """Write what is known only now, and close the files."""
+        provenance = dict(self.provenance or {})
+        about = {"schema": _VERSION, "rows": self._n_rows, "provenance": provenance}
+        for name, file in self._files.items():
+            text = json.dumps(about | {"table": name}, sort_keys=True)
+            file.add_key_value_metadata({_KEY: text})
+            file.close()
+
+    def discard(self) -> None:
+        """Close the files, whatever they hold."""
+        for file in self._files.values():
+            with suppress(OSError):
+                file.close()
+
+
+@contextmanager
+def writing(folder: str | os.PathLike) -> Iterator[LogWriter]:
+    """Write a log part by part, all of it or nothing.
+
+    Parameters
+    ----------
+    folder : path
+        Where to; it must not exist yet, or be empty.
+
+    Yields
+    ------
+    LogWriter
+        Takes the parts, and where the log comes from.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder holds something already.
+    OSError
+        If it cannot be written, for instance because the disk is full.
+    TypeError
+        If the provenance cannot be kept as JSON.
+    """
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(
+            f"{folder} exists already and is not empty. Remove it or choose another folder."
+        )
+    beside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    try:
+        beside.mkdir(parents=True)
+        writer = LogWriter(beside)
+        try:
+            yield writer
+            writer.finish()
+        finally:
+            writer.discard()
+        if folder.exists():
+            folder.rmdir()
+        beside.rename(folder)
+    except OSError as error:
+        raise OSError(
+            f"The log could not be written to {folder}: {error}. Nothing was left there; "
+            "make room or choose another folder."
+        ) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def read(folder: str | os.PathLike) -> tuple[dict[str, Columns], dict[str, Any]]:
+    """Read a log and check that it is whole.
+
+    Parameters
+    ----------
+    folder : path
+        What `writing` wrote.
+
+    Returns
+    -------
+    tables : dict
+        The complete columns of `runs`, `steps` and `backups`.
+    provenance : dict
+        Where the log comes from.
+
+    Raises
+    ------
+    LogError
+        If a file is missing, damaged, foreign, of another version, or lacks a column.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise LogError(f"{folder} is not a folder. An event log is a folder with {_files()}.")
+    tables: dict[str, Columns] = {}
+    abouts = {}
+    for name in SCHEMA:
+        tables[name], abouts[name] = _read(folder / f"{name}.parquet", name)
+    for name, about in abouts.items():
+        if about != abouts["runs"]:
+            raise LogError(
+                f"{folder / name}.parquet and {folder / 'runs'}.parquet belong to different logs. "
+                "Copy all files of one log together."
+            )
+    return tables, abouts["runs"]["provenance"]
+
+
+def _files() -> str:
+    return ", ".join(f"{name}.parquet" for name in SCHEMA)
+
+
+def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
+    if not path.is_file():
+        raise LogError(f"{path} is missing. An event log is a folder with {_files()}.")
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            about = _about(path, name, file.metadata.metadata)
+            schema = schema_of(name, file.schema_arrow.names)
+            _check_columns(path, schema, file.schema_arrow)
+            table = file.read(columns=schema.names)
+    except (pa.ArrowException, OSError) as error:
+        raise LogError(
+            f"{path} is damaged, cut off or no parquet file ({error}). "
+            "Make the log again, or fetch the file anew."
+        ) from error
+    if table.num_rows != about["rows"][name]:
+        raise LogError(
+            f"{path} has {table.num_rows} rows instead of {about['rows'][name]}. "
+            "Make the log again, or fetch the file anew."
+        )
+    return {column: _column(path, table, column) for column in schema.names}, about
+
+
+def parts(folder: str | os.PathLike, name: str) -> Iterator[Columns]:
+    """Read a table of a log part by part, as it was written.
+
+    Parameters
+    ----------
+    folder : path
+        What `writing` wrote.
+    name : {"runs", "steps", "backups"}
+        Which table.
+
+    Yields
+    ------
+    dict of ndarray
+        The complete columns of each part.
+    """
+    path = Path(folder) / f"{name}.parquet"
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        for number in range(file.num_row_groups):
+            table = file.read_row_group(number, columns=SCHEMA[name].names)
+            yield {field.name: _column(path, table, field.name) for field in SCHEMA[name]}
+
+
+def _about(path: Path, name: str, metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    try:
+        about = json.loads((metadata or {})[_KEY])
+        table = about.pop("table")
+        version, _, _ = about["schema"], about["provenance"], about["rows"][name]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise LogError(
+            f"{path} is a parquet file, but not of an event log: it was not written by "
+            "EventLog.save. Make an EventLog of its columns and save that."
+        ) from None
+    if version != _VERSION:
+        raise LogError(
+            f"{path} has schema version {version}, this toolkit reads version {_VERSION}. "
+            "Read it with the toolkit that wrote it, or make the log again."
+        )
+    if table != name:
+        raise LogError(f"{path} holds the table {table!r}. Give the file its own name back.")
+    return about
+
+
+def _check_columns(path: Path, schema: pa.Schema, found: pa.Schema) -> None:
+    for field in schema:
+        if field.name not in found.names:
+            raise LogError(f"{path} lacks the column {field.name!r}. Make the log again.")
+        kind = found.field(field.name).type
+        # Parquet keeps that a column is a dictionary, but not the width of its numbers.
+        same = pa.types.is_dictionary(kind) and kind.value_type == pa.string()
+        if kind != field.type and not (pa.types.is_dictionary(field.type) and same):
+            raise LogError(
+                f"The column {field.name!r} of {path} must be {field.type}, found {kind}. "
+                "Make the log again."
+            )
+
+
+def _column(path: Path, table: pa.Table, name: str) -> np.ndarray:
+    column = table.column(name)
+    if column.null_count:
+        raise LogError(f"The column {name!r} of {path} has empty cells. Make the log again.")
+    if not pa.types.is_dictionary(column.type):
+        return column.to_numpy()
+    numbers = pc.index_in(column.cast(pa.string()), value_set=pa.array(PHASES))
+    if numbers.null_count:
+        raise LogError(
+            f"The column {name!r} of {path} holds other phases than {', '.join(PHASES)}. "
+            "Make the log again."
+        )
+    return numbers.to_numpy().astype(np.int8)

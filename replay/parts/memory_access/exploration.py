@@ -1,0 +1,86 @@
+"""A world that was explored before the first step: every action was tried once in every state."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from replay.jit import kernel
+from replay.parts.markov_chain import MarkovChain, set_edge
+from replay.parts.world_model import WorldModel, observe
+from replay.worlds.mdp import MDP
+
+__all__ = ["explore_chain", "explore_pairs"]
+
+
+def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:
+    """Observe one transition of each pair; of several outcomes, the likeliest.
+
+    Parameters
+    ----------
+    model : WorldModel
+        What has observed nothing.
+    mdp : MDP
+        The world.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_states, n_actions)
+        Where each pair led to; -1 in terminal states.
+
+    Examples
+    --------
+    >>> from replay.worlds.mazes import from_ascii
+    >>> from replay.parts.world_model import world_model
+    >>> maze = from_ascii("S.G")
+    >>> explore_pairs(world_model(3, 4, 12), maze).tolist()
+    [[0, 1, 0, 0], [1, 2, 1, 0], [-1, -1, -1, -1]]
+    """
+    likeliest = np.asarray(mdp.transition_matrix().argmax(axis=1), dtype=np.int32)
+    next_state = likeliest.reshape(mdp.n_states, mdp.n_actions)
+    next_state[mdp.terminal] = -1
+    _observe_all(model, next_state, mdp.terminal)
+    return next_state
+
+
+def explore_chain(chain: MarkovChain, mdp: MDP, link_starts: bool) -> None:
+    """Let a chain know where one goes by random actions.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        What has no edges yet.
+    mdp : MDP
+        The world.
+    link_starts : bool
+        Whether the chain goes on from each end to where episodes may start.
+
+    Examples
+    --------
+    >>> from replay.parts.markov_chain import markov_chain
+    >>> from replay.worlds.mazes import from_ascii
+    >>> chain = markov_chain(2, 10)
+    >>> explore_chain(chain, from_ascii("SG"), link_starts=True)
+    >>> chain.edges["probability"][:3].tolist()
+    [0.75, 0.25, 1.0]
+    """
+    any_action = np.full((1, mdp.n_actions), 1 / mdp.n_actions)
+    moves = sparse.kron(sparse.eye_array(mdp.n_states), any_action) @ mdp.transition_matrix()
+    if link_starts:
+        ends = sparse.csr_array(mdp.terminal[:, np.newaxis], dtype=float)
+        moves = moves + ends @ sparse.csr_array(mdp.start_probability[np.newaxis])
+    edges = sparse.coo_array(moves)
+    _set_all(chain, edges.row, edges.col, edges.data)
+
+
+@kernel
+def _observe_all(model, next_state, terminal):
+    for s in range(next_state.shape[0]):
+        for a in range(next_state.shape[1]):
+            if next_state[s, a] >= 0:
+                observe(model, s, a, next_state[s, a], terminal[next_state[s, a]])
+
+
+@kernel
+def _set_all(chain, states, next_states, shares):
+    for i in range(len(states)):
+        set_edge(chain, states[i], next_states[i], shares[i])

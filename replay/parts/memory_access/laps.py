@@ -1,0 +1,102 @@
+"""Where a learner stands that replays between episodes, and how one episode leads to the next.
+
+Its parameters are ``replay_at``, ``one_step_late``, ``link_starts`` and ``transition_rate``.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.jit import inlined
+from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.parts.markov_chain import move
+from replay.parts.priorities import is_due
+
+__all__ = ["Lap", "begin_lap", "link_episodes", "mean_reward", "need_origin"]
+__all__ += ["note_step", "note_tries"]
+
+_BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
+_TOTAL, _N = range(2)
+
+
+class Lap(NamedTuple):
+    """What is known of this episode.
+
+    Attributes
+    ----------
+    moment : ndarray of int64, shape (5,)
+        The state before the latest step, the first state of the episode (-1 before its first
+        step), the state in which the last episode ended (-1 if it was cut off), whether a reward
+        was ever met, and whether replay waits for a first step.
+    earned : ndarray of float64, shape (2,)
+        The sum of all rewards so far, and their number.
+    """
+
+    moment: np.ndarray
+    earned: np.ndarray
+
+
+def begin_lap() -> Lap:
+    """Begin before the first step.
+
+    Examples
+    --------
+    >>> lap = begin_lap()
+    >>> for reward in (0.0, 1.0):
+    ...     note_step(lap, 0, reward)
+    >>> float(mean_reward(lap))
+    0.5
+    """
+    return Lap(np.array([-1, -1, -1, 0, 0]), np.zeros(2))
+
+
+@inlined
+def note_step(lap, state, reward):
+    """Note a step that left a state."""
+    lap.moment[_BEFORE] = state
+    if lap.moment[_FIRST] < 0:
+        lap.moment[_FIRST] = state
+    if reward != 0.0:
+        lap.moment[_REWARDED] = 1
+    lap.earned[_TOTAL] += reward
+    lap.earned[_N] += 1.0
+
+
+@inlined
+def note_tries(lap, number):
+    """Note so many tries that earned nothing."""
+    lap.earned[_N] += number
+
+
+@inlined
+def mean_reward(lap):
+    """Return what a try earned on average."""
+    return lap.earned[_TOTAL] / lap.earned[_N]
+
+
+@inlined
+def link_episodes(params, lap, chain, pause):
+    """Let the chain go on from an end to the start that follows; at first, to its own start."""
+    moment = lap.moment
+    if pause.phase == EPISODE_END:
+        moment[_END] = pause.state if pause.terminated and params.link_starts else -1
+        if moment[_END] >= 0 and chain.first_out[pause.state] < 0:
+            move(chain, pause.state, moment[_FIRST], 1.0)
+        moment[_FIRST] = -1
+    elif pause.phase == START and moment[_END] >= 0:
+        move(chain, moment[_END], pause.state, params.transition_rate)
+
+
+@inlined
+def need_origin(params, lap, pause):
+    """Return the state from which need is counted at a pause, or -1 if nothing is replayed."""
+    moment, late = lap.moment, params.one_step_late
+    waited = moment[_WAITING] == 1
+    if pause.phase != REST:
+        moment[_WAITING] = late and pause.phase == START
+    due = is_due(params.replay_at, pause.phase) and not (late and pause.phase == START)
+    if waited and pause.phase == STEP and is_due(params.replay_at, START):
+        due = True
+    if not due or not moment[_REWARDED]:
+        return -1
+    return moment[_BEFORE] if late and pause.phase != REST else pause.state

@@ -1,0 +1,203 @@
+"""Which backup a learner with a queue makes next, and at which pauses it makes any.
+
+``PRIORITIES`` orders the queue, ``MOMENTS`` are the pauses at which it is worked off. Learners keep
+the place of a name in these tuples, the whole numbers below.
+
+References
+----------
+.. [1] Moore & Atkeson (1993), Prioritized sweeping. https://doi.org/10.1007/BF00993104
+.. [2] Peng & Williams (1993), Efficient learning and planning within the Dyna framework.
+   https://doi.org/10.1177/105971239300100403
+.. [3] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
+   https://doi.org/10.1038/s41593-018-0232-z
+"""
+
+import numpy as np
+
+from replay.jit import inlined
+from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.parts.priority_queue import remove, tick
+
+__all__ = ["CHANGE", "EXPECTED_VALUE", "FIRST_IN", "GAIN", "MOMENTS", "NEED", "PRIORITIES"]
+__all__ += [
+    "EACH_STEP",
+    "END",
+    "IN_PAUSES",
+    "IN_REST",
+    "IN_WORDS",
+    "RANDOM",
+    "RECENCY",
+    "START_AND_END",
+]
+__all__ += ["is_appraised", "is_due", "phases_of", "ranked", "take"]
+
+PRIORITIES = ("change", "need", "recency", "first_in", "random", "gain", "expected_value")
+"""``change``: the size of the change that is waiting to be told [1]_ [2]_. ``need``: that, times
+the need of the state, how often the agent will be there [3]_. ``recency``: the latest change first.
+``first_in``: in the order of queueing. ``random``: any that is waiting. ``gain``: how much more the
+policy earns in the states that are told. ``expected_value``: gain x need, the expected value of
+the backup [3]_. Gain and need are said precisely in :mod:`replay.parts.appraisal`."""
+CHANGE, NEED, RECENCY, FIRST_IN, RANDOM, GAIN, EXPECTED_VALUE = range(7)
+
+IN_WORDS = {
+    "change": "largest change of {}",
+    "need": "largest change of {} x need",
+    "recency": "latest change of {}",
+    "first_in": "first change of {}",
+    "random": "any change of {}",
+    "gain": "largest gain",
+    "expected_value": "largest gain x need",
+}
+"""What comes first, in words; the braces stand for what it is that changes."""
+
+MOMENTS = ("step", "episode_end", "start_and_end", "rest", "pauses")
+"""``step``: after every step, the last of an episode included. ``episode_end``: after that only.
+``start_and_end``: there and at the next start. ``rest``: in periods of rest only. ``pauses``: at
+ends, starts and in rest."""
+EACH_STEP, END, START_AND_END, IN_REST, IN_PAUSES = range(5)
+
+
+@inlined
+def is_appraised(rule):
+    """Tell whether a priority depends on gain or need, and so on where the agent is and will go.
+
+    What is queued then has to be appraised anew before each choice.
+
+    Parameters
+    ----------
+    rule : int
+        The place of a name in ``PRIORITIES``.
+
+    Returns
+    -------
+    bool
+        Whether.
+
+    Examples
+    --------
+    >>> [name for rule, name in enumerate(PRIORITIES) if is_appraised(rule)]
+    ['need', 'gain', 'expected_value']
+    """
+    return rule == NEED or rule >= GAIN
+
+
+@inlined
+def is_due(moment, phase):
+    """Tell whether a learner that replays at this moment does so in a pause of this phase.
+
+    Parameters
+    ----------
+    moment : int
+        The place of a name in ``MOMENTS``.
+    phase : int
+        Of a :class:`replay.simulation.loop.Pause`.
+
+    Returns
+    -------
+    bool
+        Whether.
+
+    Examples
+    --------
+    >>> is_due(START_AND_END, EPISODE_END), is_due(START_AND_END, STEP)
+    (True, False)
+    """
+    if moment == IN_REST:
+        return phase == REST
+    if moment == IN_PAUSES:
+        return phase in (EPISODE_END, START, REST)
+    if phase == EPISODE_END:
+        return True
+    return (moment == EACH_STEP and phase == STEP) or (moment == START_AND_END and phase == START)
+
+
+def phases_of(moment: int) -> tuple[int, ...]:
+    """List the phases of the pauses in which a learner replays.
+
+    Parameters
+    ----------
+    moment : int
+        The place of a name in ``MOMENTS``.
+
+    Returns
+    -------
+    tuple of int
+        Phases of :class:`replay.simulation.loop.Pause`.
+
+    Examples
+    --------
+    >>> phases_of(END) == (EPISODE_END,)
+    True
+    """
+    return tuple(phase for phase in (STEP, EPISODE_END, START, REST) if is_due(moment, phase))
+
+
+@inlined
+def ranked(rule, queue, change):
+    """Return the priority of what is to be queued now.
+
+    Parameters
+    ----------
+    rule : int
+        The place of a name in ``PRIORITIES``.
+    queue : PriorityQueue
+        Its clock is the time for ``recency`` and ``first_in``.
+    change : float
+        The size of the change that is waiting to be told.
+
+    Returns
+    -------
+    float
+        The largest comes first; nan for ``random``. What has to be appraised waits by its change.
+
+    Examples
+    --------
+    >>> from replay.parts.priority_queue import priority_queue
+    >>> [ranked(RECENCY, priority_queue(1), change) for change in (0.5, 0.25)]
+    [1.0, 1.0]
+    """
+    if rule == RECENCY:
+        return float(tick(queue))
+    if rule == FIRST_IN:
+        return -float(tick(queue))
+    if rule == RANDOM:
+        return np.nan
+    return change
+
+
+@inlined
+def take(rule, queue, rng):
+    """Choose what is next in a queue that is not empty, and take it out.
+
+    Parameters
+    ----------
+    rule : int
+        The place of a name in ``PRIORITIES``.
+    queue : PriorityQueue
+        What is waiting.
+    rng : numpy.random.Generator
+        Source of randomness, for ``random`` only.
+
+    Returns
+    -------
+    state : int
+        What was taken.
+    priority : float
+        Its priority.
+
+    Examples
+    --------
+    >>> from replay.parts.priority_queue import priority_queue, set_priority
+    >>> queue = priority_queue(2)
+    >>> set_priority(queue, 0, 1.0, -1), set_priority(queue, 1, 2.0, -1)
+    (None, None)
+    >>> state, priority = take(CHANGE, queue, np.random.default_rng(0))
+    >>> int(state), float(priority)
+    (1, 2.0)
+    """
+    place = 0
+    if rule == RANDOM:
+        place = min(int(rng.random() * queue.size[0]), queue.size[0] - 1)
+    state, priority = queue.state[place], queue.priority[place]
+    remove(queue, state)
+    return state, priority

@@ -1,0 +1,171 @@
+"""Replacing eligibility traces: one temporal-difference error, applied to recent pairs.
+
+A trace that starts at 1 decays by a constant factor a step and is dropped once it is no larger
+than 1e-12. Only the pairs visited lately are touched.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from replay.jit import inlined
+from replay.log.backups import TRACE, keeps, record
+
+__all__ = ["Traces", "add_trace", "back_up_traced", "clear_traces", "trace_words", "traces"]
+
+_SMALLEST = 1e-12
+_ROOM = 256
+
+
+class Traces(NamedTuple):
+    """The pairs visited lately, in order; what is in use is ``[end - n_traced, end)``.
+
+    A pair that was visited again is there twice. Only the later one counts.
+
+    Attributes
+    ----------
+    strength : ndarray of float64, shape (n_kept,)
+        The trace of a pair by its age in steps, the oldest first.
+    pair : ndarray of uint32, shape (n_kept + room,)
+        The pairs, state * n_actions + action.
+    value : ndarray of float64, shape (n_kept + room,)
+        Their action values: side by side they are faster to change than in the table.
+    next_state : ndarray of int32, shape (n_kept + room,)
+        The states that these transitions entered.
+    reward : ndarray of float64, shape (n_kept + room,)
+        Their rewards.
+    place : ndarray of int32, shape (n_states * n_actions,)
+        Where each pair was put last.
+    end, n_traced : ndarray of int64, shape (1,)
+        Where the next pair goes, and how many have a trace.
+    """
+
+    strength: np.ndarray
+    pair: np.ndarray
+    value: np.ndarray
+    next_state: np.ndarray
+    reward: np.ndarray
+    place: np.ndarray
+    end: np.ndarray
+    n_traced: np.ndarray
+
+
+def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
+    """Make traces that decay by ``decay`` a step, for episodes of at most ``n_steps``.
+
+    Parameters
+    ----------
+    n_states, n_actions : int
+        Size of the world.
+    decay : float
+        Discount times trace decay, in [0, 1].
+    n_steps : int
+        The longest possible episode; bounds the traces where nothing decays.
+
+    Returns
+    -------
+    Traces
+        No pair has a trace yet.
+
+    Examples
+    --------
+    >>> traces(2, 1, 0.1, 100).strength.round(3).tolist()[-3:]
+    [0.01, 0.1, 1.0]
+    """
+    strength = [1.0]
+    while strength[-1] > _SMALLEST and decay > 0.0 and len(strength) < n_steps:
+        strength.append(strength[-1] * decay)
+    room = len(strength) + _ROOM
+    return Traces(
+        np.array(strength[::-1]),
+        np.zeros(room, dtype=np.uint32),
+        np.zeros(room),
+        np.zeros(room, dtype=np.int32),
+        np.zeros(room),
+        np.zeros(n_states * n_actions, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+def trace_words(traces: Traces) -> int:
+    """Count the numbers held: a pair and its place for each trace; the rest is copied or logged."""
+    return 2 * int(traces.n_traced[0])
+
+
+@inlined
+def _move_to_front(traces):
+    begin = traces.end[0] - traces.n_traced[0]
+    for i in range(traces.n_traced[0]):
+        pair = traces.pair[begin + i]
+        if traces.place[pair] == begin + i:
+            traces.place[pair] = i
+        traces.pair[i] = pair
+        traces.value[i] = traces.value[begin + i]
+        traces.next_state[i] = traces.next_state[begin + i]
+        traces.reward[i] = traces.reward[begin + i]
+    traces.end[0] = traces.n_traced[0]
+
+
+@inlined
+def add_trace(traces, action_values, pair, reward, next_state):
+    """Set the trace of a pair to 1; all others are a step older."""
+    n_actions = action_values.shape[1]
+    if traces.n_traced[0] == len(traces.strength):
+        traces.n_traced[0] -= 1
+    if traces.end[0] == len(traces.pair):
+        _move_to_front(traces)
+    end = traces.end[0]
+    traces.pair[end] = pair
+    traces.value[end] = action_values[pair // n_actions, pair % n_actions]
+    traces.next_state[end] = next_state
+    traces.reward[end] = reward
+    traces.place[pair] = end
+    traces.end[0] = end + 1
+    traces.n_traced[0] += 1
+
+
+@inlined
+def clear_traces(traces):
+    """Drop all traces."""
+    traces.end[0] = 0
+    traces.n_traced[0] = 0
+
+
+@inlined
+def back_up_traced(traces, action_values, error, learning_rate, first_phase, log):
+    """Add its share of a temporal-difference error to every traced pair.
+
+    The newest pair, if it was never tried, takes the whole error. It is logged in ``first_phase``,
+    the others as ``TRACE``, the newest first.
+    """
+    table = action_values.reshape(-1)
+    end, n_traced = np.uint64(traces.end[0]), np.uint64(traces.n_traced[0])
+    first, newest = end - n_traced, end - np.uint64(1)
+    oldest_age = np.uint64(len(traces.strength)) - n_traced
+    step = learning_rate * error
+    if keeps(log, first_phase):
+        n_actions = action_values.shape[1]
+        for age in range(traces.n_traced[0]):
+            place = traces.end[0] - 1 - age
+            pair = traces.pair[place]
+            if traces.place[pair] == place:
+                before = traces.value[place]
+                after = before + step * traces.strength[len(traces.strength) - 1 - age]
+                record(
+                    log,
+                    first_phase if age == 0 else TRACE,
+                    pair // n_actions,
+                    pair % n_actions,
+                    traces.next_state[place],
+                    before,
+                    error if before == np.inf else after,
+                    traces.reward[place],
+                )
+    untried = traces.value[newest] == np.inf
+    for i in range(n_traced):
+        traces.value[first + i] += step * traces.strength[oldest_age + i]
+    if untried:
+        traces.value[newest] = error
+    for i in range(n_traced):  # the oldest first: of a pair that is there twice the later one stays
+        table[traces.pair[first + i]] = traces.value[first + i]

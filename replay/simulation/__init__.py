@@ -1,0 +1,1 @@
+"""Learners act in worlds, or learn from recorded experience."""

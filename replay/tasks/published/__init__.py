@@ -1,0 +1,132 @@
+"""The tasks of the experiments, by name."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from replay.names import unknown_name
+from replay.tasks import Task
+from replay.tasks.published import arenas, arms, people, t_maze, tracks, two_choice_t, w_track
+from replay.tasks.published.mazes import find_maze, landmarks, maze_graph
+
+__all__ = ["TASKS", "TaskEntry", "find_maze", "find_task", "landmarks", "maze_graph"]
+
+
+class TaskEntry(NamedTuple):
+    """A task, and what is asked of it.
+
+    Attributes
+    ----------
+    build : callable
+        ``build() -> Task``.
+    statistics : tuple of str
+        Names in ``analyses.measures.STATISTICS``.
+    min_length : int
+        The least number of states of a sequence that counts.
+    """
+
+    build: Callable[[], Task]
+    statistics: tuple[str, ...]
+    min_length: int = 5
+
+
+_REWARD_CHANGE = ("S1", "S4", "S4_reverse", "S4_forward", "S4_reverse_minus_forward")
+_AT_WELLS = ("S2_reverse_given_past", "S2_forward_given_future", "S2_taken", "S8_taken")
+_T_ARMS = ("S1", "S11", "S11_cued", "S11_uncued")
+
+TASKS: dict[str, TaskEntry] = {
+    "linear_track": TaskEntry(
+        tracks.linear_track,
+        ("S1", "S1_after_minus_before", "S3", "S3_away", "S13", "S13_stop", "S14"),
+    ),
+    "linear_track_novel": TaskEntry(
+        tracks.linear_track_novel, ("S1", "S10", "S10_before", "S10_one_lap", "S10_sessions")
+    ),
+    "linear_track_4x": TaskEntry(tracks.linear_track_4x, _REWARD_CHANGE),
+    "linear_track_0x": TaskEntry(tracks.linear_track_0x, _REWARD_CHANGE),
+    "long_track": TaskEntry(tracks.long_track, ("S1", "S3", "S3_remote", "S3_local_end")),
+    "gupta_2t": TaskEntry(
+        two_choice_t.gupta_2t,
+        (
+            "S1",
+            "S1_same_side",
+            "S1_opposite_side",
+            "S3",
+            "S3_opposite",
+            "S5",
+            "S5_lag",
+            "S5_run_before",
+            "S6_shortcut",
+            "S6_composed",
+            "S6_pairs",
+        ),
+    ),
+    "w_track": TaskEntry(
+        w_track.w_track,
+        (
+            "S1",
+            *(f"{name}_{well}" for name in _AT_WELLS for well in ("centre", "side")),
+            "S10_sessions",
+            "S13_stop",
+        ),
+    ),
+    "t_unvisited": TaskEntry(t_maze.t_unvisited, _T_ARMS),
+    "t_unvisited_unknown": TaskEntry(t_maze.t_unvisited_unknown, _T_ARMS),
+    "barrier_arena": TaskEntry(
+        arenas.barrier_arena,
+        (
+            "S1_both",
+            "S6_composed",
+            "S7",
+            "S7_first_laps",
+            "S7_percentile",
+            "S8",
+            "S8_followed",
+            "S9",
+            "S9_rest",
+        ),
+        min_length=3,
+    ),
+    "eight_arm": TaskEntry(
+        arms.eight_arm,
+        ("S1", "S3", "S3_remote_arm", "S5_past_arm", "S5_previous_goal", "S8_future_arm"),
+        min_length=3,
+    ),
+    "y_maze": TaskEntry(arms.y_maze, ("S1", "S3", "S6_composed", "S6_composed_rest")),
+    "liu2021_three_arm": TaskEntry(
+        people.liu2021_three_arm, ("S12", "S12_need", "S12_gain", "S12_non_local"), min_length=3
+    ),
+    "liu2019_chains": TaskEntry(
+        people.liu2019_chains, ("S1", "S4_paid_sequence", "S4_paid_to_neutral"), min_length=3
+    ),
+    "mattar_open_maze": TaskEntry(
+        arenas.mattar_open_maze, ("S1", "S1_both", "S6_composed", "S8", "S9", "S9_rest")
+    ),
+}
+"""Name -> task."""
+
+
+def find_task(name: str) -> TaskEntry:
+    """Look up a task.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``TASKS``.
+
+    Returns
+    -------
+    TaskEntry
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name; the message lists the choices.
+
+    Examples
+    --------
+    >>> len(find_task("linear_track").build().places)
+    20
+    """
+    if name not in TASKS:
+        raise unknown_name("task", name, TASKS)
+    return TASKS[name]

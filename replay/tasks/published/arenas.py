@@ -1,0 +1,174 @@
+"""Open arenas: barriers that move between sessions, and the open maze of Mattar & Daw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import networkx as nx
+import numpy as np
+
+from replay.tasks import (
+    Block,
+    Lap,
+    Laps,
+    Rule,
+    Task,
+    both_ways,
+    random_way,
+    shortest_way,
+    without,
+)
+from replay.tasks.published.mazes import N_REST, find_maze, maze_graph, maze_task
+
+__all__ = ["barrier_arena", "mattar_open_maze"]
+
+_TO_HOME, _TO_RANDOM = "home", "random"
+_ARENA_CHOSEN = (
+    "The layouts and the home wells are drawn once, the same for all animals. The animal knows "
+    "whether it looks for home or for another well; what it learned on the way to one is not known "
+    "on the way to the other. Where laps are given, the first visits of home in a session, and all "
+    "visits of random wells, are found by chance; then home is reached by a shortest way. How many "
+    "laps and sessions there are."
+)
+_OPEN_CHOSEN = (
+    "While it explores the animal wanders from random places to the goal, which pays nothing then. "
+    "Where laps are given, the first rewarded laps wander too, the others are shortest ways. How "
+    "many laps there are."
+)
+
+
+def barrier_arena(
+    n_laps: int = 20, n_sessions: int = 4, n_searches: int = 3, seed: int = 0
+) -> Task:
+    """Arena with six barriers that move between sessions: home and random wells, in turn.
+
+    A block is a session. Its `closed` has the barriers, its `contingency` the home well.
+
+    Parameters
+    ----------
+    n_laps : int, default 20
+        Laps of a session; every second one leads home.
+    n_sessions : int, default 4
+    n_searches : int, default 3
+        How many times home is found by chance before it is known.
+    seed : int, default 0
+        Of layouts and home wells.
+
+    Returns
+    -------
+    Task
+
+    Examples
+    --------
+    >>> task = barrier_arena()
+    >>> len(task.blocks[1].closed), len(task.places)
+    (12, 25)
+    """
+    wells = find_maze("barrier_arena")["landmarks"]["wells"]
+    rng = np.random.default_rng(seed)
+    homes = rng.choice(wells, size=n_sessions, replace=n_sessions > len(wells)).tolist()
+    blocks = [Block("rest", 0, n_rest=N_REST)]
+    for k, home in enumerate(homes):
+        closed = both_ways(_layout(rng))
+        paid = dict.fromkeys(wells, 1.0)
+        blocks.append(Block(f"session {k + 1}", n_laps, (home,), paid, closed, N_REST))
+
+    def laps(task: Task, rng: np.random.Generator) -> Laps:
+        return _arena_laps(task, rng, n_searches)
+
+    rules = [rule for well in wells for rule in _arena_rules(well, well, wells)]
+    return maze_task("barrier_arena", rules, laps, blocks, chosen=_ARENA_CHOSEN)
+
+
+def _layout(rng: np.random.Generator) -> list[list[str]]:
+    """Draw barriers, again and again until each well can be left."""
+    maze, graph = find_maze("barrier_arena"), maze_graph("barrier_arena")
+    slots = maze["barrier_slots"]
+    while True:
+        chosen = rng.choice(len(slots), size=maze["n_barriers"], replace=False)
+        barriers = [slots[slot] for slot in np.sort(chosen)]
+        if nx.is_connected(without(graph, barriers)):
+            return barriers
+
+
+def _arena_rules(home: str, target: str, wells: Sequence[str]) -> list[Rule]:
+    starts = tuple(wells)
+    return [
+        Rule(starts, (home,), ((home, 1.0),), _TO_HOME),
+        Rule(starts, (target,), ((target, 1.0),), _TO_RANDOM),
+    ]
+
+
+def _arena_laps(task: Task, rng: np.random.Generator, n_searches: int) -> Laps:
+    wells = list(task.landmarks["wells"])
+    for block in task.blocks[1:]:
+        (home,) = block.contingency
+        graph = without(task.graph, block.closed)
+        here = str(rng.choice([well for well in wells if well != home]))
+        for number in range(block.n_laps):
+            name = _TO_RANDOM if number % 2 else _TO_HOME
+            target = str(rng.choice([well for well in wells if well not in (here, home)]))
+            aim = home if name == _TO_HOME else target
+            knows = name == _TO_HOME and number >= 2 * n_searches
+            nodes = (shortest_way if knows else random_way)(graph, here, aim, rng)
+            path = task.model.walk(nodes, name)
+            rules = _arena_rules(home, target, wells)
+            world = task.model.world(rules, block.closed, path[0])
+            n_rest = block.n_rest if number == block.n_laps - 1 else 0
+            run = yield Lap(world, path[0], path, block.name, name, n_rest)
+            here = task.model.states[run[-1]].node
+
+
+def mattar_open_maze(n_explored: int = 5, n_laps: int = 40, n_searches: int = 3) -> Task:
+    """Open maze with walls: explored without reward first, then run from random places to the goal.
+
+    Parameters
+    ----------
+    n_explored : int, default 5
+        Laps without reward.
+    n_laps : int, default 40
+        Laps with reward.
+    n_searches : int, default 3
+        How many of these find the goal by chance.
+
+    Returns
+    -------
+    Task
+
+    Examples
+    --------
+    >>> len(mattar_open_maze().places)
+    47
+    """
+    (goal,) = find_maze("mattar_open_maze")["landmarks"]["goal"]
+    blocks = [
+        Block("rest", 0, n_rest=N_REST),
+        Block("exploration", n_explored, n_rest=N_REST),
+        Block("reward", n_laps, rewards={goal: 1.0}, n_rest=N_REST),
+    ]
+    rules = [_to_goal(block, goal) for block in blocks[1:]]
+
+    def laps(task: Task, rng: np.random.Generator) -> Laps:
+        return _open_maze_laps(task, rng, n_searches)
+
+    return maze_task("mattar_open_maze", rules, laps, blocks, chosen=_OPEN_CHOSEN)
+
+
+def _to_goal(block: Block, goal: str) -> Rule:
+    nodes = maze_graph("mattar_open_maze").nodes
+    starts = tuple(node for node in nodes if node != goal)
+    return Rule(starts, (goal,), tuple(block.rewards.items()))
+
+
+def _open_maze_laps(task: Task, rng: np.random.Generator, n_searches: int) -> Laps:
+    (goal,) = task.landmarks["goal"]
+    for block in task.blocks[1:]:
+        rule = _to_goal(block, goal)
+        for number in range(block.n_laps):
+            knows = bool(block.rewards) and number >= n_searches
+            start = str(rng.choice(rule.start))
+            nodes = (shortest_way if knows else random_way)(task.graph, start, goal, rng)
+            path = task.model.walk(nodes)
+            world = task.model.world([rule], block.closed, path[0])
+            n_rest = block.n_rest if number == block.n_laps - 1 else 0
+            yield Lap(world, path[0], path, block.name, block.name, n_rest)

@@ -1,0 +1,135 @@
+"""Mazes of several arms: eight arms with a goal that moves, and the Y."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_way, task_of_routes
+from replay.tasks.published.mazes import N_REST, about_maze, landmarks, maze_graph, maze_task
+
+__all__ = ["eight_arm", "y_maze"]
+
+_HOME, _PORTS = "home", ("ctrL", "ctrR")
+_ENDS = tuple(f"arm{number}_4" for number in range(1, 9))
+_GOAL_PAYS, _HOME_PAYS = 1.0, 0.1
+_FEWEST, _MOST = 4, 15
+_PHASES = _TO_CENTRE, _TO_ARM, _TO_HOME = ("to_centre", "to_arm", "to_home")
+_NAMES = {
+    **{(_HOME, port): "centre" for port in _PORTS},
+    **{(port, arm): arm[:4] for port in _PORTS for arm in _ENDS},
+    **{(arm, _HOME): "home" for arm in _ENDS},
+}
+_CHOSEN = (
+    "A trial is three laps: from home to a centre port, from there to an arm, and back home, each "
+    "known to the animal; where it acts by itself either centre port will do. The home port pays a "
+    "tenth of the goal. Where laps are given, arms are searched one after the other, and the goal "
+    "is left by chance in one of ten trials. How many trials there are."
+)
+
+
+def eight_arm(n_goals: int = 4, n_trials: int = 40) -> Task:
+    """Eight arms, one of which pays until it has done so 4 to 15 times; then another one does.
+
+    Laps of a goal are in the block ``search`` until it was found, then in the block ``goal``.
+
+    Parameters
+    ----------
+    n_goals : int, default 4
+        How many goals there are, one after the other.
+    n_trials : int, default 40
+        After so many trials a goal moves in any case, found or not.
+
+    Returns
+    -------
+    Task
+
+    Examples
+    --------
+    >>> eight_arm().model.n_actions
+    11
+    """
+    paid = {_HOME: _HOME_PAYS} | dict.fromkeys(_ENDS, _GOAL_PAYS)
+    blocks = [Block("rest", 0, n_rest=N_REST)]
+    for _ in range(n_goals):
+        blocks.append(Block("search", 3 * n_trials, ("at random",), paid))
+        blocks.append(Block("goal", 3 * n_trials, ("goal",), paid, error=0.1))
+    blocks[-1] = blocks[-1]._replace(n_rest=N_REST)
+    rules = [rule for goal in _ENDS for rule in _trial(goal, paid)]
+    return maze_task(
+        "eight_arm",
+        rules,
+        _eight_arm_laps,
+        blocks,
+        chosen=_CHOSEN,
+        home=_HOME,
+        lap_names=_NAMES,
+    )
+
+
+def _trial(goal: str, paid: dict[str, float]) -> list[Rule]:
+    """Say where the three laps of a trial begin, end and pay."""
+    return [
+        Rule((_HOME,), _PORTS, (), _TO_CENTRE),
+        Rule(_PORTS, _ENDS, ((goal, paid[goal]),), _TO_ARM),
+        Rule(_ENDS, (_HOME,), ((_HOME, paid[_HOME]),), _TO_HOME),
+    ]
+
+
+def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
+    graph, before = maze_graph("eight_arm"), ""
+    phases = task.blocks[1:]
+    for search, known in zip(phases[::2], phases[1::2], strict=True):
+        goal = str(rng.choice([arm for arm in _ENDS if arm != before]))
+        rules = _trial(goal, dict(search.rewards))
+        n_wanted, n_found, n_done, is_over = int(rng.integers(_FEWEST, _MOST + 1)), 0, 0, False
+        tried: set[str] = set()
+        while not is_over:
+            block = known if n_found else search
+            searches = not n_found or rng.random() < block.error
+            left = [arm for arm in _ENDS if arm not in tried]
+            arm = str(rng.choice(left)) if searches else goal
+            here = _HOME
+            for phase, aim in zip(_PHASES, (str(rng.choice(_PORTS)), arm, _HOME), strict=True):
+                path = task.model.walk(shortest_way(graph, here, aim, rng), phase)
+                world = task.model.world(rules, block.closed, path[0])
+                n_rest = known.n_rest if is_over else 0
+                name = task.lap_names[here, aim]
+                run = yield Lap(world, path[0], path, block.name, name, n_rest)
+                here = task.model.states[run[-1]].node
+                if phase == _TO_ARM:
+                    n_found += here == goal
+                    tried = {goal} if n_found else tried | {here}
+                    n_done += 1
+                    is_over = n_found == n_wanted or n_done == block.n_laps // 3
+        before = goal
+
+
+def y_maze(n_laps: int = 36) -> Task:
+    """Y-maze: from each arm to each other one, in turn; all arms pay.
+
+    Parameters
+    ----------
+    n_laps : int, default 36
+
+    Returns
+    -------
+    Task
+
+    Examples
+    --------
+    >>> len(y_maze().places)
+    37
+    """
+    marks = landmarks("y_maze")
+    (choice,) = marks["choice"]
+    arms = {arm: (choice, *marks[f"arm_{arm}"]) for arm in "abc"}
+    order = ("ab", "bc", "ca", "ac", "cb", "ba")
+    routes = {f"{way[0]}_to_{way[1]}": (*arms[way[0]][:0:-1], *arms[way[1]]) for way in order}
+    blocks = [
+        Block("rest", 0, n_rest=N_REST),
+        Block("run", n_laps, tuple(routes), {arm[-1]: 1.0 for arm in arms.values()}, n_rest=N_REST),
+    ]
+    return task_of_routes(
+        "y_maze", maze_graph("y_maze"), routes, blocks, home=choice, one_way=True,
+        **about_maze("y_maze"),
+    )  # fmt: skip

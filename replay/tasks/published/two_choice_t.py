@@ -1,0 +1,123 @@
+"""The two-choice T of Gupta 2010: a figure of eight that is run one way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from replay.tasks import Block, Lap, Laps, Rule, Task
+from replay.tasks.published.mazes import N_REST, find_maze, landmarks, maze_task
+
+__all__ = ["gupta_2t"]
+
+_MAZE = "gupta_2t"
+_SIDES = ("left", "right")
+_ALTERNATION = "alternation"
+_SESSIONS = (
+    ("left", "right"),
+    ("right", "left"),
+    ("left", _ALTERNATION),
+    (_ALTERNATION, "left"),
+    ("right", _ALTERNATION),
+    (_ALTERNATION, "right"),
+)
+_CHOSEN = (
+    "A lap goes from one visit of a second feeder to the next, since pauses are there; the animal "
+    "does not pause at the first feeder. The last arm is remembered while the rule is alternation, "
+    "and only then. After the switch in mid-session the first lap still follows the old rule. Each "
+    "animal has all six sessions, in random order; how many laps there are."
+)
+
+
+def gupta_2t(n_laps: int = 12) -> Task:
+    """Two-choice T: left, right or alternating sides pay, with a switch in mid-session.
+
+    Each animal has the six sessions of the experiment, in random order, with rest between them. The
+    blocks are half-sessions; their names are ``left``, ``right`` and ``alternation``. The maze is
+    run one way, but places are states without heading: a reversible model knows both directions.
+
+    Parameters
+    ----------
+    n_laps : int, default 12
+        Laps of each half-session.
+
+    Returns
+    -------
+    Task
+
+    Examples
+    --------
+    >>> task = gupta_2t()
+    >>> len(task.places), task.one_way
+    (37, False)
+    """
+    against = _against(find_maze(_MAZE)["laps"].values())
+    blocks = [Block("rest", 0, n_rest=N_REST)]
+    for halves in _SESSIONS:
+        for k, rule in enumerate(halves):
+            sides = _SIDES if rule == _ALTERNATION else (rule,)
+            paid = {node: 1.0 for side in sides for node in _feeders(side)}
+            blocks.append(Block(rule, n_laps, (rule,), paid, against, n_rest=N_REST * k))
+    rules = [rule for block in blocks[1:] for rule in _rules(block)]
+    return maze_task(_MAZE, rules, _laps, blocks, chosen=_CHOSEN)
+
+
+def _rules(block: Block) -> list[Rule]:
+    """Say what pays in a half-session, for each last arm where that counts."""
+    marks = landmarks(_MAZE)
+    begin = marks["maze_start"]
+    stops = {side: marks[f"feeders_{side}"][-1] for side in _SIDES}
+    ends = tuple(stops.values())
+    if block.contingency != (_ALTERNATION,):
+        return [Rule((*begin, *ends), ends, tuple(block.rewards.items()))]
+    paid = {side: tuple((n, block.rewards[n]) for n in _feeders(side)) for side in _SIDES}
+    return [Rule((*begin, stops[last]), ends, paid[_other(last)], last) for last in _SIDES]
+
+
+def _laps(task: Task, rng: np.random.Generator) -> Laps:
+    """Run the sessions in random order; each begins at the maze's start."""
+    halves = task.blocks[1:]
+    ways = find_maze(_MAZE)["laps"]
+    side_of = {_feeders(side)[-1]: side for side in _SIDES}
+    for session in rng.permutation(len(halves) // 2):
+        here = task.landmarks["maze_start"][0]
+        last = str(rng.choice(_SIDES))  # what an animal that alternates from the first lap avoids
+        old = ""
+        for block in halves[2 * session : 2 * session + 2]:
+            (rule,) = block.contingency
+            for number in range(block.n_laps):
+                followed = old if old and number == 0 else rule
+                side = _other(last) if followed == _ALTERNATION else followed
+                nodes = _after(ways[last], here) + _until(ways[side], _feeders(side)[-1])
+                memory = last if rule == _ALTERNATION else ""
+                path = task.model.walk(nodes, memory)
+                world = task.model.world(_rules(block), block.closed, path[0])
+                n_rest = block.n_rest if number == block.n_laps - 1 else 0
+                run = yield Lap(world, path[0], path, block.name, side, n_rest)
+                here = task.model.states[run[-1]].node
+                last = side_of[here]
+            old = rule
+
+
+def _feeders(side: str) -> tuple[str, ...]:
+    return landmarks(_MAZE)[f"feeders_{side}"]
+
+
+def _other(side: str) -> str:
+    return _SIDES[side == _SIDES[0]]
+
+
+def _after(way: Sequence[str], node: str) -> list[str]:
+    """Give the rest of a lap, from a node up to its end, which is left out."""
+    return list(way[way.index(node) : -1]) if node != way[0] else []
+
+
+def _until(way: Sequence[str], node: str) -> list[str]:
+    return list(way[: way.index(node) + 1])
+
+
+def _against(ways: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    """List the moves against the direction in which a maze is run."""
+    return tuple((there, here) for way in ways for here, there in pairwise(way))

@@ -1,0 +1,84 @@
+"""The W-track: from a side well back to the centre, from there to the other side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_way
+from replay.tasks.published.mazes import N_REST, maze_graph, maze_task
+
+__all__ = ["w_track"]
+
+_CENTRE, _WELLS = "C0", {"left": "L0", "right": "R0"}
+_OTHER = {"left": "right", "right": "left"}
+_NAMES = {
+    ("C0", "L0"): "out_left",
+    ("C0", "R0"): "out_right",
+    ("L0", "C0"): "in_left",
+    ("R0", "C0"): "in_right",
+    ("L0", "R0"): "left_to_right",
+    ("R0", "L0"): "right_to_left",
+}
+_CHOSEN = (
+    "Outward laps remember the last arm, homeward laps need no memory. An outward lap breaks the "
+    "rule with a probability of one half in the first session and 0.6 times that in each further "
+    "one, a homeward lap half as often. How many laps there are."
+)
+
+
+def w_track(n_laps: int = 24, n_sessions: int = 8) -> Task:
+    """W-track with alternation, from the first lap on, in sessions of one day with rest between.
+
+    Parameters
+    ----------
+    n_laps : int, default 24
+        Laps of a session, outward and homeward.
+    n_sessions : int, default 8
+
+    Returns
+    -------
+    Task
+
+    Examples
+    --------
+    >>> task = w_track()
+    >>> len(task.places), sorted({state.memory for state in task.model.states})
+    (50, ['', 'left', 'right'])
+    """
+    blocks = [Block("rest", 0, n_rest=N_REST)]
+    paid = dict.fromkeys((_CENTRE, *_WELLS.values()), 1.0)
+    for k in range(n_sessions):
+        error = 0.5 * 0.6**k
+        blocks.append(Block(f"session {k + 1}", n_laps, (), paid, n_rest=N_REST, error=error))
+    return maze_task(
+        "w_track", _rules(paid), _laps, blocks, chosen=_CHOSEN, home=_CENTRE, lap_names=_NAMES
+    )
+
+
+def _rules(paid: dict[str, float]) -> list[Rule]:
+    """Say what pays: the centre on the way home, else the side that was not visited last."""
+    sides = tuple(_WELLS.values())
+    home = Rule(sides, (_CENTRE, *sides), ((_CENTRE, paid[_CENTRE]),))
+    right = {last: _WELLS[side] for last, side in _OTHER.items()}
+    return [home] + [
+        Rule((_CENTRE,), sides, ((right[last], paid[right[last]]),), last) for last in _WELLS
+    ]
+
+
+def _laps(task: Task, rng: np.random.Generator) -> Laps:
+    graph = maze_graph("w_track")
+    side_of = {well: side for side, well in _WELLS.items()}
+    here, last = _CENTRE, str(rng.choice(list(_WELLS)))
+    for block in task.blocks[1:]:
+        for number in range(block.n_laps):
+            right = _WELLS[_OTHER[last]] if here == _CENTRE else _CENTRE
+            wrong = _WELLS[last] if here == _CENTRE else _WELLS[_OTHER[side_of[here]]]
+            errs = rng.random() < block.error * (1.0 if here == _CENTRE else 0.5)
+            nodes = shortest_way(graph, here, wrong if errs else right, rng)
+            path = task.model.walk(nodes, last if here == _CENTRE else "")
+            world = task.model.world(_rules(dict(block.rewards)), block.closed, path[0])
+            n_rest = block.n_rest if number == block.n_laps - 1 else 0
+            name = task.lap_names[here, nodes[-1]]
+            run = yield Lap(world, path[0], path, block.name, name, n_rest)
+            here = task.model.states[run[-1]].node
+            last = side_of.get(here, last)

@@ -1,0 +1,1 @@
+"""Worlds: Markov decision processes, their builders, and worlds that change."""

@@ -1,0 +1,402 @@
+"""Worlds that change: walls that move, a shortcut, a moving reward, drifting chances.
+
+Each builder draws a world and makes a :class:`replay.worlds.protocols.Protocol` of it. ``WORLDS``
+is the one list. The mazes are random ones, with one start: after Tolman's blocking task a wall is
+built across the way that the animal has learned [1]_, or falls, so that there is a shorter one
+[2]_.
+
+References
+----------
+.. [1] Tolman & Honzik (1930), "Insight" in rats. University of California Publications in
+   Psychology, 4, 215-232.
+.. [2] Sutton (1990), Integrated architectures for learning, planning, and reacting.
+   https://doi.org/10.1016/B978-1-55860-141-3.50030-4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from replay.names import unknown_name
+from replay.worlds.mazes import random_maze
+from replay.worlds.mdp import MDP
+from replay.worlds.protocols import Phase, Protocol
+from replay.worlds.trees import stochastic_tree
+
+__all__ = ["WORLDS", "drifting_tree", "find_world", "moving_reward", "moving_wall", "shortcut"]
+
+Seed = int | Sequence[int] | np.random.Generator | None
+
+_MOST_DRAWS = 1000
+_LEAST_DETOUR = 1.25  # of the way before
+_KEPT = ("start_probability", "terminal", "action_names", "position", "labels", "name")
+
+
+def moving_wall(
+    size: int = 12,
+    n_phases: int = 3,
+    n_steps: int = 10_000,
+    noise: float = 0.0,
+    n_rest: int = 0,
+    seed: Seed = 0,
+) -> Protocol:
+    """Maze in which a wall is built where the animal walks, and then moves to its new way.
+
+    The first phase has no such wall. In each of the others it blocks one cell, through which all
+    shortest ways of the phase before went: of these cells, the one that leaves the longest way. The
+    first time the way becomes longer by a quarter at least.
+
+    Parameters
+    ----------
+    size : int
+        Cells along a side of the maze, the wall around included.
+    n_phases : int
+        At least 2.
+    n_steps : int
+        Steps of each phase.
+    noise : float
+        Probability that a move goes in a random direction.
+    n_rest : int
+        Pauses of rest after each phase.
+    seed : int, sequence of int, numpy.random.Generator or None
+
+    Returns
+    -------
+    Protocol
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or no such maze can be drawn.
+
+    Examples
+    --------
+    >>> world = moving_wall(seed=1)
+    >>> start = world.phases[0].mdp.start_probability.argmax()
+    >>> [int(phase.mdp.steps_to_end[start]) for phase in world.phases]
+    [14, 18, 14]
+    """
+    _check(n_phases=n_phases, noise=noise)
+    mazes = _draw(seed, size, n_phases)
+    return _protocol("moving_wall", mazes, n_steps, noise, n_rest)
+
+
+def shortcut(
+    size: int = 12,
+    n_steps: int = 10_000,
+    noise: float = 0.0,
+    n_rest: int = 0,
+    seed: Seed = 0,
+) -> Protocol:
+    """Maze in which a cell of the shortest way is blocked at first, and then opened.
+
+    Parameters
+    ----------
+    size, n_steps, noise, n_rest, seed
+        As in `moving_wall`.
+
+    Returns
+    -------
+    Protocol
+
+    Raises
+    ------
+    ValueError
+        As in `moving_wall`.
+
+    Examples
+    --------
+    >>> before, after = (phase.mdp for phase in shortcut(seed=1).phases)
+    >>> start = before.start_probability.argmax()
+    >>> int(before.steps_to_end[start]), int(after.steps_to_end[start])
+    (18, 14)
+    """
+    _check(noise=noise)
+    mazes = _draw(seed, size, 2)[::-1]
+    return _protocol("shortcut", mazes, n_steps, noise, n_rest)
+
+
+def moving_reward(
+    size: int = 12,
+    n_phases: int = 3,
+    n_steps: int = 10_000,
+    n_places: int = 2,
+    noise: float = 0.0,
+    n_rest: int = 0,
+    seed: Seed = 0,
+) -> Protocol:
+    """Maze with several places that end an episode; one pays, and another one in the next phase.
+
+    Episodes start in each cell but these places alike. The places take turns. None of them is on
+    every way to another one.
+
+    Parameters
+    ----------
+    size, n_phases, n_steps, noise, n_rest, seed
+        As in `moving_wall`.
+    n_places : int
+        At least 2.
+
+    Returns
+    -------
+    Protocol
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> before, after, again = moving_reward(seed=1).phases
+    >>> before.mdp == again.mdp, before.mdp == after.mdp
+    (True, False)
+    """
+    _check(n_phases=n_phases, n_places=n_places, noise=noise)
+    rng = np.random.default_rng(seed)
+    maze, places = _maze_with_places(size, n_places, rng)
+    terminal = np.isin(np.arange(maze.n_states), places)
+    chance, reward = _matrices(maze)
+    chance.data *= ~terminal[maze.transition_rows() // maze.n_actions]
+    start = ~terminal / np.count_nonzero(~terminal)
+    base = _from_matrices(maze, chance, reward, terminal=terminal, start_probability=start)
+    mazes = [
+        replace(base, reward=(base.successor == places[number % n_places]).astype(float))
+        for number in range(n_phases)
+    ]
+    return _protocol("moving_reward", mazes, n_steps, noise, n_rest)
+
+
+def drifting_tree(
+    depth: int = 4,
+    n_actions: int = 4,
+    branching: int = 2,
+    n_phases: int = 10,
+    n_steps: int = 2_000,
+    drift: float = 0.5,
+    n_rest: int = 0,
+    seed: Seed = 0,
+) -> Protocol:
+    """Stochastic tree whose transition probabilities go on a random walk, phase by phase.
+
+    Parameters
+    ----------
+    depth, n_actions, branching
+        As in :func:`replay.worlds.trees.stochastic_tree`.
+    n_phases, n_steps, n_rest, seed
+        As in `moving_wall`.
+    drift : float
+        Standard deviation of what is added to the logarithm of each probability at a change, before
+        those of a state and action are normalised again.
+
+    Returns
+    -------
+    Protocol
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> before, after = (phase.mdp for phase in drifting_tree(n_phases=2, seed=1).phases)
+    >>> before.probability[:2].round(2), after.probability[:2].round(2)
+    (array([0.91, 0.09]), array([0.89, 0.11]))
+    """
+    _check(n_phases=n_phases)
+    if not 0 <= drift < np.inf:
+        raise ValueError(f"drift must be a number of at least 0, got {drift}.")
+    rng = np.random.default_rng(seed)
+    trees = [stochastic_tree(depth, n_actions, branching, rng)]
+    rows = trees[0].transition_rows()
+    for _ in range(n_phases - 1):
+        weight = trees[-1].probability * np.exp(drift * rng.standard_normal(len(rows)))
+        total = np.bincount(rows, weights=weight)[rows]
+        trees.append(replace(trees[-1], probability=weight / total))
+    return _protocol("drifting_tree", trees, n_steps, 0.0, n_rest)
+
+
+WORLDS: dict[str, Callable[..., Protocol]] = {
+    "moving_wall": moving_wall,
+    "shortcut": shortcut,
+    "moving_reward": moving_reward,
+    "drifting_tree": drifting_tree,
+    "noisy_moving_wall": partial(moving_wall, noise=0.2),
+}
+"""Name -> builder, with parameters `n_steps` (of each phase), `n_rest` and `seed` among others. The
+last one has both noise and change."""
+
+
+def find_world(name: str) -> Callable[..., Protocol]:
+    """Look up a builder.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``WORLDS``.
+
+    Returns
+    -------
+    callable
+        Makes a protocol.
+
+    Raises
+    ------
+    ValueError
+        If there is no such world.
+
+    Examples
+    --------
+    >>> find_world("shortcut")(n_steps=100).n_steps
+    200
+    """
+    if name not in WORLDS:
+        raise unknown_name("world", name, WORLDS)
+    return WORLDS[name]
+
+
+def _check(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if name == "noise" and not 0 <= value <= 1:
+            raise ValueError(f"noise must be between 0 and 1, got {value}.")
+        if name != "noise" and value < 2:
+            raise ValueError(f"{name} must be at least 2 for a world that changes, got {value}.")
+
+
+def _protocol(name: str, mdps: list[MDP], n_steps: int, noise: float, n_rest: int) -> Protocol:
+    noisy = [_with_noise(mdp, noise) for mdp in mdps] if noise > 0 else mdps
+    return Protocol([Phase(mdp, n_steps, n_rest) for mdp in noisy], name=name)
+
+
+def _draw(seed: Seed, size: int, n_phases: int) -> list[MDP]:
+    """Draw a maze, again and again, until a wall can be moved that often."""
+    rng = np.random.default_rng(seed)
+    for _ in range(_MOST_DRAWS):
+        maze = random_maze(size, rng)
+        farthest = int(np.argmax(maze.steps_to_end))
+        maze = replace(maze, start_probability=np.eye(1, maze.n_states, farthest)[0])
+        mazes = [maze]
+        while len(mazes) < n_phases:
+            moved = _move_wall(maze, mazes[-1])
+            if moved is None:
+                break
+            mazes.append(moved)
+        else:
+            return mazes
+    raise ValueError(
+        f"None of {_MOST_DRAWS} mazes of size {size} had another way whenever one was blocked: "
+        "make them larger, or take fewer phases."
+    )
+
+
+def _move_wall(maze: MDP, latest: MDP) -> MDP | None:
+    """Build the wall across all shortest ways of the latest maze, and nowhere else."""
+    start = int(np.argmax(maze.start_probability))
+    shortest = latest.steps_to_end[start]
+    least = _LEAST_DETOUR * shortest if latest is maze else 0
+    longest, best = 0.0, None
+    for state in _shortest_way(latest, start)[1:-1]:
+        n_steps = _way_around(maze, start, state)
+        is_best = least <= n_steps < np.inf and n_steps > longest
+        if is_best and _way_around(latest, start, state) > shortest:
+            longest, best = n_steps, state
+    return None if best is None else _without(maze, best)
+
+
+def _way_around(mdp: MDP, start: int, wall: int) -> float:
+    """Count the steps to the nearest end for whom one state is closed; infinite if none leads."""
+    came_from = mdp.transition_rows() // mdp.n_actions
+    is_open = (came_from != wall) & (mdp.successor != wall)
+    moves = (np.ones(np.count_nonzero(is_open)), (came_from[is_open], mdp.successor[is_open]))
+    graph = sparse.csr_array(moves, shape=(mdp.n_states, mdp.n_states))
+    n_steps = csgraph.dijkstra(graph, indices=[start], unweighted=True)[0]
+    return float(n_steps[mdp.terminal].min())
+
+
+def _maze_with_places(size: int, n_places: int, rng: np.random.Generator) -> tuple[MDP, np.ndarray]:
+    for _ in range(_MOST_DRAWS):
+        maze = random_maze(size, rng)
+        places = np.flatnonzero(maze.terminal)
+        for state in rng.permutation(np.flatnonzero(~maze.terminal)):
+            if len(places) < n_places and _within_reach(maze, np.append(places, state)):
+                places = np.append(places, state)
+        if len(places) == n_places:
+            return maze, places
+    raise ValueError(
+        f"None of {_MOST_DRAWS} mazes of size {size} had room for {n_places} places; make them "
+        "larger."
+    )
+
+
+def _within_reach(maze: MDP, places: np.ndarray) -> bool:
+    """Tell whether each place can be reached from everywhere, if episodes end in all of them."""
+    came_from = maze.transition_rows() // maze.n_actions
+    goes_on = ~np.isin(came_from, places)
+    moves = (np.ones(np.count_nonzero(goes_on)), (maze.successor[goes_on], came_from[goes_on]))
+    backwards = sparse.csr_array(moves, shape=(maze.n_states, maze.n_states))
+    n_steps = csgraph.dijkstra(backwards, indices=list(places), unweighted=True)
+    elsewhere = ~np.isin(np.arange(maze.n_states), places)
+    return bool(np.isfinite(n_steps[:, elsewhere]).all())
+
+
+def _shortest_way(mdp: MDP, state: int) -> list[int]:
+    way = [state]
+    while not mdp.terminal[way[-1]]:
+        reached = np.concatenate([mdp.successors(way[-1], a) for a in range(mdp.n_actions)])
+        way.append(int(reached[np.argmin(mdp.steps_to_end[reached])]))
+    return way
+
+
+def _matrices(mdp: MDP) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Give P(s' | s, a), and P times r(s, a, s'), a row for each pair of state and action."""
+    chance = mdp.transition_matrix()
+    reward = chance.copy()
+    reward.data = mdp.probability * mdp.reward
+    return chance, reward
+
+
+def _from_matrices(
+    mdp: MDP, chance: sparse.csr_array, reward: sparse.csr_array, **changes: Any
+) -> MDP:
+    """Make an MDP like another one, with the matrices of `_matrices`."""
+    entries = chance.tocoo()
+    is_kept = entries.data > 0
+    rows, successor = (place[is_kept] for place in entries.coords)
+    probability = entries.data[is_kept]
+    same = {name: getattr(mdp, name) for name in _KEPT}
+    return MDP.from_transitions(
+        rows // mdp.n_actions,
+        rows % mdp.n_actions,
+        successor,
+        probability,
+        reward[rows, successor] / probability,
+        **same | changes,
+    )
+
+
+def _without(mdp: MDP, state: int) -> MDP:
+    """Build a wall: who would have entered this state stays, for no reward."""
+    chance, reward = _matrices(mdp)
+    is_open = sparse.diags_array((np.arange(mdp.n_states) != state).astype(float))
+    open_chance = chance @ is_open
+    stays = chance.sum(axis=1) - open_chance.sum(axis=1)
+    rows = np.arange(len(stays))
+    staying = sparse.csr_array((stays, (rows, rows // mdp.n_actions)), shape=chance.shape)
+    return _from_matrices(mdp, (open_chance + staying).tocsr(), (reward @ is_open).tocsr())
+
+
+def _with_noise(mdp: MDP, noise: float) -> MDP:
+    """Let each action have, with probability `noise`, the outcome of one drawn at random."""
+    n = mdp.n_actions
+    any_action = sparse.kron(sparse.eye_array(mdp.n_states), np.full((n, n), 1 / n))
+    mix = (1 - noise) * sparse.eye_array(n * mdp.n_states) + noise * any_action
+    chance, reward = _matrices(mdp)
+    return _from_matrices(mdp, (mix @ chance).tocsr(), (mix @ reward).tocsr())

@@ -1,0 +1,154 @@
+"""Random decision trees: the first three experiments of the paper.
+
+States are numbered level by level from the root, with one terminal state behind the last level. All
+episodes start at the root and have as many steps as the tree has levels. Rewards are independent
+and uniform on (0, 1].
+
+References
+----------
+Brea J (2017). Is prioritized sweeping the better episodic control? arXiv:1711.06677
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.worlds.mdp import MDP
+
+__all__ = ["deterministic_tree", "stochastic_tree"]
+
+REWARDS = ("terminal", "intermittent")
+
+
+def deterministic_tree(
+    depth: int = 5,
+    n_actions: int = 4,
+    rewards: str = "terminal",
+    seed: int | np.random.Generator | None = 0,
+) -> MDP:
+    """Tree in which each action leads to a state of its own.
+
+    Parameters
+    ----------
+    depth : int
+        Number of levels, and of steps in an episode.
+    n_actions : int
+    rewards : {"terminal", "intermittent"}
+        Whether only the last action of an episode is rewarded, or each.
+    seed : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    MDP
+
+    Examples
+    --------
+    >>> deterministic_tree(seed=1).n_states
+    342
+    """
+    if rewards not in REWARDS:
+        near = get_close_matches(rewards, REWARDS, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"rewards must be one of {REWARDS}; got {rewards!r}.{hint}")
+    _check_size(depth=depth, n_actions=n_actions)
+    rng = np.random.default_rng(seed)
+    level = _levels(depth, n_actions)
+    end = len(level)
+    child = np.minimum(_children(end, n_actions), end)
+    rewarded = level == depth - 1 if rewards == "terminal" else level >= 0
+    reward = np.zeros((end + 1, n_actions))
+    reward[:-1][rewarded] = 1 - rng.random((np.count_nonzero(rewarded), n_actions))
+    return MDP.from_tables(
+        np.vstack((child, np.full(n_actions, end))),
+        reward,
+        start=0,
+        terminal=[end],
+        position=_position(level, n_actions),
+        name="deterministic_tree" if rewards == "terminal" else "deterministic_tree_intermittent",
+    )
+
+
+def stochastic_tree(
+    depth: int = 4,
+    n_actions: int = 4,
+    branching: int = 2,
+    seed: int | np.random.Generator | None = 0,
+) -> MDP:
+    """Tree in which each action can lead to each of a state's children.
+
+    The probabilities of the children are uniform random numbers, normalised, drawn for each state
+    and action. Only the last action of an episode is rewarded.
+
+    Parameters
+    ----------
+    depth : int
+        Number of levels, and of steps in an episode.
+    n_actions : int
+    branching : int
+        Number of children of a state.
+    seed : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    MDP
+
+    Examples
+    --------
+    >>> tree = stochastic_tree(seed=1)
+    >>> tree.n_states
+    16
+    >>> tree.successors(0, 3)
+    array([1, 2], dtype=int32)
+    """
+    _check_size(depth=depth, n_actions=n_actions, branching=branching)
+    rng = np.random.default_rng(seed)
+    level = _levels(depth, branching)
+    end = len(level)
+    leaves = np.flatnonzero(level == depth - 1)
+    inner = np.flatnonzero(level < depth - 1)
+    weight = 1 - rng.random((len(inner), n_actions, branching))
+    transition = np.zeros((end + 1, n_actions, end + 1))
+    transition[
+        inner[:, None, None],
+        np.arange(n_actions)[None, :, None],
+        _children(end, branching)[inner][:, None, :],
+    ] = weight / weight.sum(axis=2, keepdims=True)
+    transition[leaves, :, end] = 1
+    reward = np.zeros((end + 1, n_actions))
+    reward[leaves] = 1 - rng.random((len(leaves), n_actions))
+    return MDP.from_tables(
+        transition,
+        reward,
+        start=0,
+        terminal=[end],
+        position=_position(level, branching),
+        name="stochastic_tree",
+    )
+
+
+def _check_size(**sizes: int) -> None:
+    for name, value in sizes.items():
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1; got {value}.")
+
+
+def _levels(depth: int, branching: int) -> NDArray[np.int64]:
+    """Level of each state but the terminal one; the root's is 0."""
+    return np.repeat(np.arange(depth), branching ** np.arange(depth))
+
+
+def _children(n_states: int, branching: int) -> NDArray[np.int64]:
+    """Numbers that the children of each state have, shape (n_states, branching)."""
+    return branching * np.arange(n_states)[:, None] + np.arange(branching) + 1
+
+
+def _position(level: NDArray[np.int64], branching: int) -> NDArray[np.float64]:
+    """Places for a drawing (cm): parents above the middle of their children, the end below all."""
+    depth = level[-1] + 1
+    width, height = 20.0 * depth, 10.0
+    first = np.searchsorted(level, level)
+    x = (np.arange(len(level)) - first + 0.5) / float(branching) ** level * width
+    return np.vstack((np.column_stack((x, height * (depth - level))), (width / 2, 0.0)))
