@@ -198,13 +198,16 @@ def _closure(files: frozenset[Path]) -> frozenset[Path]:
 
 @cache
 def _imports(file: Path) -> frozenset[Path]:
-    """List the files of this project that a file imports from, at its top or within functions."""
+    """List the files of this project that a file imports from, at its top or within functions.
+
+    Plots are left out: nothing is compiled from them, and no number depends on them.
+    """
     found = set()
     for package, names, module in _IMPORT.findall(_text(file).decode("utf-8", errors="replace")):
         words = (name.split() for name in names.strip("() ").split(","))
         each = [f"{package}.{word[0]}" for word in words if word] if package else [module]
         found |= {_file_of(name) or _file_of(package) for name in each}
-    return frozenset(file for file in found if file)
+    return frozenset(file for file in found if file and not file.is_relative_to(_PLOTS))
 
 
 def _file_of(module: str) -> Path | None:
@@ -286,6 +289,7 @@ def _prune(root: Path, current: Path) -> None:
 
 
 _ROOT = Path(__file__).resolve().parents[1]
+_PLOTS = _ROOT / "analyses" / "plots"
 _ALL = {
     file: _stamp(file)
     for package in ("replay", "analyses")

@@ -383,7 +383,7 @@ def permutation_test(
     Parameters
     ----------
     segments : DataFrame
-        As `analyses.studies.segments.find_segments` gives them.
+        As `analyses.sequences.segments.find_segments` gives them.
     backups : DataFrame
         The backups that they are from: where each action leads.
     n_shuffles : int, default 500
@@ -403,7 +403,7 @@ def permutation_test(
 
     Examples
     --------
-    >>> from analyses.studies.segments import find_segments
+    >>> from analyses.sequences.segments import find_segments
     >>> backups = pd.DataFrame({"run": 0, "episode": 0, "step": 0, "phase": "start", "event": 0,
     ...                         "pop": range(8), "state": range(8), "action": 0,
     ...                         "next_state": range(1, 9), "priority": 0.1})

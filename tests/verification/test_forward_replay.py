@@ -19,8 +19,8 @@ import pandas as pd
 import pytest
 from plain_memory_access import simulate_plainly
 
+from analyses.sequences.segments import find_segments, segments_per_episode
 from analyses.studies.gain_floor import compare_gain_floors
-from analyses.studies.segments import find_segments, segments_per_episode
 from replay.worlds.mazes import two_way_track
 
 pytestmark = pytest.mark.slow

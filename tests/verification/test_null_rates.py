@@ -28,7 +28,7 @@ from analyses.measures.nulls import (
     shuffled_order,
 )
 from analyses.measures.summary import chance_above, null_p
-from analyses.studies.segments import find_segments
+from analyses.sequences.segments import find_segments
 
 pytestmark = pytest.mark.slow
 
