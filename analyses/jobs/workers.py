@@ -21,16 +21,13 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import metadata
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from joblib import cpu_count
 from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
 from replay.jit import sources_digest
 from replay.version import __version__
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 __all__ = ["Call", "cpu_count", "pool", "software", "versions"]
 
@@ -235,9 +232,11 @@ def _on_cluster(
     pieces: Iterable[tuple[Any, ...]],
 ) -> Generator[Result, None, None]:
     client = _connect(address)
+    from distributed import Future as ClusterFuture
     from distributed import KilledWorker, wait
 
     futures: set[ClusterFuture] = set()
+    finish: Any = wait
     try:
         with _reaching(address):
             _await_workers(client, address, tell)
@@ -252,7 +251,7 @@ def _on_cluster(
                 if not futures:
                     return
                 try:
-                    finished = wait(futures, _LOOK_SECONDS, return_when="FIRST_COMPLETED").done
+                    finished = finish(futures, _LOOK_SECONDS, return_when="FIRST_COMPLETED").done
                 except TimeoutError:
                     _await_workers(client, address, tell)
                     continue
@@ -287,7 +286,7 @@ def _reaching(address: str) -> Iterator[None]:
         ) from error
 
 
-def _connect(address: str) -> Client:
+def _connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
@@ -295,7 +294,8 @@ def _connect(address: str) -> Client:
             "A cluster needs the package distributed: pip install 'hippocampal-replay[cluster]'."
         ) from error
     try:
-        return Client(address, timeout=_ANSWER_SECONDS)
+        client: Any = Client
+        return client(address, timeout=_ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"No Dask scheduler answers at {address} ({error}). Is it running, and is this the "
@@ -303,13 +303,13 @@ def _connect(address: str) -> Client:
         ) from error
 
 
-def _await_workers(client: Client, address: str, tell: Callable[[str], None]) -> None:
+def _await_workers(client: Any, address: str, tell: Callable[[str], None]) -> None:
     if not client.nthreads():
         tell(f"The scheduler at {address} has no workers; waiting for the first.")
         client.wait_for_workers(1)
 
 
-def _check_software(client: Client) -> None:
+def _check_software(client: Any) -> None:
     """Look at all workers before anything runs."""
     for worker, theirs in client.run(software, on_error="return").items():
         if isinstance(theirs, Exception):
@@ -320,7 +320,9 @@ def _check_software(client: Client) -> None:
         _compare(software(), theirs, worker)
 
 
-def _checked(wanted: dict[str, str], function: Callable[..., Result], piece: tuple) -> Result:
+def _checked(
+    wanted: dict[str, str], function: Callable[..., Result], piece: tuple[Any, ...]
+) -> Result:
     """Call a function on a worker, which may have come after the others were looked at."""
     from distributed import get_worker
 

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.intervals import share_intervals
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
-from analyses.sequences.suffix_automaton import appended
+from analyses.sequences.suffix_automaton import SuffixAutomaton, appended
 from analyses.tables import in_paper_order, require_columns
 from replay.experiments import EXPERIMENTS, find_experiment
 from replay.jit import kernel
@@ -150,7 +151,13 @@ def _ends(
 
 
 @kernel
-def _find_nodes(automaton, symbol, begins, n_moves, node):
+def _find_nodes(
+    automaton: SuffixAutomaton,
+    symbol: NDArray[np.int32],
+    begins: NDArray[np.int64],
+    n_moves: NDArray[np.int64],
+    node: NDArray[np.int32],
+) -> None:
     for path in range(len(node)):
         here = 0
         for place in range(begins[path], begins[path] + n_moves[path]):

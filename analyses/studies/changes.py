@@ -3,10 +3,11 @@
 `measure_change` lets learners act in one drawn world that changes
 (:mod:`replay.worlds.changing_worlds`); `summarise_rates`, `summarise_recovery` and
 `summarise_replay` average over worlds. Reward rates are normalised in each phase on its own: 0 is a
-uniformly random policy, 1 the optimal one with the same exploration (epsilon = 0.1), both exact. A learner has *recovered* at the end of the first tenth of
-a phase, wherever that begins, in which the normalised reward rate is back at 90 % of what it was
-before the change, in the last fifth of the phase before. What it earns late in the phase stands
-beside that: who had not learned the first world has little to recover.
+uniformly random policy, 1 the optimal one with the same exploration (epsilon = 0.1), both exact. A
+learner has *recovered* at the end of the first tenth of a phase, wherever that begins, in which the
+normalised reward rate is back at 90 % of what it was before the change, in the last fifth of the
+phase before. What it earns late in the phase stands beside that: who had not learned the first
+world has little to recover.
 """
 
 from __future__ import annotations
