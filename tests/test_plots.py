@@ -35,6 +35,7 @@ from analyses.plots import (
 from analyses.plots.mdps import maze_cell_size
 from analyses.plots.replay_events import stretches
 from analyses.plots.style import label, learner_styles
+from analyses.studies import find_study
 from analyses.tables import EXPERIMENTS, KINDS
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
@@ -440,7 +441,7 @@ def test_same_figure_same_bytes(tmp_path):
 
 
 def test_scripts_draw_a_result_folder(tmp_path, monkeypatch, maze):
-    (tmp_path / "manifest.json").write_text('{"log": "replay"}')
+    (tmp_path / "manifest.json").write_text('{"study": "reproduction", "log": "replay"}')
     reward_rate().to_csv(tmp_path / "reward_rate.csv", index=False)
     runs = reward_rate().assign(mdp=0, seed=0, reward_rate=0.5)
     runs.to_parquet(tmp_path / "single_runs.parquet")
@@ -448,7 +449,8 @@ def test_scripts_draw_a_result_folder(tmp_path, monkeypatch, maze):
     over_time = replay_kinds(learners=LEARNERS).assign(time_step=5)
     over_time.to_csv(tmp_path / "replay_over_time.csv", index=False)
     write_mdps({"maze": maze}, tmp_path / "mdps")
-    for script in FIGURES.glob("*.py"):
+    for name in find_study("reproduction").figures:
+        script = FIGURES / f"{name}.py"
         monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path)])
         runpy.run_path(str(script))
     written = {path.name for path in (tmp_path / "figures").glob("*.png")}

@@ -108,7 +108,11 @@ def do_study(
 
 def _told(cost: Cost, n_jobs: int | None) -> str:
     """Tell a cost in a sentence; how many workers a cluster will have, nobody knows."""
-    left = " and ".join(f"{_rounded(count)} {name}" for name, count in cost.counts.items())
+    left = " and ".join(
+        f"{_rounded(count)} {name.removesuffix('s') if count == 1 else name}"
+        for name, count in cost.counts.items()
+    )
+    verb = "is" if list(cost.counts.values()) == [1] else "are"
     minutes = cost.seconds / 60 / (n_jobs or 1)
     if minutes >= 120:
         time = f"{minutes / 60:.0f} hours"
@@ -118,7 +122,7 @@ def _told(cost: Cost, n_jobs: int | None) -> str:
         time = f"{60 * minutes:.0f} seconds"
     where = f"with {n_jobs} process{'es' * (n_jobs > 1)}" if n_jobs else "of one processor's time"
     return (
-        f"{left} are left: about {time} {where}, then tables and figures; about "
+        f"{left} {verb} left: about {time} {where}, then tables and figures; about "
         f"{cost.n_bytes / 1e6:,.0f} MB on disk, and {cost.memory / 1e9:,.1f} GB of memory in each "
         "process. The first time, learners are compiled before, which needs up to a minute."
     )

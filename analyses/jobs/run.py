@@ -6,6 +6,8 @@ finished is kept, and the same call goes on from there.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -137,8 +139,21 @@ def manifest(study: Study[Plan], plan: Plan) -> dict[str, Any]:
         "versions": workers.versions(),
         **study.describe(plan),
         "pieces": dict(study.pieces(plan)),
-        "sources": sources_digest(*sorted({study.make.__module__, study.summarise.__module__})),
+        "sources": _sources(study),
     }
+
+
+def _sources(study: Study[Any]) -> str:
+    """Name the contents of the source files that the tables of a study depend on."""
+    functions = (study.make, study.summarise)
+    modules = {function.__module__ for function in functions}
+    if all(module.partition(".")[0] in ("analyses", "replay") for module in modules):
+        return sources_digest(*sorted(modules))
+    # Of a study from elsewhere nobody knows what else it imports.
+    digest = hashlib.sha256(sources_digest().encode())
+    for file in sorted({inspect.getsourcefile(function) or "" for function in functions} - {""}):
+        digest.update(Path(file).read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _make_pieces(

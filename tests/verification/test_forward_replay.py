@@ -48,7 +48,7 @@ FURTHEST = 3.0
 
 @pytest.fixture(scope="module")
 def ours():
-    table = compare_gain_floors(n_simulations=N_SIMULATIONS)
+    table = compare_gain_floors(n_animals=N_SIMULATIONS)
     return table.set_index(["task", "setting", "place", "direction"])
 
 
