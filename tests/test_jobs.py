@@ -1,5 +1,8 @@
 """The runner of studies: what is done is not made again, whatever happened."""
 
+from pathlib import Path
+from tempfile import mkdtemp
+
 import pandas as pd
 import pytest
 from test_cli import replay
@@ -24,8 +27,14 @@ def make(plan, piece):
     return {
         "some": table.assign(text=text),
         "others": table.assign(number=-piece.number),
-        f"logs/{piece.group}/{piece.number}.txt": b"a file",
+        f"logs/{piece.group}/{piece.number}.txt": a_file(),
     }
+
+
+def a_file():
+    path = Path(mkdtemp()) / "some.txt"
+    path.write_text("a file")
+    return path
 
 
 def summarise(plan, results):

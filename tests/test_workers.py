@@ -5,8 +5,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 
 import pytest
 from test_reproduce import digests
@@ -50,6 +52,71 @@ def test_more_jobs_are_other_processes():
 def test_a_killed_process_is_a_sentence():
     with pytest.raises(ChildProcessError, match="run the same command again"):
         list(run(end, [(0,), (1,)], jobs=2))
+
+
+def write_and_wait(folder, seconds):
+    path = Path(tempfile.mkdtemp(prefix="hippocampal-replay-")) / "large"
+    path.write_bytes(bytes(1000))
+    (Path(folder) / f"{os.getpid()}.txt").write_text(str(path))
+    time.sleep(seconds)
+
+
+def is_alive(process):
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def descendants(process):
+    """List all processes that a process has started, at first or second hand."""
+    children = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        children += [int(child) for child in path.read_text().split()]
+    return children + [each for child in children for each in descendants(child)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes in /proc")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how):
+    """However it ends, within seconds, though they are at work."""
+    scratch, started = tmp_path / "scratch", tmp_path / "started"
+    scratch.mkdir()
+    started.mkdir()
+    shared = set(Path("/dev/shm").glob("*")) if Path("/dev/shm").is_dir() else set()
+    code = (
+        "from test_workers import run, write_and_wait\n"
+        f"list(run(write_and_wait, [({str(started)!r}, 600)] * 4, jobs=2))"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    main = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": paths, "TMPDIR": str(scratch)},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: len(list(started.iterdir())) == 2, 120)
+        everyone = descendants(main.pid)
+        assert {int(path.stem) for path in started.iterdir()} <= set(everyone)
+        assert list(scratch.iterdir())
+        main.send_signal(how)
+        main.wait(30)
+        wait_until(lambda: not any(map(is_alive, everyone)), 30)
+        wait_until(lambda: not list(scratch.iterdir()), 10)
+        if shared or Path("/dev/shm").is_dir():
+            ours = {path.name for path in set(Path("/dev/shm").glob("*")) - shared}
+            assert not [name for name in ours if str(main.pid) in name]
+    finally:
+        main.kill()
+        main.wait()
+
+
+def wait_until(condition, seconds):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come in time"
+        time.sleep(0.1)
 
 
 # --- On a cluster ---------------------------------------------------------------------------------

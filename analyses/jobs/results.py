@@ -273,19 +273,22 @@ class Results:
             "or make the results again in another folder."
         )
 
-    def keep_piece(self, piece: Piece, files: Mapping[str, bytes]) -> None:
+    def keep_piece(self, piece: Piece, files: Mapping[str, bytes | Path]) -> None:
         """Write the files of a piece, and count it as done.
 
         Parameters
         ----------
         piece : Piece
             Which.
-        files : mapping of str to bytes
-            Place in the folder -> content.
+        files : mapping of str to bytes or Path
+            Place in the folder -> content, or a file that is moved there.
         """
         for name, content in files.items():
             with replacing(self.folder / name) as beside:
-                beside.write_bytes(content)
+                if isinstance(content, bytes):
+                    beside.write_bytes(content)
+                else:
+                    shutil.move(content, beside)
         write_checksums(self._listing(piece), [self.folder / name for name in files], self.folder)
 
     def is_finished(self, piece: Piece) -> bool:

@@ -165,11 +165,11 @@ def _make_pieces(
     on_cost: Callable[[Cost], None] | None,
 ) -> Iterator[Piece]:
     n_bytes, seconds = 0, 0.0
-    work = [(study.make, plan, piece) for piece in left]
+    work = [(study.make, plan, piece, call.is_far) for piece in left]
     with closing(call(_make, work)) as made:
         for n_made, (piece, files, took) in enumerate(made, start=1):
+            n_bytes += sum(map(_size, files.values()))
             results.keep_piece(piece, files)
-            n_bytes += sum(map(len, files.values()))
             seconds += took
             yield piece
             n_left = len(left) - n_made
@@ -178,19 +178,33 @@ def _make_pieces(
                 on_cost(Cost({"pieces": n_left}, seconds / n_made * n_left, mean_bytes))
 
 
+def _size(content: bytes | Path) -> int:
+    return len(content) if isinstance(content, bytes) else content.stat().st_size
+
+
 def _make(
-    make: Callable[[Any, Piece], Mapping[str, pd.DataFrame | bytes]], plan: Any, piece: Piece
-) -> tuple[Piece, dict[str, bytes], float]:
-    """Make a piece on a worker, which has no file system in common with the main process."""
+    make: Callable[[Any, Piece], Mapping[str, pd.DataFrame | Path]],
+    plan: Any,
+    piece: Piece,
+    sends: bool,
+) -> tuple[Piece, dict[str, bytes | Path], float]:
+    """Make a piece on a worker.
+
+    Tables are sent to the main process. Other files, which may be large, are left where they are,
+    for it to move, unless the worker has no file system in common with it.
+    """
     start = perf_counter()
-    files = {}
+    files: dict[str, bytes | Path] = {}
     for name, content in make(plan, piece).items():
-        if isinstance(content, bytes):
-            files[name] = content
-        else:
+        if isinstance(content, pd.DataFrame):
             file = io.BytesIO()
             write_table(content, file)
             files[f"pieces/{piece.group}/{piece.number}/{name}.parquet"] = file.getvalue()
+        elif sends:
+            files[name] = content.read_bytes()
+            content.unlink()
+        else:
+            files[name] = content
     return piece, files, perf_counter() - start
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
@@ -147,8 +148,9 @@ class Study(Generic[Plan]):
     pieces : callable
         ``pieces(plan)`` gives the number of pieces in each group.
     make : callable
-        ``make(plan, piece)`` gives the tables of a piece by name, and files as bytes by their place
-        in the result folder. The same plan and piece give the same bytes.
+        ``make(plan, piece)`` gives the tables of a piece by name, and other files, which it wrote
+        to temporary folders, by their place in the result folder. The same plan and piece give the
+        same bytes.
     summarise : callable
         ``summarise(plan, results)`` makes the final tables of all pieces, by the name of their
         files; it may write other files to the folder.
@@ -183,7 +185,7 @@ class Study(Generic[Plan]):
     plan: Callable[[float, int], Plan]
     describe: Callable[[Plan], Mapping[str, Any]]
     pieces: Callable[[Plan], Mapping[str, int]]
-    make: Callable[[Plan, Piece], Mapping[str, pd.DataFrame | bytes]]
+    make: Callable[[Plan, Piece], Mapping[str, pd.DataFrame | Path]]
     summarise: Callable[[Plan, Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, Figures] = field(default_factory=dict)
     show: Callable[[Plan, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing

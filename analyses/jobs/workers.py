@@ -81,10 +81,13 @@ class Call(NamedTuple):
     run : callable
         ``run(function, pieces)`` calls the function with each piece, and gives the results as they
         come.
+    is_far : bool
+        Whether workers may have no file system in common with this process.
     """
 
     n_processes: int
     run: Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, None, None]]
+    is_far: bool = False
 
     def __call__(
         self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
@@ -145,21 +148,33 @@ def pool(
     [8, 9]
     """
     if cluster is not None:
-        yield Call(1, partial(_on_cluster, cluster, tell))
-    elif jobs <= 1:
-        yield Call(1, _here)
-    else:
-        with tempfile.TemporaryDirectory(prefix="hippocampal-replay-") as scratch, _quiet():
-            executor = ProcessPoolExecutor(
-                jobs,
-                initializer=_begin_worker,
-                initargs=(os.getpid(), scratch),
-                env={name: os.environ.get(name, "1") for name in _THREADS},
-            )
-            try:
+        yield Call(1, partial(_on_cluster, cluster, tell), is_far=True)
+        return
+    with tempfile.TemporaryDirectory(prefix="hippocampal-replay-") as scratch:
+        if jobs <= 1:
+            with _temporary_files_in(scratch):
+                yield Call(1, _here)
+            return
+        executor = ProcessPoolExecutor(
+            jobs,
+            initializer=_begin_worker,
+            initargs=(os.getpid(), scratch),
+            env={name: os.environ.get(name, "1") for name in _THREADS},
+        )
+        try:
+            with _quiet():
                 yield Call(jobs, partial(_in_processes, executor, jobs))
-            finally:
-                executor.shutdown(wait=True, kill_workers=True)
+        finally:
+            executor.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _temporary_files_in(folder: str) -> Iterator[None]:
+    before, tempfile.tempdir = tempfile.tempdir, folder
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 @contextmanager

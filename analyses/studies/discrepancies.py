@@ -223,7 +223,7 @@ def _plan(size: float, seed: int) -> Variants:
     )
 
 
-def _make(plan: Variants, piece: Piece) -> dict[str, pd.DataFrame | bytes]:
+def _make(plan: Variants, piece: Piece) -> dict[str, pd.DataFrame | Path]:
     return make_runs(*plan.world_of(piece))
 
 

@@ -19,11 +19,14 @@ from analyses.studies.brea_2018.reproduction import Reproduction, log_folder, pl
 from analyses.studies.brea_2018.runs import make_runs
 from analyses.studies.brea_2018.sampling import estimate_cost
 from replay.log.event_log import EventLog
+from replay.log.parquet import beginning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["STUDY", "by_experiment"]
+
+_MOST_ROWS = 1 << 20  # of a log, for a figure
 
 _GRAPH_LEARNERS = ("prioritized_sweeping", "q_learning")
 _EVENT_LEARNERS = (
@@ -141,11 +144,11 @@ def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
-    """Read the log of the first of these learners that was kept."""
+    """Read the log of the first of these learners that was kept; of a long one, its beginning."""
     for learner in learners:
         folder = results.folder / log_folder(experiment, learner, 0, 0)
         if folder.exists():
-            return EventLog.read(folder)
+            return EventLog(*beginning(folder, _MOST_ROWS))
     return None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from replay.simulation.driver import Block, Run, simulate
 __all__ = ["keep_log", "make_runs"]
 
 
-def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | bytes]:
+def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path]:
     """Make all runs in one world.
 
     Parameters
@@ -52,7 +52,7 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | byte
     between = baselines(mdp, discount=experiment.discount, epsilon=experiment.epsilon)
     # One table for all runs: making one for each takes longer than the run.
     columns: dict[str, list[NDArray[Any]]] = {}
-    files: dict[str, bytes] = {}
+    files: dict[str, Path] = {}
     for run, learner in product(range(plan.n_seeds[name]), plan.learners):
         learn = partial(
             simulate,
@@ -69,11 +69,10 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | byte
             result = learn()
         elif run < plan.n_kept(piece):
             labels = {"experiment": name, "learner": learner, "mdp": index, "seed": run}
-            with TemporaryDirectory(prefix="hippocampal-replay-") as scratch:
-                log = Path(scratch) / "log"
-                result = keep_log(log, labels, counts, learn)
-                place = log_folder(name, learner, index, run)
-                files |= {f"{place}/{file.name}": file.read_bytes() for file in log.iterdir()}
+            log = Path(mkdtemp(prefix="hippocampal-replay-")) / "log"
+            result = keep_log(log, labels, counts, learn)
+            place = log_folder(name, learner, index, run)
+            files |= {f"{place}/{file.name}": file for file in log.iterdir()}
         else:
             result = learn(on_block=counts.add)
         described: dict[str, Any] = {

@@ -12,7 +12,7 @@ from time import perf_counter
 from types import ModuleType
 from typing import NamedTuple
 
-from analyses.jobs.cost import BYTES_OF_FIGURES, BYTES_OF_PROCESS, Cost
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.study import Piece, Runner
 from analyses.sequences.counts import ReplayCounts
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
@@ -28,7 +28,6 @@ _LONGEST = 1_000_000
 _BYTES_PER_STEP = 4
 _BYTES_PER_BACKUP = 10
 _BYTES_PER_RUN = 3_000
-_COPIES_SENT = 2  # of the files of a log: as they are read, and as they are sent
 _READINGS = 2  # of a log that is kept: to classify it, and to draw it
 
 
@@ -189,11 +188,10 @@ def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample
     Cost
         The sum, with room for tables and figures. Memory does not grow with the steps of a run:
         what does, the index of experience, is in a temporary file when it is large, of a hundred
-        bytes a step at most. But the files of logs that are kept pass through it.
+        bytes a step at most, and logs are written and read part by part.
     """
     samples = list(samples)
     n_steps, n_backups, seconds, n_bytes = 0, 0.0, 0.0, float(BYTES_OF_FIGURES)
-    most_sent = 0.0
     for piece in pieces:
         name, n_seeds, n_kept = piece.group, plan.n_seeds[piece.group], plan.n_kept(piece)
         ours = [each for each in samples if each.experiment == name]
@@ -206,8 +204,7 @@ def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample
             for each in ours
         )
         n_bytes += _BYTES_PER_RUN * n_seeds * len(ours) + kept
-        most_sent = max(most_sent, _COPIES_SENT * kept)
     counts = {"steps": n_steps}
     if plan.log != "none":
         counts["backups"] = round(n_backups)
-    return Cost(counts, seconds, n_bytes, BYTES_OF_PROCESS + most_sent)
+    return Cost(counts, seconds, n_bytes)
