@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import event_log, logs
+from strategies import event_log, examples, logs
 from test_learners import module
 
 from analyses.sequences.classification import classify, classify_parts
@@ -69,7 +69,7 @@ def cut_between_steps(backups, wanted):
 
 
 @given(logs(), st.booleans(), st.lists(st.integers(0, 14), max_size=5), st.integers(0, 3))
-@settings(max_examples=600)
+@examples(600)
 def test_chains_are_the_same_wherever_a_log_is_cut(log, across_events, cuts, n_more):
     """Rows that are kept although no later one names them make no difference either."""
     whole = event_log(*log)
@@ -96,7 +96,7 @@ def test_chains_are_the_same_wherever_a_log_is_cut(log, across_events, cuts, n_m
     st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=15), min_size=1, max_size=6),
     st.lists(st.integers(0, 60), max_size=6),
 )
-@settings(max_examples=400)
+@examples(400)
 def test_an_index_that_is_read_on_is_that_of_the_whole(texts, cuts):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     begins = np.array([i == 0 for one in texts for i in range(len(one))])
@@ -120,7 +120,7 @@ def node_of(automaton, substring):
     st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=6),
     st.integers(1, 60),
 )
-@settings(max_examples=400)
+@examples(400)
 def test_substrings_are_found_again_when_the_index_has_read_on(texts, cut):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     episode = np.repeat(np.arange(len(texts)), [len(one) for one in texts])
