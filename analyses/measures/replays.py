@@ -160,8 +160,8 @@ def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
     wanted, values = set(names), column.array
     if isinstance(values, pd.Categorical):
         found = [name in wanted for name in values.categories.tolist()]
-        return np.array([*found, False])[values.codes]
-    return column.isin(wanted).to_numpy(dtype=bool)
+        return np.array([*found, False], dtype=bool).take(values.codes)
+    return np.asarray(column.isin(wanted), dtype=bool)
 
 
 def chosen(
