@@ -12,7 +12,7 @@ from replay.arrays import uninitialised
 from replay.learners import Learner, find_learner
 from replay.log import backups
 from replay.log.event_log import EventLog
-from replay.log.schema import WHOLE, Cut
+from replay.log.schema import WHOLE_RUN, Excerpt
 from replay.simulation.loop import (
     STEP,
     Clock,
@@ -128,7 +128,7 @@ class _Log:
                 evaluates = evaluates(learner.params)
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, evaluates)
         self.pieces: list[tuple[np.ndarray, ...]] = []
-        self.cut = WHOLE
+        self.cut = WHOLE_RUN
         self.first_row = 0
 
     def steps_from(self, time: int) -> np.ndarray | None:
@@ -157,7 +157,7 @@ class _Log:
         n_events = self.cut.n_events
         if n_backups:
             n_events = int(log.columns("backups")["event"].max(initial=n_events - 1)) + 1
-        self.cut = Cut(int(clock.time[0]), int(clock.episode[0]), n_events)
+        self.cut = Excerpt(int(clock.time[0]), int(clock.episode[0]), n_events)
         self.first_row += n_backups
 
     def take(self, n_steps: int, time: np.ndarray | None = None) -> EventLog:
@@ -177,7 +177,7 @@ class _Log:
             if self.on_block is not None:
                 self.steps = uninitialised(self.n_steps, STEP)
         return EventLog.from_run(
-            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, cut=self.cut
+            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, excerpt=self.cut
         )
 
 
