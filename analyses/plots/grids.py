@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -12,8 +13,11 @@ from matplotlib.patches import Patch
 
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, Look, new_figure
 
-__all__ = ["add_legend", "grid", "letter_panels"]
+__all__ = ["add_legend", "grid", "keep_outer_labels", "letter_panels"]
 
+Shared = bool | Literal["row", "col"]
+
+_MANY = 4  # columns, whose titles are smaller
 _LEGEND_LINE, _LEGEND_MARGIN = 0.17, 0.1  # inches
 
 
@@ -24,10 +28,11 @@ def grid(
     *,
     legend: Collection[Look] = (),
     legend_columns: int = 4,
+    legend_title: str | None = None,
     letters: bool = True,
     ylabel: str = "",
-    sharex: bool | str = False,
-    sharey: bool | str = False,
+    sharex: Shared = False,
+    sharey: Shared = False,
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure of panels in rows, with a legend below them.
 
@@ -44,12 +49,14 @@ def grid(
         Looks, as of `add_legend`.
     legend_columns : int, default 4
         Names in a row of the legend.
+    legend_title : str, optional
+        A title above the legend.
     letters : bool, default True
         Whether panels have letters, if there are several.
     ylabel : str, default ""
         One label of the y axes of all panels.
-    sharex, sharey : bool or str, default False
-        As in `matplotlib.figure.Figure.subplots`.
+    sharex, sharey : bool or {"row", "col"}, default False
+        Which panels share an axis.
 
     Returns
     -------
@@ -66,33 +73,29 @@ def grid(
     """
     n_columns = min(n_columns, len(titles))
     n_rows = -(-len(titles) // n_columns)
-    panels = n_rows * panel_height
-    height = panels + (_legend_height(len(legend), legend_columns) if legend else 0.0)
+    n_lines = -(-len(legend) // legend_columns) + (legend_title is not None)
+    height = n_rows * panel_height + _LEGEND_LINE * n_lines + _LEGEND_MARGIN
     figure = new_figure(FULL_WIDTH if n_columns > 1 else COLUMN_WIDTH, height)
-    axes = figure.subplots(n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey).ravel()
-    for ax in axes[len(titles) :]:
+    panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey).ravel()
+    for ax in panels[len(titles) :]:
         ax.remove()
-    axes = list(axes[: len(titles)])
+    axes: list[Axes] = panels[: len(titles)].tolist()
     for ax, title in zip(axes, titles, strict=True):
-        ax.set_title(title)
+        ax.set_title(title, fontsize=None if n_columns < _MANY else 7)
     if letters and len(axes) > 1:
         letter_panels(axes)
     if ylabel:
-        figure.supylabel(ylabel, y=1 - panels / 2 / height)
+        figure.supylabel(ylabel, y=1 - n_rows * panel_height / 2 / height)
     if legend:
-        add_legend(figure, legend, legend_columns)
+        add_legend(figure, legend, legend_columns, title=legend_title)
     return figure, axes
-
-
-def _legend_height(n_names: int, n_columns: int) -> float:
-    return _LEGEND_LINE * -(-n_names // n_columns) + _LEGEND_MARGIN
 
 
 def add_legend(
     figure: FigureBase,
     looks: Collection[Look],
     n_columns: int,
-    loc: str = "outside lower center",
+    loc: Literal["outside lower center", "outside right upper"] = "outside lower center",
     title: str | None = None,
 ) -> None:
     """Add a legend beside the panels of a figure.
@@ -106,8 +109,8 @@ def add_legend(
         a line, any other an area.
     n_columns : int
         Names in a row.
-    loc : str, default "outside lower center"
-        Where it is, as in `matplotlib.figure.Figure.legend`.
+    loc : {"outside lower center", "outside right upper"}
+        Where it is; default below the panels.
     title : str, optional
         A title.
     """
@@ -127,7 +130,7 @@ def _is_line(look: Look) -> bool:
 
 def _handle(look: Look) -> Artist:
     if _is_line(look):
-        return Line2D([], [], **{"markersize": 3, "linestyle": "none", **look})
+        return Line2D([], [], **{"markersize": 3, **look})
     return Patch(**look)
 
 
@@ -151,3 +154,20 @@ def letter_panels(axes: Sequence[Axes]) -> None:
             fontsize=9,
             fontweight="bold",
         )
+
+
+def keep_outer_labels(axes: Sequence[Axes]) -> None:
+    """Remove the labels of axes that have a panel below, or one at their left.
+
+    Parameters
+    ----------
+    axes : sequence of matplotlib.axes.Axes
+        The panels of a grid, row by row.
+    """
+    spec = axes[0].get_subplotspec()
+    n_columns = 1 if spec is None else spec.get_gridspec().ncols
+    for k, ax in enumerate(axes):
+        if k + n_columns < len(axes):
+            ax.set_xlabel("")
+        if k % n_columns:
+            ax.set_ylabel("")

@@ -1,4 +1,4 @@
-"""What seaborn draws for all figures: layers of marks on given axes, and curves with their bands."""
+"""What seaborn draws: layers of marks on given axes, curves with their bands, and whiskers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["draw", "draw_curves", "looks_of", "whiskers"]
 
 
 def draw(plot: so.Plot, ax: Axes) -> Axes:
-    """Draw layers of marks on an Axes, whose title and labels stay.
+    """Draw layers of marks on an Axes, which keeps its title and its labels.
 
     Parameters
     ----------
@@ -43,7 +43,12 @@ def draw(plot: so.Plot, ax: Axes) -> Axes:
     theme = {name: mpl.rcParams[name] for name in so.Plot.config.theme}
     title = ax.get_title(loc=mpl.rcParams["axes.titlelocation"])
     plot = plot.label(x=ax.get_xlabel(), y=ax.get_ylabel(), title=title)
+    labelled = {
+        "labelbottom": ax.xaxis.get_tick_params()["labelbottom"],
+        "labelleft": ax.yaxis.get_tick_params()["labelleft"],
+    }
     plot.theme(theme).on(ax).plot()
+    ax.tick_params(**labelled)
     return ax
 
 
@@ -53,7 +58,7 @@ def looks_of(looks: Mapping[str, Look]) -> dict[str, so.Nominal]:
     Parameters
     ----------
     looks : mapping of str to dict
-        Looks by name, in order: `color`, and `linestyle` and `marker` where they are not plain.
+        Looks by name, in order: `color`, and `linestyle` and `marker` if any is not plain.
 
     Returns
     -------
@@ -64,6 +69,7 @@ def looks_of(looks: Mapping[str, Look]) -> dict[str, so.Nominal]:
     return {
         what: so.Nominal({name: look.get(what, other) for name, look in looks.items()}, list(looks))
         for what, other in plain.items()
+        if what == "color" or any(what in look for look in looks.values())
     }
 
 
@@ -75,7 +81,7 @@ def draw_curves(
     by: str,
     looks: Mapping[str, Look],
     interval: tuple[str, str] | None = None,
-    shade: float = 0.15,
+    shade: float | None = 0.15,
     **line: Any,
 ) -> Axes:
     """Draw a curve for each name, and below all curves their intervals as bands.
@@ -92,9 +98,9 @@ def draw_curves(
         The look of each curve by name, in order: `color`, and where they are not plain `linestyle`
         and `marker`; with a `label`, which the line then has.
     interval : (str, str), optional
-        The columns of the lower and the upper end. Points without an interval have no band.
-    shade : float, default 0.15
-        How opaque bands are.
+        The columns of the lower and the upper end. A band ends where points have no interval.
+    shade : float or None, default 0.15
+        How opaque bands are; None for a bar at each point, where single points have intervals.
     **line
         What all curves share, as in `seaborn.objects.Path`.
 
@@ -115,40 +121,48 @@ def draw_curves(
     table = table[table[by].isin(looks)]
     others = len(ax.lines)
     plot = so.Plot(table, x=x, color=by)
-    if interval is not None and table[list(interval)].notna().all(axis=1).any():
+    if interval is not None and (known := table[list(interval)].notna().all(axis=1)).any():
+        mark = so.Range(linewidth=0.6) if shade is None else so.Band(alpha=shade, edgewidth=0)
+        piece = (~known).groupby(table[by], observed=True).cumsum()
+        group = None if known.all() or shade is None else piece
         low, high = interval
-        plot = plot.add(so.Band(alpha=shade, edgewidth=0), ymin=low, ymax=high, legend=False)
-    plot = plot.add(so.Path(**line), y=y, linestyle=by, marker=by, legend=False)
-    draw(plot.scale(**looks_of(looks)), ax)
+        plot = plot.add(mark, ymin=low, ymax=high, group=group, legend=False)
+    scales = looks_of(looks)
+    plot = plot.add(so.Path(**line), y=y, **dict.fromkeys(scales, by), legend=False)
+    draw(plot.scale(**scales), ax)
     drawn = set(table[by])
     for curve, name in zip(ax.lines[others:], filter(drawn.__contains__, looks), strict=True):
         curve.set_label(looks[name].get("label", name))
     return ax
 
 
-def whiskers(plot: so.Plot, low: str, high: str, along: str = "y") -> so.Plot:
+def whiskers(
+    plot: so.Plot, data: pd.DataFrame, low: str, high: str, along: str, *moves: so.Move
+) -> so.Plot:
     """Add intervals as thin black lines with caps.
 
     Parameters
     ----------
     plot : seaborn.objects.Plot
         A plot of bars.
+    data : pandas.DataFrame
+        A row for each interval.
     low, high : str
         The columns of the ends.
-    along : {"x", "y"}, default "y"
+    along : {"x", "y"}
         The axis along which intervals run.
+    *moves : seaborn.objects.Move
+        How they are moved to their bars.
 
     Returns
     -------
     seaborn.objects.Plot
         The plot with three more layers.
     """
-    across = "x" if along == "y" else "y"
-    cap = so.Dot(marker="_" if along == "y" else "|", color="#000000", pointsize=3, stroke=0.7)
-    ends = {f"{along}min": low, f"{along}max": high}
-    plot = plot.add(
-        so.Range(color="#000000", linewidth=0.7), so.Dodge(), orient=across, legend=False, **ends
-    )
+    line = so.Range(color="#000000", linewidth=0.7)
+    cap = so.Dot(color="#000000", marker="|" if along == "x" else "_", pointsize=3, stroke=0.7)
+    how = {"data": data, "orient": "y" if along == "x" else "x", "legend": False}
+    plot = plot.add(line, *moves, **how, **{f"{along}min": low, f"{along}max": high})
     for end in (low, high):
-        plot = plot.add(cap, so.Dodge(), orient=across, legend=False, **{along: end})
+        plot = plot.add(cap, *moves, **how, **{along: end})
     return plot

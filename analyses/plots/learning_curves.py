@@ -116,10 +116,10 @@ def learning_curves_figure(
         legend=looks.values(),
         legend_columns=3 if len(experiments) > 1 else 2,
     )
-    for k, (ax, experiment) in enumerate(zip(axes, experiments, strict=True)):
+    for ax, experiment in zip(axes, experiments, strict=True):
         runs = None if single_runs is None else single_runs[single_runs["experiment"] == experiment]
         curves = reward_rate[reward_rate["experiment"] == experiment]
         draw_learning_curves(curves, ax, runs, looks)
-        if k % 2:
-            ax.set_ylabel("")
+    for ax in axes[1::2]:
+        ax.set_ylabel("")
     return figure

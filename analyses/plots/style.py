@@ -34,13 +34,13 @@ __all__ = [
     "FULL_WIDTH",
     "KIND_COLOURS",
     "Look",
+    "figure_style",
     "kind_looks",
     "label",
     "learner_looks",
     "new_axes",
     "new_figure",
     "save",
-    "style",
     "styled",
     "time_axis",
     "write_empty",
@@ -151,17 +151,17 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def style() -> AbstractContextManager[None]:
-    """Give the settings of all figures, as a context.
+def figure_style() -> AbstractContextManager[None]:
+    """Set matplotlib's settings to those of all figures, as a context.
 
     Returns
     -------
     context manager
-        Within it, matplotlib's settings are those of the figures here.
+        Afterwards the settings are what they were.
 
     Examples
     --------
-    >>> with style():
+    >>> with figure_style():
     ...     mpl.rcParams["font.size"]
     7.0
     """
@@ -169,11 +169,11 @@ def style() -> AbstractContextManager[None]:
 
 
 def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorate a function that makes a whole figure, so that it does so within `style`."""
+    """Decorate a function that makes a whole figure, so that it does so within `figure_style`."""
 
     @wraps(function)
     def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with style():
+        with figure_style():
             return function(*args, **kwargs)
 
     return wrapper
@@ -186,7 +186,8 @@ def new_figure(width: float, height: float) -> Figure:
 
 def new_axes() -> Axes:
     """Make a figure as wide as a column of a journal, with one Axes."""
-    axes: Axes = new_figure(COLUMN_WIDTH, 0.7 * COLUMN_WIDTH).subplots()
+    with figure_style():
+        axes: Axes = new_figure(COLUMN_WIDTH, 0.7 * COLUMN_WIDTH).subplots()
     return axes
 
 
@@ -218,7 +219,7 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     path = Path(path)
     undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
     written = []
-    with style():
+    with figure_style():
         for suffix, metadata in undated.items():
             target = path.with_name(f"{path.name}.{suffix}")
             with replacing(target) as beside:
@@ -310,6 +311,6 @@ def time_axis(ax: Axes, last: float) -> None:
 
 
 def write_empty(ax: Axes, text: str) -> Axes:
-    """Say in the middle of a panel why it is empty."""
+    """Write in the middle of a panel why it is empty."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color="0.45")
     return ax
