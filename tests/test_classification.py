@@ -4,11 +4,12 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import (
     chains_by_definition,
     event_log,
+    examples,
     experienced_episodes,
     greedy_pieces,
     holding_episodes,
@@ -105,7 +106,7 @@ def plain(sequences):
 
 
 @given(logs(), st.sampled_from(HOW), st.sampled_from(["states", "actions"]))
-@settings(max_examples=400)
+@examples(400)
 def test_model_sequences_are_those_of_the_definition(log, how, by):
     steps, backups = log
     order, across_events = how
@@ -123,7 +124,7 @@ def test_model_sequences_are_those_of_the_definition(log, how, by):
 
 
 @given(logs(decoded=True))
-@settings(max_examples=300)
+@examples(300)
 def test_recorded_sequences_are_those_of_the_definition(log):
     steps, backups = log
     sequences = classify(event_log(*log))
@@ -133,7 +134,7 @@ def test_recorded_sequences_are_those_of_the_definition(log):
 
 
 @given(logs(decoded=True), st.integers(2, 4))
-@settings(max_examples=100)
+@examples(100)
 def test_paths_are_classified_like_the_log(log, min_length):
     recording = event_log(log[0], [])
     sequences = classify(event_log(*log), min_length=min_length)
@@ -144,7 +145,7 @@ def test_paths_are_classified_like_the_log(log, min_length):
 
 
 @given(logs(), st.booleans())
-@settings(max_examples=500)
+@examples(500)
 def test_counted_kinds_are_those_of_the_listed_chains(log, across_events):
     whole = event_log(*log)
     sequences = classify(whole, across_events=across_events)
@@ -180,7 +181,7 @@ def test_kinds_of_a_learner_are_those_of_its_listed_chains(learner, needs_index,
 
 
 @given(logs(), st.sampled_from(HOW), st.permutations(range(6)))
-@settings(max_examples=100)
+@examples(100)
 def test_names_of_states_do_not_matter(log, how, names):
     order, across_events = how
     renamed = [
@@ -196,7 +197,7 @@ def test_names_of_states_do_not_matter(log, how, names):
 
 
 @given(logs(), st.sampled_from(HOW))
-@settings(max_examples=100)
+@examples(100)
 def test_novelty_never_uses_the_future(log, how):
     steps, backups = log
     order, across_events = how
@@ -213,7 +214,7 @@ def test_novelty_never_uses_the_future(log, how):
 
 
 @given(logs())
-@settings(max_examples=200)
+@examples(200)
 def test_turning_time_and_transitions_swaps_forward_and_reverse(log):
     steps, backups = log
     last = len(steps) - 1

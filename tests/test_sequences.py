@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import chains_by_definition, columns, logs
+from strategies import chains_by_definition, columns, examples, logs
 
 from analyses.sequences.chains import ORIENTATIONS, UNKNOWN, chains, decoded_backups, link_backups
 
@@ -34,21 +34,21 @@ def table(transitions, events=None, causes=None, action=0):
 
 
 @given(logs(), st.sampled_from([("causal", False), ("causal", True), ("temporal", False)]))
-@settings(max_examples=600)
+@examples(600)
 def test_chains_are_those_of_the_definition(log, how):
     _, backups = log
     assert found_chains(backups, *how) == chains_by_definition(backups, *how)
 
 
 @given(logs(decoded=True), st.sampled_from(["causal", "temporal"]))
-@settings(max_examples=200)
+@examples(200)
 def test_decoded_moves_follow_one_another(log, order):
     _, backups = log
     assert found_chains(backups, order) == chains_by_definition(backups, "temporal")
 
 
 @given(logs())
-@settings(max_examples=200)
+@examples(200)
 def test_each_backup_is_in_one_temporal_chain(log):
     _, backups = log
     rows = sorted(row for chain, _ in found_chains(backups, "temporal") for row in chain)
@@ -57,7 +57,7 @@ def test_each_backup_is_in_one_temporal_chain(log):
 
 
 @given(logs(), st.integers(2, 5))
-@settings(max_examples=100)
+@examples(100)
 def test_min_length_leaves_out_the_short_ones(log, min_length):
     _, backups = log
     long = [chain for chain in found_chains(backups) if len(chain[0]) + 1 >= min_length]
@@ -65,7 +65,7 @@ def test_min_length_leaves_out_the_short_ones(log, min_length):
 
 
 @given(logs(), st.sampled_from([("causal", True), ("temporal", False)]))
-@settings(max_examples=200)
+@examples(200)
 def test_turning_all_transitions_swaps_forward_and_reverse(log, how):
     _, backups = log
     turned = [{**row, "state": row["next_state"], "next_state": row["state"]} for row in backups]
