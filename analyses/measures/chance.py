@@ -28,7 +28,7 @@ from analyses.measures.replays import (
     own_code,
     rows,
 )
-from analyses.sequences.chains import Columns
+from analyses.sequences.runs import Columns
 from replay.checks import check_table
 
 __all__ = ["CHANCE_STATISTICS"]

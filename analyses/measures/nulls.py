@@ -28,7 +28,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sequences.chains import Columns, link_backups
+from analyses.sequences.chains import link_backups
+from analyses.sequences.runs import Columns
 from replay.checks import check_choice, check_whole
 
 __all__ = ["NullTest", "chain_count", "distinct", "joined", "null_test", "padded"]
