@@ -190,13 +190,15 @@ def test_counts_of_blocks_are_those_of_the_whole(learner, params, sizes, monkeyp
             parts = np.concatenate([block.log.columns(name)[column] for block in blocks])
             np.testing.assert_array_equal(parts, values, err_msg=column)
     assert (len(blocks) > 1) == (sizes[0] < n_steps)
-    whole = counts_of_whole(run).columns()
-    for name, count in counts.columns().items():
-        assert count.tolist() == whole[name].tolist(), name
-    for chains in CHAINS:
+    whole = counts_of_whole(run).counts
+    assert whole.shape == (100, len(CHAINS), len(KINDS))
+    np.testing.assert_array_equal(counts.counts, whole)
+    for number, chains in enumerate(CHAINS):
         found = classify(run.log, across_events=chains == "across_events", min_length=3)
-        listed = found["kind"].value_counts()
-        assert {kind: whole[f"{chains}:{kind}"].sum() for kind in KINDS} == listed.to_dict()
+        window = np.searchsorted(run.window_ends, found["step"], side="right")
+        listed = np.zeros(whole[:, number].shape, dtype=int)
+        np.add.at(listed, (window, found["kind"].cat.codes), 1)
+        np.testing.assert_array_equal(whole[:, number], listed)
     assert counts.n_backups == len(run.log.backups)
 
 
@@ -209,10 +211,10 @@ def test_an_index_on_disk_is_that_in_memory(learner, monkeypatch):
         Small(monkeypatch, 500, 1000)
         counts = ReplayCounts(5000, 100)
         simulate(MAZE, learner, {"epsilon": 1.0}, n_steps=5000, on_block=counts.add)
-        found.append({name: count.tolist() for name, count in counts.columns().items()})
+        found.append(counts.counts.tolist())
     assert found[0] == found[1] == found[2]
     assert counts.experience.n_indexed > 1000
-    assert sum(found[0]["within_event:novel_path"]) > 0
+    assert counts.counts[:, CHAINS.index("within_event"), KINDS.index("novel_path")].sum() > 0
 
 
 def test_memory_does_not_grow_with_the_run(monkeypatch):
@@ -235,7 +237,7 @@ def test_memory_does_not_grow_with_the_run(monkeypatch):
 
 FORGETFUL = """
 from replay.learners.prioritized_sweeping import (
-    CHOICES, Memory, Params, account, init, learn, most_backups, replay
+    Memory, Params, description, init, learn, most_backups, replay
 )
 """
 
