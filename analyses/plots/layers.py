@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from analyses.plots.style import Look
 
-__all__ = ["draw", "draw_curves", "looks_of", "whiskers"]
+__all__ = ["draw", "draw_curves", "nominal", "whiskers"]
 
 
 def draw(plot: so.Plot, ax: Axes) -> Axes:
@@ -52,25 +52,22 @@ def draw(plot: so.Plot, ax: Axes) -> Axes:
     return ax
 
 
-def looks_of(looks: Mapping[str, Look]) -> dict[str, so.Nominal]:
-    """Give the scales by which names have their looks.
+def nominal(looks: Mapping[str, Look], what: str = "color") -> so.Nominal:
+    """Give the scale by which names have their colours, or another part of their looks.
 
     Parameters
     ----------
     looks : mapping of str to dict
-        Looks by name, in order: `color`, and `linestyle` and `marker` if any is not plain.
+        Looks by name, in order.
+    what : str, default "color"
+        The part, such as `marker`.
 
     Returns
     -------
-    dict of str to seaborn.objects.Nominal
-        Arguments of `seaborn.objects.Plot.scale`.
+    seaborn.objects.Nominal
+        An argument of `seaborn.objects.Plot.scale`.
     """
-    plain = {"color": "0.6", "linestyle": "-", "marker": ""}
-    return {
-        what: so.Nominal({name: look.get(what, other) for name, look in looks.items()}, list(looks))
-        for what, other in plain.items()
-        if what == "color" or any(what in look for look in looks.values())
-    }
+    return so.Nominal({name: look[what] for name, look in looks.items()}, list(looks))
 
 
 def draw_curves(
@@ -95,8 +92,8 @@ def draw_curves(
     x, y, by : str
         The columns that hold the points and the name of the curve.
     looks : mapping of str to dict
-        The look of each curve by name, in order: `color`, and where they are not plain `linestyle`
-        and `marker`; with a `label`, which the line then has.
+        The look of each curve by name, in order: arguments of `matplotlib.lines.Line2D`, `color`
+        among them.
     interval : (str, str), optional
         The columns of the lower and the upper end. A band ends where points have no interval.
     shade : float or None, default 0.15
@@ -118,7 +115,7 @@ def draw_curves(
     >>> ax.lines[0].get_ydata().tolist(), len(ax.patches)
     ([0.1, 0.4], 1)
     """
-    table = table[table[by].isin(looks)]
+    table = table[table[by].isin(looks)].reset_index(drop=True)
     others = len(ax.lines)
     plot = so.Plot(table, x=x, color=by)
     if interval is not None and (known := table[list(interval)].notna().all(axis=1)).any():
@@ -127,12 +124,11 @@ def draw_curves(
         group = None if known.all() or shade is None else piece
         low, high = interval
         plot = plot.add(mark, ymin=low, ymax=high, group=group, legend=False)
-    scales = looks_of(looks)
-    plot = plot.add(so.Path(**line), y=y, **dict.fromkeys(scales, by), legend=False)
-    draw(plot.scale(**scales), ax)
+    plot = plot.add(so.Path(**line), y=y, legend=False)
+    draw(plot.scale(color=nominal(looks)), ax)
     drawn = set(table[by])
     for curve, name in zip(ax.lines[others:], filter(drawn.__contains__, looks), strict=True):
-        curve.set_label(looks[name].get("label", name))
+        curve.set(**{"label": name, "linestyle": "-", **looks[name]})
     return ax
 
 

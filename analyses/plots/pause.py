@@ -314,7 +314,7 @@ def _sample(n_moves: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, n_moves - 1, min(n_moves, _MOST_FRAMES)).round().astype(int))
 
 
-def _arrows(pairs: NDArray[np.int64], position: NDArray[np.int64], ax: Axes) -> Quiver:
+def _arrows(pairs: NDArray[np.int64], position: NDArray[np.float64], ax: Axes) -> Quiver:
     n_states = len(position)
     to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])
     ax.apply_aspect()
