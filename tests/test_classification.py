@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -17,8 +18,9 @@ from strategies import (
     logs,
 )
 
-from analyses.sequences.classification import chain_kinds, classify, classify_paths
+from analyses.sequences.classification import classify, classify_paths
 from analyses.sequences.experience import Experience
+from analyses.sequences.growing import chain_kinds
 from analyses.tables import KINDS
 from replay import simulate
 from replay.log.event_log import EventLog
@@ -400,8 +402,6 @@ def test_table_survives_parquet(tmp_path):
     again = pd.read_parquet(tmp_path / "sequences.parquet")
     pd.testing.assert_frame_equal(sequences, again)
     assert list(sequences)[:7] == ["run", "episode", "step", "event", "phase", "location", "order"]
-    assert sequences["shortcut"].isna().all()
-    assert sequences["impossible"].isna().all()
 
 
 def test_log_without_replay():
@@ -425,3 +425,50 @@ def test_refused_logs():
         classify(EventLog({"runs": runs, "steps": log.steps, "backups": backups}))
     with pytest.raises(ValueError, match="'run' of 'backups' must ascend"):
         classify(EventLog({"runs": runs, "steps": log.steps, "backups": backups[::-1]}))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_length": "3"}, "min_length must be a whole number of at least 2, got '3'"),
+        ({"min_length": 1}, "at least 2, got 1"),
+        ({"min_length": 2.5}, r"at least 2, got 2\.5"),
+        ({"order": "casual"}, "Did you mean 'causal'"),
+        ({"order": None}, "Unknown order None"),
+        ({"by": ["states"]}, "Unknown by"),
+        ({"across_events": "no"}, "across_events must be True or False, got 'no'"),
+    ],
+)
+def test_refused_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        classify(event_log(run_of([0, 1, 2]), sweep(2, 1, 0, step=1)), **options)
+
+
+@pytest.mark.parametrize("state", [-1, 10**9])
+def test_states_that_are_none_are_refused(state):
+    """A negative one would count as another state, a huge one would need gigabytes."""
+    message = "must hold whole numbers from 0 to 16777215; row"
+    with pytest.raises(ValueError, match=message):
+        classify(event_log(run_of([0, 1, state]), sweep(1, 0, step=1)))
+    with pytest.raises(ValueError, match=message):
+        classify(event_log(run_of([0, 1, 2]), sweep(state, 1, 0, step=1)))
+    paths = pd.DataFrame({"step": [1], "states": [[0, 1, state]]})
+    with pytest.raises(ValueError, match="row 0 has"):
+        classify_paths(paths, event_log(run_of([0, 1, 2]), []))
+
+
+def test_what_is_no_log_or_table_is_refused():
+    log = event_log(run_of([0, 1, 2]), sweep(2, 1, 0, step=1))
+    for wrong in (None, "log", log.steps, {"steps": log.steps}):
+        with pytest.raises(TypeError, match="log must be an EventLog, got"):
+            classify(wrong)
+    for wrong in (None, [[0, 1]], {"states": [[0, 1]]}):
+        with pytest.raises(TypeError, match="paths must be a DataFrame, got"):
+            classify_paths(wrong, log)
+    paths = pd.DataFrame({"step": [1], "states": [[0, 1]]})
+    with pytest.raises(ValueError, match=r"'run' of paths must hold whole numbers; row 0 has 'a'"):
+        classify_paths(paths.assign(run="a"), log)
+    backups = log.columns("backups") | {"step": np.array([1, 0])}
+    with pytest.raises(ValueError, match="'step' of backups must not descend"):
+        chain_kinds(log.columns("steps"), backups)
+    assert classify(EventLog({"runs": {"run": []}})).empty

@@ -5,12 +5,15 @@ kept are the counts, the backups that later ones may still continue, and the ind
 which grows with the moves that were made until the last replay.
 """
 
+from __future__ import annotations
+
 from collections import deque
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyses.sequences.experience import Experience
-from analyses.sequences.growing import GrowingChains
+from analyses.sequences.growing import ChainKinds, GrowingChains
 from analyses.tables import KINDS
 from replay.jit import kernel
 from replay.log.event_log import EventLog
@@ -112,7 +115,12 @@ class ReplayCounts:
 
 
 @kernel
-def _count(kinds, min_length, window_ends, counts):
+def _count(
+    kinds: ChainKinds,
+    min_length: int,
+    window_ends: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:
     for chain in range(len(kinds.step)):
         if kinds.length[chain] >= min_length:
             window = np.searchsorted(window_ends, kinds.step[chain], side="right")

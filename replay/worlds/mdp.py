@@ -496,8 +496,8 @@ class MDP:
         In a track graph action k leads to the k-th neighbour, counted anticlockwise from the east
         if nodes have `pos`, else in the order of `graph.adj`. Where there are fewer neighbours, the
         other actions leave the animal in place, as a wall does, without reward. A `DiGraph` has
-        one-way paths; one that joins two nodes both ways has separate states for each direction of
-        travel.
+        one-way paths; one that joins two nodes in both directions has separate states for each
+        direction of travel.
 
         Parameters
         ----------
