@@ -1,5 +1,6 @@
 """Figures hold the data of their tables; nothing here looks at pixels."""
 
+import re
 import runpy
 import sys
 from pathlib import Path
@@ -41,6 +42,7 @@ from analyses.plots.replay_kinds import (
 )
 from analyses.plots.style import KIND_COLOURS, figure_style, label, learner_looks, save
 from analyses.tables import EXPERIMENTS, KINDS
+from replay import simulate
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
 from replay.worlds.mazes import from_ascii, random_maze
@@ -651,22 +653,86 @@ def test_same_figure_same_bytes(tmp_path):
     assert len(list(tmp_path.rglob("*"))) == 6  # two folders, four files, nothing left beside
 
 
-def test_scripts_draw_a_result_folder(tmp_path, monkeypatch, maze):
-    (tmp_path / "manifest.json").write_text('{"log": "replay"}')
-    reward_rate().to_csv(tmp_path / "reward_rate.csv", index=False)
-    runs = reward_rate().assign(mdp=0, seed=0, reward_rate=0.5)
-    runs.to_parquet(tmp_path / "single_runs.parquet")
-    replay_kinds(learners=LEARNERS).to_csv(tmp_path / "replay_kinds.csv", index=False)
+def run_script(name, folder, monkeypatch):
+    """Run a script of the folder `figures`; returns the figures that it made."""
+    path = FIGURES / f"{name}.py"
+    monkeypatch.setattr(sys, "argv", [str(path), str(folder)])
+    runpy.run_path(str(path))
+    return sorted(written.stem for written in (folder / "figures").glob("*.png"))
+
+
+def write_reproduction(folder):
+    reward_rate().to_csv(folder / "reward_rate.csv", index=False)
+    replay_kinds(learners=LEARNERS).to_csv(folder / "replay_kinds.csv", index=False)
     over_time = replay_kinds(learners=LEARNERS).assign(time_step=5)
-    over_time.to_csv(tmp_path / "replay_over_time.csv", index=False)
-    write_mdps({"maze": maze}, tmp_path / "mdps")
+    over_time.to_csv(folder / "replay_over_time.csv", index=False)
+    maze = from_ascii("S...G")
+    write_mdps({"maze": maze}, folder / "mdps")
+    log = simulate(maze, "prioritized_sweeping", n_steps=60, log="all").log
+    log.save(folder / "logs" / "maze" / "prioritized_sweeping-0-0")
+
+
+def write_studies(folder):
+    curves = reward_rate(learners=["q_lambda"], experiments=["maze"])
+    curves.assign(discrepancy="D1").to_csv(folder / "discrepancy_curves.csv", index=False)
+    interval = {"ci_low": 0.1, "ci_high": 0.3}
+    tables = {
+        "discrepancies": {"discrepancy": "D1", "experiment": "maze", "learner": "q_lambda",
+                          "period": ["early", "late"], "difference": 0.2},
+        "change_rates": {"world": "shortcut", "learner": "dyna_q", "phase": [0, 0, 1, 1],
+                         "time_step": [10, 20, 10, 20], "mean": 0.2},
+        "change_replay": {"world": "shortcut", "learner": "dyna_q", "phase": 1,
+                          "period": ["before", "after"], "kind": "novel_path", "per_step": 0.2},
+        "demands": {"world": "maze_size", "learner": "dyna_q", "size": [2, 3], "n_states": [3, 8],
+                    "n_actions": 4, "words": [5, 9], "backups": 1.0, "queue_operations": 0.0,
+                    "comparisons": 3.0},
+        "bounded_memory": {"experiment": "maze", "retention": "fading", "capacity": [1.0, 2.0],
+                           "n_transitions": [5, 9], "mean": 0.2},
+        "attribution": {"experiment": "maze", "learner": "dyna_q", "of": "sequences",
+                        "over": ["episode", "length"], "up_to": 3, "count": 5,
+                        "attribution": "one", "share": 0.2},
+        "gain_floor": {"task": "linear_track", "setting": ["floor", "no_floor"],
+                       "place": "start", "direction": "forward", "mean": 0.2},
+    }  # fmt: skip
+    for name, columns in tables.items():
+        pd.DataFrame(columns | interval).to_csv(folder / f"{name}.csv", index=False)
+
+
+@pytest.mark.parametrize(
+    ("script", "made"),
+    [
+        ("learning_curves", ["learning_curves"]),
+        ("replay_kinds", ["replay_kinds"]),
+        ("replay_over_time", ["replay_over_time_maze"]),
+        ("mdps", ["mdps"]),
+        ("replay_events", ["replay_events_maze"]),
+        ("learned_graph", ["learned_graph_maze"]),
+        ("discrepancies", ["discrepancies", "discrepancy_curves"]),
+        ("changes", ["changes"]),
+        ("demands", ["demands"]),
+        ("bounded_memory", ["bounded_memory"]),
+        ("attribution", ["attribution", "attribution_length"]),
+        ("gain_floor", ["gain_floor"]),
+    ],
+)
+def test_a_script_draws_its_figures(script, made, tmp_path, monkeypatch):
+    write_reproduction(tmp_path)
+    write_studies(tmp_path)
+    assert run_script(script, tmp_path, monkeypatch) == made
+
+
+def test_each_script_says_what_is_missing(tmp_path, monkeypatch):
+    scripts = sorted(path.stem for path in FIGURES.glob("*.py"))
+    assert len(scripts) == 14
+    for script in set(scripts) - {"mdps", "replay_events", "learned_graph"}:
+        with pytest.raises(FileNotFoundError, match=r"(csv|parquet) is missing"):
+            run_script(script, tmp_path, monkeypatch)
+
+
+def test_the_gallery_shows_every_script():
+    guide = (FIGURES / "README.md").read_text()
     for script in FIGURES.glob("*.py"):
-        monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path)])
-        runpy.run_path(str(script))
-    written = {path.name for path in (tmp_path / "figures").glob("*.png")}
-    assert written == {
-        "learning_curves.png",
-        "replay_kinds.png",
-        "replay_over_time_maze.png",
-        "mdps.png",
-    }
+        assert f"`{script.name}`" in guide
+    pictures = {path.name for path in FIGURES.glob("*.png")}
+    assert {*re.findall(r"\((\w+\.png)\)", guide)} == pictures
+    assert sum(path.stat().st_size for path in FIGURES.glob("*.png")) < 3_000_000

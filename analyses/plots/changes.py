@@ -69,9 +69,7 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     looks = learner_looks(rates["learner"])
     curves = rates.assign(time=rates["time_step"] + rates["phase"].map(begins)).sort_values("time")
     shade = 0.12 if len(looks) <= _FEW else 0.05
-    draw_curves(
-        curves, ax, "time", "mean", "learner", looks, ("ci_low", "ci_high"), shade, linewidth=0.9
-    )
+    draw_curves(curves, ax, "time", "mean", "learner", looks, shade=shade, linewidth=0.9)
     for change in begins.iloc[1:]:
         ax.axvline(change, color="0.75", linewidth=0.6, zorder=0)
     time_axis(ax, lengths.sum())

@@ -182,9 +182,9 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
 
 
 def differing(differences: pd.DataFrame) -> pd.DataFrame:
-    """Tell whose curves differ visibly: by more than 0.02, with an interval that excludes 0.
+    """Find curves that differ visibly: by more than 0.02, with an interval that excludes 0.
 
-    Only discrepancies on their own are asked for, not all of them together.
+    Each discrepancy is judged on its own; all of them together (`text`) are left out.
 
     Parameters
     ----------
@@ -250,9 +250,7 @@ def draw_discrepancy_curves(
             for learner, look in learner_looks(table["learner"]).items()
         }
         curves = table.sort_values("time_step")
-        draw_curves(
-            curves, ax, "time_step", "mean", "learner", looks, ("ci_low", "ci_high"), linewidth=0.9
-        )
+        draw_curves(curves, ax, "time_step", "mean", "learner", looks, linewidth=0.9)
     for level in (0, 1):
         ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
     lowest = min(published["mean"].min(), changed["mean"].min())

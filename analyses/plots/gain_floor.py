@@ -65,7 +65,7 @@ def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
     plot = plot.add(
         so.Bar(width=_WIDTH, alpha=1, edgewidth=0), so.Dodge(), orient="x", legend=False
     )
-    plot = whiskers(plot, bars, "ci_low", "ci_high", "y", so.Dodge())
+    plot = whiskers(plot, bars, "y", so.Dodge())
     draw(plot.scale(color=nominal(looks)), ax)
     for k, (setting, look) in enumerate(looks.items()):
         place = (k - (len(looks) - 1) / 2) * _WIDTH / len(looks)

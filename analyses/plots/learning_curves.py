@@ -72,7 +72,7 @@ def draw_learning_curves(
         thin = so.Plot(runs[rank <= _RUNS_SHOWN], "time_step", "reward_rate", group="run")
         thin = thin.add(so.Lines(linewidth=0.35, alpha=0.25), color="learner", legend=False)
         draw(thin.scale(color=nominal(looks)), ax)
-    draw_curves(curves, ax, "time_step", "mean", "learner", looks, ("ci_low", "ci_high"))
+    draw_curves(curves, ax, "time_step", "mean", "learner", looks)
     for level in (0, 1):
         ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
     ax.set_ylim(min(-0.1, curves["mean"].min() - 0.05), max(1.1, curves["mean"].max() + 0.05))

@@ -80,7 +80,7 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
     if "ci_low" in bars and bars["ci_low"].notna().any():
         end = bars.groupby("learner")["share"].cumsum()
         ends = {name: end + bars[name] - bars["share"] for name in ("ci_low", "ci_high")}
-        plot = whiskers(plot, bars[bars["share"] > 0].assign(**ends), "ci_low", "ci_high", "x")
+        plot = whiskers(plot, bars[bars["share"] > 0].assign(**ends), "x")
     draw(plot.scale(color=nominal(looks), y=so.Nominal(order=learners)), ax)
     for height, learner in enumerate(learners):
         if total := counted[learner]:
