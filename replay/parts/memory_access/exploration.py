@@ -73,7 +73,9 @@ def explore_chain(chain: MarkovChain, mdp: MDP, link_starts: bool) -> None:
 
 
 @kernel
-def _observe_all(model, next_state, terminal):
+def _observe_all(
+    model: WorldModel, next_state: NDArray[np.int32], terminal: NDArray[np.bool_]
+) -> None:
     for s in range(next_state.shape[0]):
         for a in range(next_state.shape[1]):
             if next_state[s, a] >= 0:
@@ -81,6 +83,11 @@ def _observe_all(model, next_state, terminal):
 
 
 @kernel
-def _set_all(chain, states, next_states, shares):
+def _set_all(
+    chain: MarkovChain,
+    states: NDArray[np.int32],
+    next_states: NDArray[np.int32],
+    shares: NDArray[np.float64],
+) -> None:
     for i in range(len(states)):
         set_edge(chain, states[i], next_states[i], shares[i])
