@@ -181,9 +181,7 @@ def _back_up(
     return record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
-def _replay_at_random(
-    params: Params, memory: Memory, phase: int, rng: Generator, log: Log
-) -> None:
+def _replay_at_random(params: Params, memory: Memory, phase: int, rng: Generator, log: Log) -> None:
     n_actions = memory.action_values.shape[1]
     for i in range(params.n_replays):
         pair = memory.known[int(rng.random() * memory.n_known[0])]

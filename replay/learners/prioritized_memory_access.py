@@ -39,7 +39,7 @@ from replay.learners.contract import (
 from replay.log.backups import ONLINE, START, STEP, TRACE, Log, record
 from replay.parts.markov_chain import chain_words, move
 from replay.parts.memory_access import laps
-from replay.parts.memory_access.exploration import explore_chain, explore_pairs
+from replay.parts.memory_access.exploration import explore_world
 from replay.parts.memory_access.laps import Lap
 from replay.parts.memory_access.paths import (
     Path,
@@ -55,13 +55,13 @@ from replay.parts.memory_access.priority_table import (
     TIES,
     PriorityTable,
     best_pair,
-    mark_stale,
     priority_table,
     refresh,
     set_priorities,
 )
+from replay.parts.memory_access.values import change_value, state_value
 from replay.parts.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
-from replay.parts.policies import POLICIES, SOFTMAX, Policy, best_value, draw_action, mean_value
+from replay.parts.policies import POLICIES, SOFTMAX, Policy, draw_action
 from replay.parts.priorities import IN_PAUSES, MOMENTS, phases_of
 from replay.parts.traces import (
     Traces,
@@ -244,15 +244,8 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
     """Try every action once in every state, without reward; of several outcomes, the likeliest."""
-    if not params.pre_explored:
-        return
-    if mdp is None:
-        raise ValueError("pre_explored needs to know the world: give feed its mdp.")
-    memory.next_state[:] = explore_pairs(memory.model, mdp)
-    explore_chain(memory.need.chain, mdp, params.link_starts)
-    for s in range(mdp.n_states):
-        mark_stale(memory.table, s)
-    laps.note_tries(memory.lap, np.count_nonzero(memory.next_state >= 0))
+    if params.pre_explored:
+        explore_world(memory, mdp, params.link_starts)
 
 
 def most_backups(params: Params, memory: Memory) -> int:
@@ -280,28 +273,6 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     return draw_action(policy, memory.action_values, state, rng)
 
 
-def _value(params: Params, memory: Memory, s: int, kind: int) -> float:
-    """Return the value of a state: its best action's, or the mean over a policy."""
-    if params.on_policy:
-        policy = Policy(kind, params.inverse_temperature, params.epsilon)
-        return mean_value(policy, memory.action_values, s)
-    return best_value(memory.action_values, s)
-
-
-def _change(params: Params, memory: Memory, s: int, a: int, change: float) -> None:
-    """Change Q(s, a), and mark whose gains this changes."""
-    V, model = memory.values, memory.model
-    memory.action_values[s, a] += change
-    mark_stale(memory.table, s)
-    value = _value(params, memory, s, params.plan_policy)
-    if value != V[s]:
-        V[s] = value
-        edge = model.first_in[s]
-        while edge >= 0:
-            mark_stale(memory.table, model.edges[edge]["state"])
-            edge = model.edges[edge]["next_in"]
-
-
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition, move T, and send the error of Q-learning to all traced pairs."""
     Q, traces, n_actions = memory.action_values, memory.traces, memory.action_values.shape[1]
@@ -311,7 +282,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a] = s_next
     memory.reward[s, a] = r
-    target = r + params.discount * _value(params, memory, s_next, params.act_policy)
+    target = r + params.discount * state_value(params, memory, s_next, params.act_policy)
     change = params.learning_rate * (target - Q[s, a])
     add_trace(traces, Q, s * n_actions + a, r, s_next)
     end_other_traces(traces, s, a, n_actions)
@@ -320,7 +291,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
         if strength > 0.0:
             u, b = pair // n_actions, pair % n_actions
             before = Q[u, b]
-            _change(params, memory, u, b, strength * change)
+            change_value(params, memory, u, b, strength * change)
             phase, u_next = ONLINE if age == 0 else TRACE, memory.next_state[u, b]
             record(log, phase, u, b, u_next, before, Q[u, b], memory.reward[u, b])
     if transition.terminated or transition.truncated:
@@ -345,7 +316,7 @@ def _back_up(
     for i in range(length):
         s, a, gain = path.state[i], path.action[i], path.gain[i]
         s_next, r, before = next_state[s, a], memory.reward[s, a], Q[s, a]
-        _change(params, memory, s, a, rate * (path.target[i] - before))
+        change_value(params, memory, s, a, rate * (path.target[i] - before))
         if V[end] != value:  # the path is a loop
             value = V[end]
             set_targets(params, memory, length)

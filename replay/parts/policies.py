@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 
 __all__ = ["EPSILON_GREEDY", "POLICIES", "SOFTMAX", "Policy", "best_tried", "best_value"]
-__all__ += ["draw_action", "epsilon_greedy", "mean_value", "softmax"]
+__all__ += ["draw_action", "draw_weighted", "epsilon_greedy", "mean_value", "softmax"]
 
 POLICIES = ("softmax", "epsilon_greedy")
 SOFTMAX, EPSILON_GREEDY = range(2)
@@ -221,3 +221,40 @@ def mean_value(policy: Policy, action_values: NDArray[np.float64], state: int) -
         total += weight
         mean += weight * action_values[state, a]
     return mean / total
+
+
+@inlined
+def draw_weighted(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> int:
+    """Draw one of the first n places in proportion to its weight.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (at least n,)
+        Not negative.
+    n : int
+        How many of them count.
+    rng : numpy.random.Generator
+        Source of randomness; one number is drawn.
+
+    Returns
+    -------
+    int
+        The place; -1 if all weights are 0.
+
+    Examples
+    --------
+    >>> draw_weighted(np.array([0.0, 2.0, 0.0]), 3, np.random.default_rng(0))
+    1
+    """
+    total = 0.0
+    for i in range(n):
+        total += weights[i]
+    drawn = -1
+    left = total * rng.random()
+    for i in range(n):
+        if weights[i] > 0.0:
+            drawn = i
+            left -= weights[i]
+            if left < 0.0:
+                break
+    return drawn

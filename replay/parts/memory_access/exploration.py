@@ -1,15 +1,45 @@
 """A world that was explored before the first step: every action was tried once in every state."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from replay.jit import kernel
 from replay.parts.markov_chain import MarkovChain, set_edge
+from replay.parts.memory_access.laps import note_tries
+from replay.parts.memory_access.priority_table import mark_stale
 from replay.parts.world_model import WorldModel, observe
 from replay.worlds.mdp import MDP
 
-__all__ = ["explore_chain", "explore_pairs"]
+__all__ = ["explore_chain", "explore_pairs", "explore_world"]
+
+
+def explore_world(memory: Any, mdp: MDP | None, link_starts: bool) -> None:
+    """Try every action once in every state, without reward.
+
+    Parameters
+    ----------
+    memory : NamedTuple
+        Of :mod:`replay.learners.prioritized_memory_access`.
+    mdp : MDP or None
+        The world.
+    link_starts : bool
+        Whether the chain of states goes on from each end to where episodes may start.
+
+    Raises
+    ------
+    ValueError
+        If the world is not known.
+    """
+    if mdp is None:
+        raise ValueError("pre_explored needs to know the world: give feed its mdp.")
+    memory.next_state[:] = explore_pairs(memory.model, mdp)
+    explore_chain(memory.need.chain, mdp, link_starts)
+    for s in range(mdp.n_states):
+        mark_stale(memory.table, s)
+    note_tries(memory.lap, int(np.count_nonzero(memory.next_state >= 0)))
 
 
 def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:
