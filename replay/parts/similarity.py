@@ -1,7 +1,7 @@
 """Similarity of states: the default representation, the discounted occupancy of a random walk [1]_.
 
-States are joined by links that come and go; a walk chooses each of its n moves alike, and stays where
-one has no link. T = I - L / n, with the Laplacian L of the graph of linked states, and
+States are joined by links that come and go; a walk chooses each of its n moves alike, and stays
+where one has no link. T = I - L / n, with the Laplacian L of the graph of linked states, and
 D = (I - discount * T)^-1. It is kept exact by rank-one updates (Sherman and Morrison).
 
 References
