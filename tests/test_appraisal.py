@@ -109,9 +109,9 @@ class Checked:
         self.originals = (module.learn, module.look_ahead, module._take)
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
-        kernels = driver.kernels
+        kernel_of = driver.kernel_of
         monkeypatch.setattr(
-            driver, "kernels", lambda found: kernels(replace(found, compiled=False))
+            driver, "kernels", lambda own: kernel_of(replace(own, compiled=False))
         )
         for name, own in zip(
             ("learn", "look_ahead", "_take"), (self.learn, self.look_ahead, self.take), strict=True
@@ -169,8 +169,10 @@ def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
 @pytest.mark.parametrize("learner", MODULES)
 def test_gain_and_need_are_logged(learner, rule, monkeypatch):
     """Of full backups their product is the priority; of a state, what all it tells gain at once."""
-    kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(
+        driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
+    )
     params = COMMON | {"priority": rule, "max_pops": 9}
     log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
     replayed = log.backups["event"] >= 0

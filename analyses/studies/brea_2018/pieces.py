@@ -21,9 +21,10 @@ from analyses.studies.brea_2018.cost import Sample, sample
 from analyses.studies.brea_2018.plan import N_WINDOWS, Plan
 from replay.experiments import Experiment
 from replay.files import replacing
+from replay.log.blocks import Block
 from replay.log.event_log import EventLog
 from replay.log.parquet import parts
-from replay.simulation.driver import Block, Run, simulate
+from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP, uniform_policy
 
