@@ -12,7 +12,7 @@ from analyses.measures import Replays
 from analyses.sequences.chains import ORDERS
 from analyses.sequences.classification import find_sequences
 from analyses.sequences.sequences import Sequences
-from analyses.tables import require_columns
+from replay.checks import check_table
 from replay.learners import find_learner
 from replay.log.backups import PHASES, REST, START
 from replay.log.event_log import EventLog
@@ -142,7 +142,7 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
     ValueError
         If columns of the laps are missing.
     """
-    require_columns(laps, ["episode", "block", "lap", "start", "end", "n_rest"], "laps")
+    check_table(laps, ["episode", "block", "lap", "start", "end", "n_rest"], "laps")
     paused = _in_pauses(log)
     chains = Sequences.concat([find_sequences(paused, order=order) for order in ORDERS]).table
     place = chains["location"].to_numpy()
