@@ -16,7 +16,7 @@ from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 SMALL = plan_reproduction(
     ["deterministic_tree", "maze"],

@@ -26,9 +26,8 @@ def learners(
         return
     rows = []
     for learner in LEARNERS:
-        found = find_learner(learner)
-        account = found.module.account(found.params)
-        rows.append((learner, account.stores, account.pauses, account.priority, account.source))
+        told = find_learner(learner).description
+        rows.append((learner, told.stores, told.pauses, told.priority, told.source))
     print_table(("learner", "stores", "replays at", "what is next", "source"), rows)
     say("\nsteps: after each; ends and starts: of episodes. Parameters: replay learners NAME")
 
@@ -38,17 +37,15 @@ def _print_parameters(learner: str) -> None:
     from replay.learners import find_learner
 
     found = find_learner(learner)
-    choices = getattr(found.module, "CHOICES", {})
     meanings = _described(found.module.Params.__doc__ or "")
     rows = []
     for key, value in found.parameters.items():
         meaning = meanings.get(key, "")
-        if key in choices:
-            meaning = f"One of {', '.join(choices[key])}. {meaning}"
+        if key in found.choices:
+            meaning = f"One of {', '.join(found.choices[key])}. {meaning}"
         rows.append((key, _plain(value), meaning))
-    account = found.module.account(found.params)
     print((found.module.__doc__ or "").partition("\n")[0])
-    print(f"Source: {account.source}\n")
+    print(f"Source: {found.description.source}\n")
     print_table(("parameter", "default", "what it is"), rows)
 
 

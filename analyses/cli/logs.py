@@ -49,7 +49,7 @@ def animate(
 ) -> None:
     """Show a pause: the agent at rest, and the replay that runs over the world."""
     from analyses.jobs.worlds import read_mdp, world_of_log
-    from analyses.plots import animate_pause
+    from analyses.plots.pause import animate_pause
     from replay.log.event_log import EventLog
 
     world = world_of_log(log) if mdp is None else read_mdp(mdp)

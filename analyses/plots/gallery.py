@@ -1,4 +1,4 @@
-"""One maze, one moment: what each account of replay would replay next, a small panel each."""
+"""One maze, one moment: what each learner would replay next, a small panel each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.transforms import ScaledTranslation
 
 from analyses.plots.mdps import draw_ends, draw_mdp, state_positions
-from analyses.plots.style import END_COLOUR, FULL_WIDTH, KIND_COLOURS, label, new_figure, styled
-from analyses.tables import LEARNERS, in_order, require_columns
+from analyses.plots.style import (
+    END_COLOUR,
+    FULL_WIDTH,
+    KIND_COLOURS,
+    label,
+    new_axes,
+    new_figure,
+    styled,
+)
+from analyses.tables import LEARNER_ORDER, in_order
+from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
 __all__ = ["draw_experience", "draw_next_replay", "gallery_figure"]
@@ -40,7 +49,7 @@ _STAR: dict[str, Any] = {
 _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "change", "kind"]
 
 
-def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
+def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Axes:
     """Draw the paths of all episodes, side by side, and how often each was run.
 
     Parameters
@@ -49,8 +58,8 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
         Columns `episode, state, next_state`, in order.
     mdp : MDP
         Where they were run.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -62,7 +71,8 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
     ValueError
         If columns are missing.
     """
-    require_columns(steps, ["episode", "state", "next_state"], "steps")
+    check_table(steps, ["episode", "state", "next_state"], "steps")
+    ax = new_axes() if ax is None else ax
     draw_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     paths = [tuple(_path(steps, episode)) for episode in steps["episode"].unique()]
@@ -94,7 +104,9 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
     return ax
 
 
-def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
+def draw_next_replay(
+    replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None
+) -> Axes:
     """Draw one replay event on its MDP, over the path of the last episode.
 
     Parameters
@@ -107,8 +119,8 @@ def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Ax
         Columns `episode, state, next_state`, in order.
     mdp : MDP
         Where it happened.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -120,8 +132,9 @@ def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Ax
     ValueError
         If columns are missing.
     """
-    require_columns(replay, _COLUMNS[1:], "replay")
-    require_columns(steps, ["episode", "state", "next_state"], "steps")
+    check_table(replay, _COLUMNS[1:], "replay")
+    check_table(steps, ["episode", "state", "next_state"], "steps")
+    ax = new_axes() if ax is None else ax
     draw_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     place = position[_path(steps, steps["episode"].iloc[-1])]
@@ -162,7 +175,7 @@ def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Ax
 
 @styled
 def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figure:
-    """Make the figure of what each account would replay next: a panel for each learner.
+    """Make the figure of what each learner would replay next: a panel for each learner.
 
     Parameters
     ----------
@@ -183,11 +196,11 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
     ValueError
         If columns are missing, or there is no learner.
     """
-    require_columns(replays, _COLUMNS, "replays")
+    check_table(replays, _COLUMNS, "replays")
     if replays.empty:
         raise ValueError("replays is empty: there is nothing to draw.")
     silent = replays.groupby("learner", sort=False)["order"].max() < 0
-    learners = sorted(in_order(replays["learner"], LEARNERS), key=lambda name: silent[name])
+    learners = sorted(in_order(replays["learner"], LEARNER_ORDER), key=lambda name: silent[name])
     n_rows = -(-(len(learners) + 2) // _N_COLUMNS)
     figure = new_figure(FULL_WIDTH, 1.4 * n_rows)
     figure.set_layout_engine("constrained", h_pad=0.13, w_pad=0.05)
@@ -210,7 +223,7 @@ def _path(steps: pd.DataFrame, episode: int) -> list[int]:
 
 
 def _summary(replay: pd.DataFrame) -> tuple[str, str]:
-    """Say what kind of replay it is, and in which colour."""
+    """Describe what is replayed; returns the text and its colour."""
     if (replay["order"] < 0).all():
         return "replays nothing", "0.55"
     kinds = replay["kind"].dropna().value_counts().index.tolist()

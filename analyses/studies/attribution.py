@@ -34,7 +34,7 @@ from replay.experiments import EXPERIMENTS, find_experiment
 from replay.jit import kernel
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

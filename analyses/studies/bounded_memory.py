@@ -19,7 +19,7 @@ from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.studies.baselines import baselines
 from analyses.tables import in_paper_order
 from replay.experiments import find_experiment
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,12 +22,12 @@ from analyses.intervals import shares
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study
 from analyses.reward_rate import over_mdps
-from analyses.sequences.classification import chain_kinds
+from analyses.sequences.growing import chain_kinds
 from analyses.studies.baselines import Baselines, baselines
 from analyses.tables import KINDS, require_columns
 from replay.checks import check_whole
 from replay.learners import find_learner
-from replay.simulation.driver import Run, simulate
+from replay.simulation import Run, simulate
 from replay.worlds.changing_worlds import find_world
 from replay.worlds.protocols import Protocol
 

@@ -16,16 +16,15 @@ References
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
-from replay.learners.account import Account
-from replay.log.backups import EPISODE_END, record
+from replay.learners.contract import Description, Known, Pause, Share, Sizes, Transition, Value
+from replay.log.backups import EPISODE_END, Log, record
 from replay.parts.episode import Episode, begin, episode, episode_words, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params", "account", "init", "learn"]
-__all__ += ["most_backups", "n_words", "replay"]
-
-NEEDS_EPISODES = True
-"""Nothing is learned before an episode ends in a terminal state."""
+__all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
+__all__ += ["most_backups", "n_words", "needs_episodes", "replay"]
 
 
 class Params(NamedTuple):
@@ -45,10 +44,10 @@ class Params(NamedTuple):
     """
 
     # Two learners whose Params have the same types in the same order are slow to call in numba.
-    discount: float = 0.99
-    epsilon: float = 0.1
+    discount: Share = 0.99
+    epsilon: Share = 0.1
     act_before_update: bool = False
-    initial_value: float = 0.0
+    initial_value: Value = 0.0
 
 
 class Memory(NamedTuple):
@@ -64,17 +63,29 @@ class Memory(NamedTuple):
         The transitions of this episode.
     """
 
-    action_values: np.ndarray
-    best_returns: np.ndarray
+    action_values: NDArray[np.float64]
+    best_returns: NDArray[np.float64]
     episode: Episode
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    return Account("the episode; best returns", (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
+    return Description(
+        "the episode; best returns", (EPISODE_END,), "backwards", "Lengyel & Dayan 2008"
+    )
 
 
-def init(params, sizes):
+def acts_before_learning(params: Params) -> bool:
+    """Tell whether the next action is drawn before this step's update."""
+    return params.act_before_update
+
+
+def needs_episodes(params: Params) -> bool:
+    """Tell that nothing is learned before an episode ends in a terminal state."""
+    return True
+
+
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
@@ -84,17 +95,17 @@ def init(params, sizes):
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
-    return memory.episode.length[0] + 1
+    return int(memory.episode.length[0] + 1)
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q, which is the best return, of each pair, and the episode."""
     return known.pairs + episode_words(memory.episode)
 
 
-def learn(params, memory, transition, log):
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition."""
     s, a = transition.state, transition.action
     remember(memory.episode, s, a, transition.reward)
@@ -102,7 +113,7 @@ def learn(params, memory, transition, log):
         memory.action_values[s, a] = -np.inf
 
 
-def replay(params, memory, pause, rng, log):
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """At an episode's end, keep its returns where they are the best, from the last to the first."""
     if pause.terminated:
         Q = memory.action_values

@@ -13,9 +13,10 @@ References
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from replay.learners.account import Account
-from replay.log.backups import ONLINE
+from replay.learners.contract import Description, Known, Share, Sizes, Transition, Value
+from replay.log.backups import ONLINE, Log
 from replay.parts.policies import best_tried
 from replay.parts.traces import (
     Traces,
@@ -26,7 +27,8 @@ from replay.parts.traces import (
     traces,
 )
 
-__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
+__all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
+__all__ += ["most_backups", "n_words"]
 
 
 class Params(NamedTuple):
@@ -49,11 +51,11 @@ class Params(NamedTuple):
         Whether the next action is drawn before this step's update, as in the published code.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    learning_rate: float = 0.1
-    trace_decay: float = 0.2
-    initial_value: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    learning_rate: Share = 0.1
+    trace_decay: Share = 0.2
+    initial_value: Value = 0.0
     act_before_update: bool = False
 
 
@@ -68,16 +70,21 @@ class Memory(NamedTuple):
         The pairs of this episode that still have a trace.
     """
 
-    action_values: np.ndarray
+    action_values: NDArray[np.float64]
     traces: Traces
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    return Account("action values; traces", (), "", "Sutton & Barto 1998")
+    return Description("action values; traces", (), "", "Sutton & Barto 1998")
 
 
-def init(params, sizes):
+def acts_before_learning(params: Params) -> bool:
+    """Tell whether the next action is drawn before this step's update."""
+    return params.act_before_update
+
+
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     return Memory(
         np.full((sizes.n_states, sizes.n_actions), params.initial_value),
@@ -87,17 +94,17 @@ def init(params, sizes):
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
     return len(memory.traces.strength)
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: an action value of each pair, and the traces."""
     return known.pairs + trace_words(memory.traces)
 
 
-def learn(params, memory, transition, log):
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Send the temporal-difference error to all traced pairs."""
     Q = memory.action_values
     s, a = transition.state, transition.action

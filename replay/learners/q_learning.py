@@ -10,16 +10,17 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from replay.learners.account import Account
-from replay.log.backups import ONLINE, record
+from replay.learners.contract import Description, Known, Share, Sizes, Transition, Value
+from replay.log.backups import ONLINE, Log, record
 from replay.parts.policies import best_tried
 
-__all__ = ["Memory", "Params", "account", "back_up", "init", "learn", "most_backups"]
-__all__ += ["n_words", "target"]
+__all__ = ["Memory", "Params", "acts_before_learning", "back_up", "description", "init", "learn"]
+__all__ += ["most_backups", "n_words", "target"]
 
 
 class Params(NamedTuple):
@@ -41,10 +42,10 @@ class Params(NamedTuple):
         Whether the next action is drawn before this step's update, as in the published code.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    learning_rate: float = 0.1
-    initial_value: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    learning_rate: Share = 0.1
+    initial_value: Value = 0.0
     act_before_update: bool = False
 
 
@@ -57,41 +58,60 @@ class Memory(NamedTuple):
         Q.
     """
 
-    action_values: np.ndarray
+    action_values: NDArray[np.float64]
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     stores = "optimistic action values" if params.initial_value > 0.0 else "action values"
-    return Account(stores, (), "", "Watkins & Dayan 1992")
+    return Description(stores, (), "", "Watkins & Dayan 1992")
 
 
-def init(params, sizes):
+def acts_before_learning(params: Params) -> bool:
+    """Tell whether the next action is drawn before this step's update."""
+    return params.act_before_update
+
+
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     return Memory(np.full((sizes.n_states, sizes.n_actions), params.initial_value))
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
     return 1
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: an action value of each pair."""
     return known.pairs
 
 
-def target(params, action_values, reward, next_state, terminated):
+def target(
+    params: Any,
+    action_values: NDArray[np.float64],
+    reward: float,
+    next_state: int,
+    terminated: bool,
+) -> float:
     """Return what a transition says that its pair is worth."""
     if terminated:
         return reward
     return reward + params.discount * best_tried(action_values, next_state)
 
 
-def back_up(params, action_values, s, a, reward, next_state, terminated):
+def back_up(
+    params: Any,
+    action_values: NDArray[np.float64],
+    s: int,
+    a: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+) -> float:
     """Move one action value towards its target, and return what it was."""
     towards = target(params, action_values, reward, next_state, terminated)
-    before = action_values[s, a]
+    before: float = action_values[s, a]
     if before == np.inf:
         action_values[s, a] = towards
     else:
@@ -99,7 +119,7 @@ def back_up(params, action_values, s, a, reward, next_state, terminated):
     return before
 
 
-def learn(params, memory, transition, log):
+def learn(params: Any, memory: Any, transition: Transition, log: Log) -> None:
     """Make the backup of the transition."""
     Q = memory.action_values
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state

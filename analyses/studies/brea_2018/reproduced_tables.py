@@ -14,9 +14,7 @@ from pyarrow import parquet
 from analyses import intervals, reward_rate
 from analyses.jobs.results import Results
 from analyses.jobs.worlds import write_mdps
-from analyses.sequences.counts import CHAINS
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
-from analyses.tables import KINDS
 from replay.experiments import EXPERIMENTS
 from replay.files import replacing
 
@@ -24,7 +22,6 @@ __all__ = ["learning_curves", "make_tables", "normalise_windows", "world_means"]
 
 _GROUP = ["experiment", "learner", "mdp", "time_step"]
 _WINDOWS = [*_GROUP, "seed", "reward_rate", "random", "optimal"]
-_COUNTS = [f"{chains}:{kind}" for chains in CHAINS for kind in KINDS]
 _CRITERION = 0.9
 _N_SINGLE = 5
 _N_BINS = 20
@@ -54,8 +51,8 @@ def make_tables(plan: Reproduction, results: Results) -> dict[str, pd.DataFrame]
             n_before = index * plan.n_seeds[name]
             singles.append(piece.loc[n_before + piece["seed"] < _N_SINGLE, _WINDOWS])
             if plan.log != "none":
-                group = piece.groupby(_GROUP, as_index=False, sort=False)
-                counts.append(group[_COUNTS].sum())
+                replayed = results.read_piece("counts", name, index)
+                counts.append(replayed.assign(experiment=name))
     normalised = normalise_windows(pd.concat(means, ignore_index=True))
     n_seeds = [plan.n_seeds[name] for name in plan.experiments for _ in plan.learners]
     areas = reward_rate.area_under_curve(normalised)
@@ -142,25 +139,15 @@ def learning_curves(plan: Reproduction, normalised: pd.DataFrame) -> pd.DataFram
 
 
 def _replay_tables(counts: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    world = ["experiment", "learner", "mdp"]
-    long = _by_kind(counts.groupby(world, as_index=False, sort=False)[_COUNTS].sum(), world)
-    by = ["experiment", "learner", "chains"]
     last = counts.groupby("experiment")["time_step"].transform("max")
     bins = last // _N_BINS
-    moment = ["experiment", "learner", "time_step"]
     binned = counts.assign(time_step=-(-counts["time_step"] // bins) * bins)
-    over_time = _by_kind(binned.groupby(moment, as_index=False, sort=False)[_COUNTS].sum(), moment)
-    within = over_time[over_time["chains"] == "within_event"]
+    within = binned[binned["chains"] == "within_event"]
+    by = ["experiment", "learner"]
     return {
-        "replay_kinds.csv": intervals.share_intervals(long, by),
-        "replay_over_time.csv": intervals.shares(within, moment),
+        "replay_kinds.csv": intervals.share_intervals(counts, [*by, "chains"]),
+        "replay_over_time.csv": intervals.shares(within, [*by, "time_step"]),
     }
-
-
-def _by_kind(counts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    long = counts.melt(by, value_vars=_COUNTS, var_name="which", value_name="count")
-    chains, kind = long.pop("which").str.split(":", expand=True).to_numpy().T
-    return long.assign(chains=chains, kind=kind)
 
 
 def _join(files: list[Path], path: Path) -> None:

@@ -19,12 +19,14 @@ from numpy.typing import NDArray
 from analyses.jobs.results import write_parts
 from analyses.jobs.study import Piece
 from analyses.sequences.classification import classify_parts
-from analyses.sequences.counts import ReplayCounts
+from analyses.sequences.counts import CHAINS, ReplayCounts
 from analyses.studies.baselines import baselines
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction, log_folder
+from analyses.tables import KINDS
+from replay.log.blocks import Block, window_ends
 from replay.log.event_log import EventLog
 from replay.log.parquet import parts
-from replay.simulation.driver import Block, Run, simulate
+from replay.simulation import Run, simulate
 
 __all__ = ["keep_log", "make_runs"]
 
@@ -43,8 +45,8 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
     -------
     dict
         ``windows``: a row for each window of each run, with `time_step, reward_rate, learner, mdp,
-        seed`, the reward rates of the `random` and the `optimal` policy, and counts of sequences by
-        kind; and the files of the logs that are kept.
+        seed`, and the reward rates of the `random` and the `optimal` policy; ``counts``: how many
+        chains of each kind began in each window; and the files of the logs that are kept.
     """
     name, index = piece
     experiment = plan.experiment(name)
@@ -53,6 +55,7 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
     # One table for all runs: making one for each takes longer than the run.
     columns: dict[str, list[NDArray[Any]]] = {}
     files: dict[str, Path] = {}
+    replayed: dict[str, NDArray[np.int64]] = {}
     for run, learner in product(range(plan.n_seeds[name]), plan.learners):
         learn = partial(
             simulate,
@@ -85,12 +88,24 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
             "time_step": result.window_ends,
             "reward_rate": result.window_rewards / np.diff(result.window_ends, prepend=0),
             **{column: np.repeat(value, N_WINDOWS) for column, value in described.items()},
-            **(counts.columns() if counts else {}),
         }
+        if counts is not None:
+            replayed[learner] = replayed.get(learner, 0) + counts.counts
         for column, values in measured.items():
             columns.setdefault(column, []).append(values)
     table = pd.DataFrame({column: np.concatenate(values) for column, values in columns.items()})
-    return {"windows": table, **files}
+    made: dict[str, pd.DataFrame | Path] = {"windows": table, **files}
+    if replayed:
+        ends = window_ends(plan.n_steps[name], N_WINDOWS)
+        made["counts"] = _counts_table(replayed, ends).assign(mdp=index)
+    return made
+
+
+def _counts_table(counts: dict[str, NDArray[np.int64]], ends: NDArray[np.int64]) -> pd.DataFrame:
+    """List how many chains of each kind began in each window, summed over the runs of a learner."""
+    names = ["learner", "time_step", "chains", "kind"]
+    rows = pd.MultiIndex.from_product([list(counts), ends.tolist(), CHAINS, KINDS], names=names)
+    return pd.Series(np.ravel(list(counts.values())), rows, name="count").reset_index()
 
 
 def keep_log(

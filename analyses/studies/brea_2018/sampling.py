@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from types import ModuleType
 from typing import NamedTuple
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
@@ -18,7 +17,8 @@ from analyses.sequences.counts import ReplayCounts
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
 from analyses.studies.brea_2018.runs import keep_log
 from replay.learners import LEARNERS
-from replay.simulation.driver import simulate
+from replay.learners.contract import LearnerModule
+from replay.simulation import simulate
 from replay.worlds.mazes import random_maze
 
 __all__ = ["Sample", "add_up", "estimate_cost", "extrapolate", "sample_runs"]
@@ -155,7 +155,7 @@ def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> Co
         The estimate.
     """
     # Compiling each loop once, in one process each, beats doing it in all of them.
-    modules: dict[ModuleType, str] = {}
+    modules: dict[LearnerModule, str] = {}
     for name in plan.learners:
         modules.setdefault(LEARNERS[name][0], name)
     deque(call(_warm_up, [(name, plan.log) for name in modules.values()]), maxlen=0)

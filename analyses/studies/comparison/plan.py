@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -21,6 +20,7 @@ from analyses.measures import STATISTICS
 from analyses.measures.animals import parameters
 from replay.checks import check_choice, check_whole, shown
 from replay.learners import LEARNERS, find_learner
+from replay.learners.contract import LearnerModule
 from replay.names import unknown_name
 from replay.tasks import BEHAVIOURS, Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
@@ -95,15 +95,14 @@ class Comparison(NamedTuple):
         with _told(self.files[task]) if task in self.files else nullcontext():
             yield
 
-    def module(self, learner: str) -> ModuleType:
+    def module(self, learner: str) -> LearnerModule:
         """Give the module that a learner is compiled from."""
-        module: ModuleType = find_learner(self.learners[learner][0]).module
-        return module
+        return find_learner(self.learners[learner][0]).module
 
     def is_reversible(self, learner: str) -> bool:
         """Tell whether the learner's model knows ways back without having gone them."""
         name, given = self.learners[learner]
-        return bool(find_learner(name, given).parameters.get("reversible", False))
+        return find_learner(name, given).needs_way_back
 
     def batches(self, task: str) -> list[Batch]:
         """List the pieces of a task: learners, and the numbers of their animals."""
