@@ -53,6 +53,7 @@ _IMPORT = re.compile(
     r"(\((?:[^)#]|#[^\n]*)*\)|[^\n#;]*)|import[ \t]+([^\n#;]*))",
     re.MULTILINE,
 )
+_TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n)+", re.MULTILINE)
 _lock = threading.Lock()
 _settings: Any = numba.config
 _caching: Any = numba.core.caching
@@ -285,8 +286,8 @@ def _closure(files: frozenset[Path]) -> frozenset[Path]:
 def _imports(file: Path) -> frozenset[Path]:
     """List the files of this project that a file imports from, at its top or within functions."""
     found: set[Path | None] = set()
-    text = _text(file).decode("utf-8", errors="replace").replace("\\\n", " ")
-    for package, names, modules in _IMPORT.findall(text):
+    text = _TYPES_ONLY.sub("", _text(file).decode("utf-8", errors="replace"))
+    for package, names, modules in _IMPORT.findall(text.replace("\\\n", " ")):
         if package.startswith("."):
             package = _absolute(file, package)
         for name in re.sub(r"#[^\n]*", "", names or modules).strip("() \t\n").split(","):

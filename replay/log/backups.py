@@ -53,7 +53,7 @@ class BackupBuffer(NamedTuple):
         Rows kept since the run began, rows filled, the current step, the first phase that is
         kept, rows lost because the buffer was full.
     evaluations : ndarray of EVALUATION, shape (capacity,), or None
-        Gain and need, for learners whose module says ``EVALUATES = True``.
+        Gain and need, for learners that evaluate their backups.
     """
 
     rows: NDArray[Any]
@@ -110,9 +110,10 @@ def n_lost(buffer: BackupBuffer) -> int:
 
 
 @inlined
-def set_step(log: BackupBuffer, step: int) -> None:
-    """Tell the buffer at which step of the run the next backups are made."""
-    log.counter[_STEP] = step
+def set_step(log: BackupBuffer | None, step: int) -> None:
+    """Tell the buffer, if there is one, at which step of the run the next backups are made."""
+    if log is not None:
+        log.counter[_STEP] = step
 
 
 @inlined
@@ -169,7 +170,7 @@ def record(
         The row of the backup that led to this one, as returned by an earlier call.
     gain, need : float, default nan
         What the backup is worth in its state, and how often that will be visited; kept if the
-        learner's module says ``EVALUATES = True``.
+        learner evaluates its backups.
 
     Returns
     -------
