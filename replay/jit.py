@@ -287,7 +287,8 @@ def _imports(file: Path) -> frozenset[Path]:
     """List the files of this project that a file imports from, at its top or within functions."""
     found: set[Path | None] = set()
     text = _TYPES_ONLY.sub("", _text(file).decode("utf-8", errors="replace"))
-    for package, names, modules in _IMPORT.findall(text.replace("\\\n", " ")):
+    text = text.replace("\\\n", " ")
+    for package, names, modules in _IMPORT.findall(text):
         if package.startswith("."):
             package = _absolute(file, package)
         for name in re.sub(r"#[^\n]*", "", names or modules).strip("() \t\n").split(","):
