@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -633,6 +634,17 @@ def test_every_public_name_is_there():
     assert all(callable(getattr(plots, name)) for name in plots.__all__)
     with pytest.raises(AttributeError, match="no attribute 'pie_figure'"):
         plots.pie_figure  # noqa: B018
+
+
+def test_seaborn_is_imported_late():
+    """Neither the command line nor a worker that simulates waits for it."""
+    code = (
+        "import sys, analyses.cli, analyses.plots, analyses.plots.style, analyses.jobs.workers; "
+        "import analyses.studies.brea_2018.reproduce, analyses.studies.comparison; "
+        "print([name for name in ('seaborn', 'matplotlib.pyplot') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 def test_style_leaves_no_trace():

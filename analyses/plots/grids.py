@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal
 
+import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
@@ -81,8 +82,9 @@ def grid(
     for ax in panels[len(titles) :]:
         ax.remove()
     axes: list[Axes] = panels[: len(titles)].tolist()
+    title_size = mpl.rcParams["font.size" if n_columns >= _MANY else "axes.titlesize"]
     for ax, title in zip(axes, titles, strict=True):
-        ax.set_title(title, fontsize=None if n_columns < _MANY else 7)
+        ax.set_title(title, fontsize=title_size)
     if letters and len(axes) > 1:
         letter_panels(axes)
     if ylabel:
