@@ -513,6 +513,7 @@ def test_pairs_of_curves_are_dashed_and_solid(ax):
     )
     draw_discrepancy_curves(published, changed, ax)
     drawn = [(line.get_label(), line.is_dashed(), line.get_ydata()[0]) for line in ax.lines[:4]]
+    assert {line.get_dash_capstyle() for line in ax.lines[:2]} == {"butt"}  # there are gaps
     assert drawn == [
         ("Monte Carlo", True, 0.25),
         ("Q(λ)", True, 0.25),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Literal
 
-import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
@@ -18,7 +17,6 @@ __all__ = ["add_legend", "grid", "keep_outer_labels", "letter_panels"]
 
 Shared = bool | Literal["row", "col"]
 
-_MANY = 4  # columns, whose titles are smaller
 _LEGEND_LINE, _LEGEND_MARGIN = 0.17, 0.1  # inches
 
 
@@ -82,9 +80,8 @@ def grid(
     for ax in panels[len(titles) :]:
         ax.remove()
     axes: list[Axes] = panels[: len(titles)].tolist()
-    title_size = mpl.rcParams["font.size" if n_columns >= _MANY else "axes.titlesize"]
     for ax, title in zip(axes, titles, strict=True):
-        ax.set_title(title, fontsize=title_size)
+        ax.set_title(title)
     if letters and len(axes) > 1:
         letter_panels(axes)
     if ylabel:
