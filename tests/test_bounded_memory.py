@@ -8,7 +8,7 @@ from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_me
 from analyses.studies.bounded_memory import measure, summarise
 from analyses.studies.figures import draw
 from replay.experiments import EXPERIMENTS
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 FEW = {"recent_episodes": [1, 3], "recent_transitions": [6]}
 

@@ -20,7 +20,7 @@ from analyses.studies.brea_2018.plan import Plan
 from analyses.studies.brea_2018.reproduce import reproduce
 from analyses.studies.discrepancies import COMPARED, compare, compare_discrepancies, plan_variants
 from replay.experiments import EXPERIMENTS
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 from replay.worlds.mdp import uniform_policy
 
 SMALL = Plan.make(
