@@ -11,8 +11,8 @@ from analyses.findings.published import findings
 from analyses.jobs.results import Results
 from analyses.measures import STATISTICS
 from analyses.measures.summary import over_animals
-from analyses.plots import draw_grid, draw_statistic, grid_figure, save, statistics_figure
-from analyses.plots.style import new_figure
+from analyses.plots.findings import draw_grid, draw_statistic, grid_figure, statistics_figure
+from analyses.plots.style import new_figure, save
 from analyses.studies.comparison import all_learners, compare, plan_comparison
 from analyses.studies.comparison.cost import estimate
 from replay.tasks.published import TaskEntry, find_task
