@@ -22,6 +22,7 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
+from math import nan
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -284,9 +285,7 @@ def _tell(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
         Q[s, a] = after
         V[s] = best_tried(Q, s)
         revalue(model, params.retention, s, a, after)
-        row = record(
-            log, phase, s, a, s_next, before, after, np.nan, priority, n, cause, gain, need
-        )
+        row = record(log, phase, s, a, s_next, before, after, nan, priority, n, cause, gain, need)
         _queue(params, memory, s, row)
         edge = model.edges[edge]["next_in"]
 
