@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import columns, event_log, examples, experienced_episodes, holding_episodes, logs
 
-from analyses.plots import attribution_figure, attribution_length_figure
+from analyses.plots.attribution import attribution_figure, attribution_length_figure
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
 from analyses.sequences.suffix_automaton import second_ends, suffix_automaton

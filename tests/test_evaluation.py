@@ -110,9 +110,9 @@ class Checked:
         self.originals = (module.learn, sweeping.look_ahead, sweeping._pop)
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
-        kernels = driver.kernels
+        kernel_of = driver.kernel_of
         monkeypatch.setattr(
-            driver, "kernels", lambda found: kernels(replace(found, compiled=False))
+            driver, "kernels", lambda own: kernel_of(replace(own, compiled=False))
         )
         monkeypatch.setattr(module, "learn", self.learn)
         monkeypatch.setattr(sweeping, "look_ahead", self.look_ahead)
@@ -170,8 +170,10 @@ def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
 @pytest.mark.parametrize("learner", MODULES)
 def test_gain_and_need_are_logged(learner, rule, monkeypatch):
     """Of full backups their product is the priority; of a state, what all it tells gain at once."""
-    kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(
+        driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
+    )
     params = COMMON | {"priority": rule, "max_pops": 9}
     log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
     replayed = log.backups["event"] >= 0

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.jobs.worlds import read_mdps, world_of_log, write_mdps
-from analyses.plots import animate_pause, pause_frames
 from analyses.plots.film import write_film
+from analyses.plots.pause import animate_pause, pause_frames
 from analyses.plots.style import KIND_COLOURS
 from analyses.sequences.classification import classify
 from analyses.sequences.pauses import longest_event, replayed_moves

@@ -15,7 +15,7 @@ from analyses.studies.brea_2018.plan import Plan
 from analyses.studies.brea_2018.reproduce import reproduce
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 SMALL = Plan.make(
     ["deterministic_tree", "maze"],

@@ -81,7 +81,6 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         "share",
         "attribution",
         _LOOKS,
-        ("ci_low", "ci_high"),
         shade=None,
         linewidth=1,
         pointsize=1.5,

@@ -63,7 +63,6 @@ def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         "mean",
         "retention",
         {name: _LOOKS[name] for name in in_order(table["retention"], _LOOKS)},
-        ("ci_low", "ci_high"),
         shade=0.12,
         linewidth=0.9,
         pointsize=2.5,

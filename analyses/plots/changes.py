@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import add_legend, letter_panels
-from analyses.plots.layers import draw, draw_curves, looks_of
+from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import (
     FULL_WIDTH,
     kind_looks,
@@ -69,9 +69,7 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     looks = learner_looks(rates["learner"])
     curves = rates.assign(time=rates["time_step"] + rates["phase"].map(begins)).sort_values("time")
     shade = 0.12 if len(looks) <= _FEW else 0.05
-    draw_curves(
-        curves, ax, "time", "mean", "learner", looks, ("ci_low", "ci_high"), shade, linewidth=0.9
-    )
+    draw_curves(curves, ax, "time", "mean", "learner", looks, shade=shade, linewidth=0.9)
     for change in begins.iloc[1:]:
         ax.axvline(change, color="0.75", linewidth=0.6, zorder=0)
     time_axis(ax, lengths.sum())
@@ -112,13 +110,13 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = new_axes() if ax is None else ax
     learners = in_order(replay["learner"], LEARNERS)
     bars = replay.assign(chains=100 * replay["per_step"]).sort_values(
-        "period", key=lambda period: period != "before", kind="stable"
+        "period", key=lambda period: period != "before", kind="stable", ignore_index=True
     )
     plot = so.Plot(bars, x="chains", y="learner", color="kind", group="period")
     moves = (so.Agg(), so.Dodge(by=["group"], gap=0.1), so.Stack())
     mark = so.Bar(width=_WIDTH, alpha=1, edgewidth=0)
     plot = plot.add(mark, *moves, orient="y", legend=False)
-    colour = looks_of(kind_looks(bars["kind"]))["color"]
+    colour = nominal(kind_looks(bars["kind"]))
     draw(plot.scale(color=colour, y=so.Nominal(order=learners)), ax)
     mean = bars.groupby(["learner", "period", "kind"], observed=True)["chains"].mean()
     total = mean.groupby(["learner", "period"], observed=True).sum()

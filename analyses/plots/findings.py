@@ -340,7 +340,7 @@ def _studies(table: pd.DataFrame, statistic: str, task: str) -> list[tuple[float
 def _study_text(study: Mapping[Hashable, Any], task: str) -> str:
     if np.isnan(study["value"]):
         sign = study["expected_sign"]
-        return f"{study['source']}: {'in words only' if np.isnan(sign) else _EXPECTED[int(sign)]}"
+        return f"{study['source']}: {'described only' if np.isnan(sign) else _EXPECTED[int(sign)]}"
     elsewhere = study["task_name"] not in ("", task)
     where = f", {label(study['task_name'])}" if elsewhere else ""
     error = f" ({study['error']})" if study["error"] else ""

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import grid
-from analyses.plots.layers import draw, looks_of, whiskers
+from analyses.plots.layers import draw, nominal, whiskers
 from analyses.plots.style import Look, new_axes, styled
 from analyses.tables import in_order, require_columns
 
@@ -59,13 +59,14 @@ def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = new_axes() if ax is None else ax
     looks = _looks(gain_floor)
     where = gain_floor.set_index(["place", "direction"]).index
-    bars = gain_floor.assign(bar=pd.MultiIndex.from_tuples(_BARS).get_indexer(where))
+    places = pd.MultiIndex.from_tuples(_BARS).get_indexer(where)
+    bars = gain_floor.reset_index(drop=True).assign(bar=places)
     plot = so.Plot(bars, x="bar", y="mean", color="setting")
     plot = plot.add(
         so.Bar(width=_WIDTH, alpha=1, edgewidth=0), so.Dodge(), orient="x", legend=False
     )
-    plot = whiskers(plot, bars, "ci_low", "ci_high", "y", so.Dodge())
-    draw(plot.scale(color=looks_of(looks)["color"]), ax)
+    plot = whiskers(plot, bars, "y", so.Dodge())
+    draw(plot.scale(color=nominal(looks)), ax)
     for k, (setting, look) in enumerate(looks.items()):
         place = (k - (len(looks) - 1) / 2) * _WIDTH / len(looks)
         for bar in bars.loc[(bars["setting"] == setting) & (bars["mean"] == 0), "bar"]:

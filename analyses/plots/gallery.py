@@ -222,7 +222,7 @@ def _path(steps: pd.DataFrame, episode: int) -> list[int]:
 
 
 def _summary(replay: pd.DataFrame) -> tuple[str, str]:
-    """Say what kind of replay it is, and in which colour."""
+    """Describe what is replayed; returns the text and its colour."""
     if (replay["order"] < 0).all():
         return "replays nothing", "0.55"
     kinds = replay["kind"].dropna().value_counts().index.tolist()

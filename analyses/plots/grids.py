@@ -11,7 +11,7 @@ from matplotlib.figure import Figure, FigureBase
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, Look, new_figure
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, Look, new_figure, styled
 
 __all__ = ["add_legend", "grid", "keep_outer_labels", "letter_panels"]
 
@@ -21,6 +21,7 @@ _MANY = 4  # columns, whose titles are smaller
 _LEGEND_LINE, _LEGEND_MARGIN = 0.17, 0.1  # inches
 
 
+@styled
 def grid(
     titles: Sequence[str],
     n_columns: int,

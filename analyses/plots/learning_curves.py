@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import grid
-from analyses.plots.layers import draw, draw_curves, looks_of
+from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import Look, label, learner_looks, new_axes, styled, time_axis
 from analyses.tables import EXPERIMENTS, in_order, require_columns
 
@@ -66,12 +66,13 @@ def draw_learning_curves(
     looks = learner_looks(reward_rate["learner"]) if looks is None else looks
     curves = reward_rate.sort_values("time_step", kind="stable")
     if single_runs is not None and len(single_runs):
-        runs = single_runs.assign(run=single_runs.groupby(["mdp", "seed"]).ngroup())
+        runs = single_runs.reset_index(drop=True)
+        runs = runs.assign(run=runs.groupby(["mdp", "seed"]).ngroup())
         rank = runs.groupby("learner", observed=True)["run"].rank("dense")
         thin = so.Plot(runs[rank <= _RUNS_SHOWN], "time_step", "reward_rate", group="run")
         thin = thin.add(so.Lines(linewidth=0.35, alpha=0.25), color="learner", legend=False)
-        draw(thin.scale(color=looks_of(looks)["color"]), ax)
-    draw_curves(curves, ax, "time_step", "mean", "learner", looks, ("ci_low", "ci_high"))
+        draw(thin.scale(color=nominal(looks)), ax)
+    draw_curves(curves, ax, "time_step", "mean", "learner", looks)
     for level in (0, 1):
         ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
     ax.set_ylim(min(-0.1, curves["mean"].min() - 0.05), max(1.1, curves["mean"].max() + 0.05))

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import grid, keep_outer_labels
-from analyses.plots.layers import draw, looks_of, whiskers
+from analyses.plots.layers import draw, nominal, whiskers
 from analyses.plots.style import (
     Look,
     kind_looks,
@@ -74,14 +74,14 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
         learner=replay_kinds["learner"].astype(object),
         kind=pd.Categorical(replay_kinds["kind"].astype(object), list(looks)),
         share=replay_kinds["share"].where(replay_kinds["count"] > 0),
-    ).sort_values("kind", kind="stable")
+    ).sort_values("kind", kind="stable", ignore_index=True)
     plot = so.Plot(bars, x="share", y="learner", color="kind")
     plot = plot.add(so.Bar(width=0.72, alpha=1, edgewidth=0), so.Stack(), orient="y", legend=False)
     if "ci_low" in bars and bars["ci_low"].notna().any():
         end = bars.groupby("learner")["share"].cumsum()
         ends = {name: end + bars[name] - bars["share"] for name in ("ci_low", "ci_high")}
-        plot = whiskers(plot, bars[bars["share"] > 0].assign(**ends), "ci_low", "ci_high", "x")
-    draw(plot.scale(color=looks_of(looks)["color"], y=so.Nominal(order=learners)), ax)
+        plot = whiskers(plot, bars[bars["share"] > 0].assign(**ends), "x")
+    draw(plot.scale(color=nominal(looks), y=so.Nominal(order=learners)), ax)
     for height, learner in enumerate(learners):
         if total := counted[learner]:
             place = (1.02, height)
@@ -149,13 +149,13 @@ def _draw_windows(replay_over_time: pd.DataFrame, looks: dict[str, Look], ax: Ax
     bars = replay_over_time.assign(
         kind=pd.Categorical(replay_over_time["kind"].astype(object), list(looks)),
         middle=replay_over_time["time_step"] - width / 2,
-    ).sort_values("kind", kind="stable")
+    ).sort_values("kind", kind="stable", ignore_index=True)
     spacing = np.diff(ends).min() if len(ends) > 1 else 1  # seaborn's unit of width
     # Edges close the gaps that renderers leave between bars.
     mark = so.Bars(width=float(width / spacing), alpha=1, edgewidth=0.2)
     plot = so.Plot(bars, x="middle", y="share", color="kind", edgecolor="kind")
     plot = plot.add(mark, so.Stack(), orient="x", legend=False)
-    colour = looks_of(looks)["color"]
+    colour = nominal(looks)
     draw(plot.scale(color=colour, edgecolor=colour), ax)
 
 

@@ -148,8 +148,8 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. Below the maze stands what of it was chosen for the model, and by which rule the
-        sequences were.
+        The figure. The text below the maze tells which parts of it are modelling choices, and how
+        sequences were chosen.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def _title(ax: Axes, replay: pd.Series, with_learner: bool) -> None:
 
 
 def _notes(typical: pd.DataFrame, task: Task) -> str:
-    """Say what of the maze was chosen, and by which rule the sequences were."""
+    """Describe which parts of the maze are modelling choices, and how sequences were chosen."""
     n = typical["min_length"].iloc[0]
     return (
         f"{_chosen(task.remark)} Shown: of the most frequent kinds of sequence ({n} states or "
@@ -269,7 +269,7 @@ def _key(figure: Figure, typical: pd.DataFrame) -> None:
 
 
 def _chosen(remark: str) -> str:
-    """Take the sentences about what is a modelling choice, as far as there is room."""
+    """Keep the sentences about modelling choices, as far as there is room."""
     chosen = remark.partition("Chosen: ")[2] or remark
     sentences = re.split(r"(?<=\.) (?=[A-Z0-9])", chosen)
     kept = [sentence for k, sentence in enumerate(sentences)

@@ -29,7 +29,7 @@ from replay.experiments import EXPERIMENTS, find_experiment
 from replay.jit import kernel
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 __all__ = ["ATTRIBUTIONS", "LEARNERS", "attribute", "count_attributions", "measure", "overview"]
 __all__ += ["plan", "summarise"]

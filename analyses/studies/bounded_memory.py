@@ -17,7 +17,7 @@ from analyses.intervals import mean_interval
 from analyses.jobs.measurements import Measurement
 from analyses.tables import in_paper_order
 from replay.experiments import find_experiment
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 from replay.worlds.mdp import uniform_policy
 
 __all__ = ["CAPACITIES", "measure", "plan", "summarise"]

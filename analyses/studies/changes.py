@@ -24,7 +24,7 @@ from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
 from analyses.tables import KINDS, require_columns
 from replay.learners import LEARNERS, find_learner
-from replay.simulation.driver import Run, simulate
+from replay.simulation import Run, simulate
 from replay.worlds.changing_worlds import find_world
 from replay.worlds.mdp import uniform_policy
 from replay.worlds.protocols import Protocol

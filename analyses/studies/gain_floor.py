@@ -19,10 +19,8 @@ from analyses.intervals import mean_interval
 from analyses.studies.segments import find_segments, segments_per_episode
 from replay.learners import find_learner
 from replay.learners.contract import Sizes
-from replay.log import backups
 from replay.log.event_log import EventLog
-from replay.simulation.driver import world_of
-from replay.simulation.loop import STEP, Clock, kernels
+from replay.simulation.driver import Driver, LogWriter, world_of
 from replay.worlds.mazes import open_maze, two_way_track
 from replay.worlds.mdp import MDP
 
@@ -39,7 +37,6 @@ TASKS = ("linear_track", "open_maze")
 
 _PUBLISHED = {"pre_explored": True, "one_step_late": True}
 _REWARD_SD = 0.1
-_STEPS_PER_CHUNK = 1 << 14
 
 
 class _Ends(NamedTuple):
@@ -97,54 +94,30 @@ def simulate_laps(
     if task not in TASKS:
         raise ValueError(f"Unknown task {task!r}. Choose from: {', '.join(TASKS)}.")
     found = find_learner("prioritized_memory_access", _PUBLISHED | dict(params or {}))
-    learner, parameters = found, found.params
     mdp, ends = _tasks(task)
     rng, replay_rng = (
         np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2)
     )
     sizes = Sizes(mdp.n_states, mdp.n_actions, mdp.n_transitions, 1, mdp.n_states**2)
-    memory = learner.init(parameters, sizes)
-    learner.explore(parameters, memory, mdp)
+    writer = LogWriter("replay", found, mdp, name=mdp.name, seed=seed)
+    driver = Driver(found, sizes, writer, rng=rng, replay_rng=replay_rng, known=mdp)
     for end in np.flatnonzero(mdp.terminal).tolist():
-        _expect(memory.need.chain, end, ends.starts[end])
+        _expect(driver.memory.need.chain, end, ends.starts[end])
 
-    # The loop makes a step at a time, so that the world can change in between.
-    world = world_of(mdp)
+    # A step at a time, so that the world can change in between.
     reward, start_state = mdp.reward.copy(), np.zeros(1, dtype=np.int32)
-    world = world._replace(
+    world = world_of(mdp)._replace(
         reward=_read_only(reward), start_state=start_state, start_cumulative=np.ones(1)
     )
-    run, _ = kernels(learner)
-    clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
-    clock.state[0] = rng.choice(np.flatnonzero(mdp.start_probability))
-    clock.action[0] = learner.act(parameters, memory, int(clock.state[0]), rng)
-    steps = np.zeros(_STEPS_PER_CHUNK, dtype=STEP)
-    room = 2 * learner.most_backups(parameters, memory)
-    buffer = backups.backup_buffer(room, "replay", evaluates=True)
-    made = []
+    driver.begin(int(rng.choice(np.flatnonzero(mdp.start_probability))))
     n_ended = 0
     while n_ended < n_episodes:
-        time = int(clock.time[0])
-        if time == len(steps):
-            steps = np.concatenate((steps, np.zeros_like(steps)))
+        writer.lengthen(driver.time + 1)
         reward[ends.rewarded] = max(rng.normal(1.0, _REWARD_SD), 0.0)
-        start_state[0] = rng.choice(ends.starts[clock.state[0]])
-        run(
-            world, parameters, memory, clock, rng, replay_rng, 1, 2**62, None, False,
-            np.zeros(2), np.array([-1]), steps[time:], buffer,
-        )  # fmt: skip
-        if steps["terminated"][time]:
-            n_ended += 1
-        rows, buffer = backups.renew(buffer, room)
-        if len(rows[0]):
-            made.append(tuple(table.copy() for table in rows))
-    described = {
-        "learner": found.name,
-        "mdp": mdp.name,
-        "seed": seed,
-        "parameters": found.parameters,
-    }
-    return EventLog.from_run(described, steps[: int(clock.time[0])], made, keep="replay", mdp=mdp)
+        start_state[0] = rng.choice(ends.starts[driver.state])
+        driver.act(world, 1, 2**62)
+        n_ended += bool(writer.steps["terminated"][driver.time - 1])
+    return driver.finish()
 
 
 def _expect(chain: Any, end: int, starts: np.ndarray) -> None:

@@ -22,9 +22,10 @@ from analyses.studies.brea_2018.plan import N_WINDOWS, Plan
 from analyses.tables import KINDS
 from replay.experiments import Experiment
 from replay.files import replacing
+from replay.log.blocks import Block, window_ends
 from replay.log.event_log import EventLog
 from replay.log.parquet import parts
-from replay.simulation.driver import Block, Run, simulate, window_ends
+from replay.simulation import Run, simulate
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP, uniform_policy
 

@@ -143,5 +143,23 @@ def test_errors_say_what_is_wrong():
         mean_interval(pd.DataFrame({"g": [0]}), "x", ["g"])
     with pytest.raises(ValueError, match="between 0 and 1"):
         mean_interval(pd.DataFrame({"g": [0], "x": [0.0]}), "x", ["g"], level=95)
+    with pytest.raises(ValueError, match="level must be a number between 0 and 1, got 1"):
+        mean_interval(pd.DataFrame({"g": [0], "x": [0.0]}), "x", ["g"], level=1)
+    for by in ([], "g"):
+        with pytest.raises(ValueError, match="by must be a list of one column or more"):
+            mean_interval(pd.DataFrame({"g": [0], "x": [0.0]}), "x", by)
+    for wrong in ("much", 1j, np.inf):
+        with pytest.raises(ValueError, match="'x' of the table must hold finite numbers; row"):
+            mean_interval(pd.DataFrame({"g": [0, 0], "x": [0.5, wrong]}), "x", ["g"])
+    counts = kind_counts({"novel_path": [1, 2]})
+    for wrong in (-1, 0.5, None):
+        with pytest.raises(ValueError, match=r"'count' of counts must hold whole numbers .* row 0"):
+            shares(counts.assign(count=[wrong, 1]), ["learner"])
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got -1"):
+        share_intervals(counts, ["learner"], seed=-1)
+    with pytest.raises(ValueError, match="n_resamples must be a whole number of at least 1"):
+        share_intervals(counts, ["learner"], n_resamples=0)
+    with pytest.raises(ValueError, match="differences must hold finite numbers; row 0 has 'a'"):
+        sign_test(["a"])
     with pytest.raises(ValueError, match="counts lacks"):
         shares(pd.DataFrame({"kind": []}), ["learner"])

@@ -1,14 +1,28 @@
-"""S8: replay through the goal, and of the path that is taken next; and of the one just taken."""
+"""S8: replay through the goal, and whether the animal goes the way that it replayed.
+
+``S8`` [1]_
+    Chains through the goal, of an animal that is elsewhere (share). Null: the mean over the other
+    wells or, in a task without wells, that of random walks that begin like the chains and are as
+    long.
+``S8_followed`` [2]_
+    The share of chains whose first move is that of the next lap: among chains that reach the goal,
+    minus that among the others (difference). Null: 0.
+
+References
+----------
+.. [1] Widloski & Foster (2022). Flexible rerouting of hippocampal replay sequences around changing
+   barriers in the absence of global place field remapping.
+   https://doi.org/10.1016/j.neuron.2022.02.002
+.. [2] Jensen, Hennequin & Mattar (2024). A recurrent network model of planning explains hippocampal
+   replay and human behavior. https://doi.org/10.1038/s41593-024-01675-7
+"""
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from analyses.measures.directions import at_well, directional
-from analyses.measures.places import own_sides, runs_on, side_run
 from analyses.measures.replays import (
     Paths,
     Replays,
@@ -23,33 +37,10 @@ from analyses.measures.replays import (
 )
 from analyses.measures.walks import nodes_of, walks_like
 
-__all__ = ["CHOICES"]
+__all__ = ["GOAL_STATISTICS"]
 
 
-def _taken(
-    replays: Replays,
-    min_length: int = 5,
-    order: str = "causal",
-    *,
-    direction: str,
-    path: str,
-    well: str,
-) -> pd.DataFrame:
-    """Share of chains on the side that was (or will be) run, minus that on the other side.
-
-    Chains on neither side, and on both, count in the total.
-    """
-    columns = ["direction", "first", "last", "place", "states", "episode", "phase"]
-    chains = directional(chosen(replays, min_length, order, columns))
-    chains = chains[chains["direction"] == direction]
-    chains = chains[at_well(replays, chains, path, well)]
-    side = runs_on(*own_sides(replays), paths(chains))
-    before, after = laps_around(replays, chains)
-    run = np.append(side_run(replays), 0)[before if path == "past" else after]
-    return share(replays, chains[run != 0], (side * run)[run != 0], 0.0)
-
-
-def goals(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
+def _goals(replays: Replays, chains: pd.DataFrame) -> NDArray[np.int64]:
     """Find the goal at each chain: a place, or -1.
 
     It is the landmark `goal` or, where there are wells, the one at which the block's laps named
@@ -87,7 +78,7 @@ def _through_goal(replays: Replays, min_length: int = 5, order: str = "causal") 
     Where the task has no wells, the null is that of random walks that begin like the chains.
     """
     chains = chosen(replays, min_length, order, ["states", "block", "place"])
-    number, goal = nodes_of(replays.task).number, goals(replays, chains)
+    number, goal = nodes_of(replays.task).number, _goals(replays, chains)
     kept = (goal >= 0) & (number[goal] != number[chains["place"].to_numpy()])
     chains, goal = chains[kept], goal[kept]
     wells = landmark(replays.task, "wells")
@@ -104,8 +95,12 @@ def _through_goal(replays: Replays, min_length: int = 5, order: str = "causal") 
 
 
 def _mean_of_others(
-    at: np.ndarray, walked: Paths, goal: np.ndarray, here: np.ndarray, wells: np.ndarray
-) -> np.ndarray:
+    at: NDArray[np.int64],
+    walked: Paths,
+    goal: NDArray[np.int64],
+    here: NDArray[np.int64],
+    wells: NDArray[np.int64],
+) -> NDArray[np.float64]:
     """Give the share of wells that each chain visits, but for the goal and where the animal is."""
     n_visited, n_others = np.zeros(walked.n_chains), np.zeros(walked.n_chains)
     for well in wells:
@@ -115,7 +110,9 @@ def _mean_of_others(
     return n_visited / np.where(n_others > 0, n_others, np.nan)
 
 
-def _visits(at: np.ndarray, chain: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _visits(
+    at: NDArray[np.int64], chain: NDArray[np.int64], target: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     visits = np.zeros(len(target), dtype=bool)
     visits[chain[at == target[chain]]] = True
     return visits
@@ -132,7 +129,7 @@ def _followed(replays: Replays, min_length: int = 5, order: str = "causal") -> p
     laps, number = replays.laps, nodes_of(replays.task).number
     if "second" not in laps:
         return share(replays, chains[:0], [])
-    goal, (_, after) = goals(replays, chains), laps_around(replays, chains)
+    goal, (_, after) = _goals(replays, chains), laps_around(replays, chains)
     end, second = (np.append(laps[name].to_numpy(int), 0)[after] for name in ("end", "second"))
     walked = paths(chains)
     begins = number[walked.state[walked.begin[:-1]]]
@@ -147,50 +144,23 @@ def _followed(replays: Replays, min_length: int = 5, order: str = "causal") -> p
     return rows(every_animal(replays), yes["value"] - no["value"], 0.0, yes["n"] + no["n"])
 
 
-def _through_walls(replays: Replays, chains: pd.DataFrame, walked: Paths) -> np.ndarray:
+def _through_walls(replays: Replays, chains: pd.DataFrame, walked: Paths) -> NDArray[np.bool_]:
     """Tell which chains go through a wall of their block."""
     node = np.array(replays.task.node, dtype=object)
     block = chains["block"].astype(str).to_numpy()
     crosses = np.zeros(walked.n_chains, dtype=bool)
     for closed in replays.task.blocks:
-        shut = np.array([[(a, b) in set(closed.closed) for b in node] for a in node], dtype=bool)
+        walls = set(closed.closed)
+        shut = np.array([[(a, b) in walls for b in node] for a in node], dtype=bool)
         moves = shut[walked.state[:-1], walked.state[1:]] & (walked.chain[:-1] == walked.chain[1:])
         chain = walked.chain[1:][moves]
         crosses[chain[block[chain] == closed.name]] = True
     return crosses
 
 
-def _ways(direction: str, path: str, well: str) -> Statistic:
-    was = "just run" if path == "past" else "run next"
-    return Statistic(
-        f"{direction} chains on the side {was} minus the other, at a {well} well",
-        "difference",
-        partial(_taken, direction=direction, path=path, well=well),
-        "as many on each",
-        0.0,
-        "difference",
-    )
-
-
-CHOICES: dict[str, Statistic] = {
-    "S2_taken_centre": _ways("reverse", "past", "centre"),
-    "S2_taken_side": _ways("reverse", "past", "side"),
-    "S8": Statistic(
-        "chains through the goal",
-        "share",
-        _through_goal,
-        "other wells, or random walks as long",
-        np.nan,
-        "share",
-    ),
+GOAL_STATISTICS: dict[str, Statistic] = {
+    "S8": Statistic("chains through the goal", _through_goal, is_share=True),
     "S8_followed": Statistic(
-        "first move as replayed: chains that reach the goal minus others",
-        "difference",
-        _followed,
-        "no difference",
-        0.0,
-        "difference",
+        "first move as replayed: chains that reach the goal minus others", _followed
     ),
-    "S8_taken_centre": _ways("forward", "future", "centre"),
-    "S8_taken_side": _ways("forward", "future", "side"),
 }

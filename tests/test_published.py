@@ -81,6 +81,8 @@ def test_ranges_of_the_studies(table):
         "S3_remote": [0.345, 0.472, 5],
         "S6_shortcut": [0.0064, 0.01105, 2],
     }
+    of_one_study = {"S2_forward_given_future", "S2_reverse_given_past", "S6_shortcut"}
+    assert set(ranges.index[ranges["n_studies"] == 1]) == of_one_study
     assert ranges.loc["S1", "sources"].split(", ") == [
         "Davidson 2009", "Mallory 2025", "Gupta 2010", "Igata 2021", "Shin 2019"
     ]  # fmt: skip
@@ -170,6 +172,9 @@ def test_own_findings_are_rows(tmp_path, table):
         ({"task_name": None}, "task_name must say in which task"),
         ({"contradicts": "nobody2020.x"}, "contradicts 'nobody2020.x', which is no finding"),
         ({"p_value": 0.1}, "has the column 'p_value', which findings don't have"),
+        ({"value": True}, "row 0, finding 'mine2026.reverse': value must be a finite number"),
+        ({"value": 1 + 2j}, r"value must be a finite number, or empty; got \(1\+2j\)"),
+        ({"citation": [["Mine M (2026)"]]}, "row 0: citation must be text, got"),
     ],
 )
 def test_mistakes_in_own_findings_are_explained(change, message):
@@ -180,3 +185,56 @@ def test_mistakes_in_own_findings_are_explained(change, message):
 def test_missing_columns_are_named():
     with pytest.raises(ValueError, match=r"your findings lacks the columns \['doi'\]"):
         findings(pd.DataFrame([OWN]).drop(columns="doi"))
+
+
+def test_numbers_may_be_written_as_text():
+    assert findings(pd.DataFrame([OWN | {"value": "0.6", "year": "2026"}])).iloc[-1]["value"] == 0.6
+
+
+HEADER = ",".join(OWN).encode()
+ROW = b'mine,"Mine M (2026) My track.",10.1000/mine,2026,share,primary paper,0.6,fraction,S1,'
+ROW += b"linear_track,range,S1"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "mine.csv is empty: its first line must name the columns"),
+        (b"\n\n", "mine.csv is empty"),
+        (
+            HEADER + b"\n" + ROW.replace(b"M (", b"\xe9 ("),
+            "must be text in UTF-8, but line 2 is not",
+        ),
+        (
+            (HEADER + b"\n" + ROW).decode().encode("utf-16"),
+            "must be text in UTF-8, but line 1 is not",
+        ),
+        (HEADER + b"\n" + ROW[:20], "all quotes closed, got unexpected end of data"),
+        (HEADER + b",id\n" + ROW + b",x", "has the column 'id' more than once: keep one"),
+        (
+            HEADER + b"\n" + ROW + b"\n" + ROW + b",x",
+            "must have 12 fields in each row.* row 1 has 13",
+        ),
+        (HEADER + b"\n" + ROW[:-10], "must have 12 fields in each row"),
+        (b"\x00\x01", "lacks the columns"),
+    ],
+)
+def test_broken_files_are_explained(tmp_path, content, message):
+    path = tmp_path / "mine.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        findings(path)
+
+
+def test_what_is_no_table_and_no_file_is_refused(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"must be a CSV file that can be read, got: .*No such file"
+    ):
+        findings(tmp_path / "none.csv")
+    with pytest.raises(ValueError, match="must be a CSV file that can be read"):
+        findings(tmp_path)
+    with pytest.raises(TypeError, match="must be a DataFrame or the path of a file, got 5"):
+        findings(5)
+    own = pd.DataFrame([OWN])
+    with pytest.raises(ValueError, match="has the column 'value' more than once"):
+        findings(pd.concat([own, own[["value"]]], axis="columns"))

@@ -1,90 +1,28 @@
-"""Statistics S5 and S6 by hand: a figure of eight, run one way."""
+"""S6 by hand, and of learners that compose nothing by construction."""
 
 import networkx as nx
-import numpy as np
 import pandas as pd
 import pytest
 from replay_tables import (
     LEFT,
     RIGHT,
-    SIDES,
     E,
     chain,
     compute,
     eight,
-    laps_of,
     make_task,
+    random_pairs,
     replays,
+    shortcut_share,
 )
 
-from analyses.measures import STATISTICS, opposite_pairs, shortcut_share
-from analyses.measures.novelty import crosses
-from analyses.measures.nulls import null_test, random_pairs
+from analyses.measures import STATISTICS
+from analyses.measures.novelty import crosses, opposite_pairs
+from analyses.measures.nulls import null_test
 from analyses.measures.replays import paths
 from analyses.sequences.classification import classify
 from replay import simulate
 from replay.worlds.mazes import open_maze
-
-
-def test_side_of_the_animal_and_of_chains():
-    chains = [
-        chain(*LEFT[:5], place=LEFT[4]),
-        chain(*RIGHT[:5], place=LEFT[4]),
-        chain(*RIGHT[:5], place=E["m0"], episode=1),
-        chain(*RIGHT[:5], place=E["m0"], episode=1, phase="start"),
-        chain(*RIGHT[:5], place=E["m0"], phase="start"),
-        chain(RIGHT[0], E["m2"], *LEFT[:4], place=LEFT[4]),
-        chain(RIGHT[0], E["m2"], E["m1"], E["m0"], LEFT[9], place=LEFT[4]),
-    ]
-    tables = replays(eight(), chains, laps=laps_of("left", "right"))
-    # By place: same, opposite; by the lap before: same, opposite, unknown; on both sides: none.
-    assert compute("S3_opposite", tables) == (0.5, 0.5, 4)
-
-
-def test_direction_by_side():
-    chains = [chain(*LEFT[:5], place=LEFT[4], direction="reverse")]
-    chains += [chain(*RIGHT[:5], place=LEFT[4], direction="forward")]
-    tables = replays(eight(), chains)
-    assert compute("S1_same_side", tables) == (1, 0.5, 1)
-    assert compute("S1_opposite_side", tables) == (0, 0.5, 1)
-
-
-def test_other_loop_in_blocks_of_one_side():
-    names = ["left"] * 8 + ["left", "right"] * 4
-    blocks = ["one"] * 8 + ["both"] * 8
-    there = {"left": RIGHT, "right": LEFT}
-    chains = []
-    for i, name in enumerate(names):
-        n_opposite = 3 if blocks[i] == "one" else 1
-        where = [there[name]] * n_opposite + [SIDES[name]] * (4 - n_opposite)
-        chains += [chain(*loop[:5], place=E["m0"], episode=i, block=blocks[i]) for loop in where]
-    tables = replays(eight(), chains, laps=laps_of(*names, blocks=blocks))
-    assert compute("S5", tables) == (0.5, 0, 64)
-    assert compute("S3_opposite", tables)[0] == 0.5
-
-
-def test_laps_since_the_other_side():
-    names = ["right", "left", "left", "left", "right"]
-    chains = [
-        chain(*RIGHT[:5], place=E["m0"], episode=3),
-        chain(*RIGHT[:5], place=E["m0"], episode=4, phase="start"),
-        chain(*LEFT[:5], place=E["m0"], episode=4),
-        chain(*LEFT[:5], place=E["m0"], episode=0),
-    ]
-    tables = replays(eight(), chains[:3], laps=laps_of(*names))
-    assert compute("S5_lag", tables)[::2] == (3, 3)
-    assert compute("S5_lag", tables._replace(laps=tables.laps[::-1]))[::2] == (3, 3)
-    assert compute("S5_lag", replays(eight(), chains[2:], laps=laps_of(*names)))[::2] == (1, 1)
-    value, _, n = compute("S5_run_before", tables)
-    assert (value, n) == (np.median([1 / 4, 1 / 4, 3 / 5]), 3)
-
-
-def test_laps_of_another_animal_are_none_of_its_own():
-    others = [{**lap, "animal": 1} for lap in laps_of("right", "right")]
-    chains = [chain(*LEFT[:5], place=E["m0"], episode=1, animal=1)]
-    laps = [*laps_of("left", "left"), *others]
-    found = STATISTICS["S5_lag"].compute(replays(eight(), chains, laps=laps))
-    assert found["value"].isna().all()
 
 
 def test_composed_and_shortcut_are_kept_apart():
@@ -119,13 +57,25 @@ def test_a_connection_is_crossed_in_one_go():
 
 
 TOP_LEFT, TOP_RIGHT = LEFT[:5], RIGHT[:5]
+
+
 BOTTOM_LEFT, BOTTOM_RIGHT = LEFT[5:], RIGHT[5:]
+
+
 TO_TOP = {side: chain(*path[::-1], direction="reverse")
           for side, path in (("left", TOP_LEFT), ("right", TOP_RIGHT))}  # fmt: skip
+
+
 FROM_TOP = {"left": chain(*TOP_LEFT), "right": chain(*TOP_RIGHT)}
+
+
 TO_BOTTOM = {"left": chain(*BOTTOM_LEFT), "right": chain(*BOTTOM_RIGHT)}
+
+
 FROM_BOTTOM = {side: chain(*path[::-1], direction="reverse")
                for side, path in (("left", BOTTOM_LEFT), ("right", BOTTOM_RIGHT))}  # fmt: skip
+
+
 CORNERS = [ways[side] for ways in (TO_TOP, FROM_TOP, TO_BOTTOM, FROM_BOTTOM)
            for side in ("left", "right")]  # fmt: skip
 
@@ -168,9 +118,6 @@ def test_pairs_stay_within_pause_and_directions():
     two_events = pair_tables([(TO_TOP["left"],), (FROM_TOP["right"],)])
     assert opposite_pairs(two_events).empty
     assert opposite_pairs(pair_tables([(FROM_TOP["left"], TO_BOTTOM["left"])])).empty
-
-
-# What learners do by construction
 
 
 @pytest.fixture(scope="module", params=["episodic_control", "monte_carlo"])
