@@ -1,7 +1,7 @@
 """Reward rate against memory: what prioritized sweeping earns if it may not keep all transitions.
 
 Between remembering the last episode only and remembering everything lie four ways to forget, those
-of :func:`replay.parts.world_model.retain`. `measure` lets the learner act with each of them at
+of :func:`replay.parts.retention.retain`. `measure` lets the learner act with each of them at
 several capacities; `summarise` averages over worlds. The result is ``bounded_memory.csv`` of a
 result folder, which ``figures/bounded_memory.py`` draws.
 """

@@ -86,12 +86,12 @@ class Params(NamedTuple):
     replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which pairs are backed up; see :data:`replay.parts.priorities.MOMENTS`.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.parts.world_model`.
+        How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
     reversible : bool
         Whether a transition that was seen is known in both directions at once. The way back is
         assumed to pay nothing, until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.parts.world_model.retain`.
+        What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
     capacity : float
         Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """
