@@ -41,7 +41,7 @@ from analyses.plots.replay_kinds import (
     replay_over_time_figure,
 )
 from analyses.plots.style import KIND_COLOURS, figure_style, label, learner_looks, save
-from analyses.tables import EXPERIMENTS, KINDS
+from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import simulate
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
@@ -159,14 +159,16 @@ def test_five_thin_runs_of_each_learner(ax):
 
 
 def test_learning_curves_figure_has_panels_in_the_papers_order():
-    figure = learning_curves_figure(reward_rate(experiments=EXPERIMENTS[::-1]))
-    assert [ax.get_title(loc="left") for ax in figure.axes] == [label(name) for name in EXPERIMENTS]
+    figure = learning_curves_figure(reward_rate(experiments=EXPERIMENT_ORDER[::-1]))
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [
+        label(name) for name in EXPERIMENT_ORDER
+    ]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.texts] == [label(name) for name in LEARNERS]
     with pytest.raises(ValueError, match="empty"):
         learning_curves_figure(reward_rate().head(0))
     with pytest.raises(ValueError, match="one experiment"):
-        draw_learning_curves(reward_rate(EXPERIMENTS), figure.axes[0])
+        draw_learning_curves(reward_rate(EXPERIMENT_ORDER), figure.axes[0])
 
 
 def different(looks):
@@ -349,7 +351,7 @@ def test_a_learner_without_replay_says_so(ax):
 
 def test_several_experiments_are_not_one_bar(ax):
     with pytest.raises(ValueError, match="several rows of one kind"):
-        draw_replay_kinds(replay_kinds(experiments=EXPERIMENTS), ax)
+        draw_replay_kinds(replay_kinds(experiments=EXPERIMENT_ORDER), ax)
 
 
 def test_areas_are_the_shares_of_windows(ax):
@@ -381,7 +383,7 @@ def test_a_single_window_begins_at_0(ax):
 
 def test_figures_of_kinds():
     chains = ("within_event", "across_events")
-    figure = replay_kinds_figure(replay_kinds(EXPERIMENTS, chains, LEARNERS))
+    figure = replay_kinds_figure(replay_kinds(EXPERIMENT_ORDER, chains, LEARNERS))
     assert len(figure.axes) == 8
     assert [text.get_text() for text in figure.legends[0].texts] == [
         label("reverse_episode"),
@@ -391,7 +393,7 @@ def test_figures_of_kinds():
     axes = replay_over_time_figure(table).axes
     assert sum(ax.axison for ax in axes) == len(LEARNERS)
     with pytest.raises(ValueError, match="several experiments"):
-        replay_over_time_figure(replay_kinds(EXPERIMENTS).assign(time_step=5))
+        replay_over_time_figure(replay_kinds(EXPERIMENT_ORDER).assign(time_step=5))
 
 
 # -- figures of studies ---------------------------------------------------------------------

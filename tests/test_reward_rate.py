@@ -19,7 +19,7 @@ from analyses.reward_rate import (
     summarise_times,
     time_to_criterion,
 )
-from analyses.tables import EXPERIMENTS, LEARNERS
+from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER
 
 
 def runs(rates: dict[tuple[str, int, int], list[float]], experiment: str = "maze") -> pd.DataFrame:
@@ -127,14 +127,14 @@ def test_one_mdp_has_no_interval_and_writes_empty_cells(tmp_path):
 
 
 def test_order_is_the_papers_then_the_users():
-    names = ["zebra", *reversed(LEARNERS), "aardvark"]
+    names = ["zebra", *reversed(LEARNER_ORDER), "aardvark"]
     table = pd.concat(
         runs({(name, 0, 0): [0.5] for name in names}, experiment)
-        for experiment in [*reversed(EXPERIMENTS), "mine"]
+        for experiment in [*reversed(EXPERIMENT_ORDER), "mine"]
     )
     result = summarise(table)
-    assert list(dict.fromkeys(result["experiment"])) == [*EXPERIMENTS, "mine"]
-    assert result["learner"].tolist()[: len(names)] == [*LEARNERS, "zebra", "aardvark"]
+    assert list(dict.fromkeys(result["experiment"])) == [*EXPERIMENT_ORDER, "mine"]
+    assert result["learner"].tolist()[: len(names)] == [*LEARNER_ORDER, "zebra", "aardvark"]
 
 
 def test_area_is_the_mean_over_windows():
@@ -237,5 +237,5 @@ def test_rows_may_come_in_any_order():
 
 
 def test_names_are_those_of_the_simulator():
-    assert tuple(replay.learners.LEARNERS) == LEARNERS
-    assert tuple(replay.experiments.EXPERIMENTS) == EXPERIMENTS
+    assert tuple(replay.learners.LEARNERS) == LEARNER_ORDER
+    assert tuple(replay.experiments.EXPERIMENTS) == EXPERIMENT_ORDER

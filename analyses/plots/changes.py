@@ -23,7 +23,8 @@ from analyses.plots.style import (
     time_axis,
     write_empty,
 )
-from analyses.tables import LEARNERS, in_order, require_columns
+from analyses.tables import LEARNER_ORDER, in_order
+from replay.checks import check_table
 
 __all__ = ["changes_figure", "draw_change_rates", "draw_change_replay"]
 
@@ -62,7 +63,7 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.lines[-1].get_xdata().tolist()
     [10, 20, 30, 40]
     """
-    require_columns(rates, _RATES, "change_rates")
+    check_table(rates, _RATES, "change_rates")
     ax = new_axes() if ax is None else ax
     lengths = rates.groupby("phase")["time_step"].max()
     begins = lengths.cumsum() - lengths
@@ -106,9 +107,9 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [float(bar.get_width()) for bar in ax.patches if bar.get_width() > 0]
     [1.0, 3.0]
     """
-    require_columns(replay, _REPLAY, "change_replay")
+    check_table(replay, _REPLAY, "change_replay")
     ax = new_axes() if ax is None else ax
-    learners = in_order(replay["learner"], LEARNERS)
+    learners = in_order(replay["learner"], LEARNER_ORDER)
     bars = replay.assign(chains=100 * replay["per_step"]).sort_values(
         "period", key=lambda period: period != "before", kind="stable", ignore_index=True
     )
@@ -162,7 +163,7 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or there is nothing to draw, or several worlds.
     """
-    require_columns(rates, ["world", *_RATES], "change_rates")
+    check_table(rates, ["world", *_RATES], "change_rates")
     worlds = rates["world"].unique()
     if len(worlds) != 1:
         raise ValueError(f"The figure is of one world, got {len(worlds)}.")

@@ -12,7 +12,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import Look, label, learner_looks, new_axes, styled
-from analyses.tables import EXPERIMENTS, LEARNERS, in_order, require_columns
+from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
+from replay.checks import check_table
 
 __all__ = [
     "differing",
@@ -77,7 +78,7 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> draw_differences(table).get_yticklabels()[0].get_text()
     'n-step TD'
     """
-    require_columns(
+    check_table(
         differences,
         ["discrepancy", "learner", "period", "difference", "ci_low", "ci_high"],
         "differences",
@@ -132,15 +133,15 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    require_columns(differences, ["discrepancy", "experiment", "learner", "period"], "differences")
+    check_table(differences, ["discrepancy", "experiment", "learner", "period"], "differences")
     if differences.empty:
         raise ValueError("differences is empty: there is nothing to draw.")
-    experiments = in_order(differences["experiment"], EXPERIMENTS)
+    experiments = in_order(differences["experiment"], EXPERIMENT_ORDER)
     rows = pd.DataFrame(
         [
             (discrepancy, learner, period)
             for discrepancy, group in differences.groupby("discrepancy", sort=False)
-            for learner in in_order(group["learner"], LEARNERS)
+            for learner in in_order(group["learner"], LEARNER_ORDER)
             for period in _PERIODS
         ],
         columns=["discrepancy", "learner", "period"],
@@ -244,7 +245,7 @@ def draw_discrepancy_curves(
     columns = ["learner", "time_step", "mean", "ci_low", "ci_high"]
     ax = new_axes() if ax is None else ax
     for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
-        require_columns(table, columns, name)
+        check_table(table, columns, name)
         looks = {
             learner: look | {"linestyle": line}
             for learner, look in learner_looks(table["learner"]).items()

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw, nominal, whiskers
 from analyses.plots.style import Look, new_axes, styled
-from analyses.tables import in_order, require_columns
+from analyses.tables import in_order
+from replay.checks import check_table
 
 __all__ = ["draw_gain_floor", "gain_floor_figure"]
 
@@ -53,7 +54,7 @@ def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [float(bar.get_height()) for bar in draw_gain_floor(table).patches]
     [0.6]
     """
-    require_columns(gain_floor, _COLUMNS[1:], "gain_floor")
+    check_table(gain_floor, _COLUMNS[1:], "gain_floor")
     if gain_floor.duplicated(["setting", "place", "direction"]).any():
         raise ValueError("A bar has several rows: choose one task, or use gain_floor_figure.")
     ax = new_axes() if ax is None else ax
@@ -101,7 +102,7 @@ def gain_floor_figure(gain_floor: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    require_columns(gain_floor, _COLUMNS, "gain_floor")
+    check_table(gain_floor, _COLUMNS, "gain_floor")
     tasks = in_order(gain_floor["task"], _TASKS)
     if not tasks:
         raise ValueError("gain_floor is empty: there are no segments to draw.")

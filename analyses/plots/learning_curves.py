@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import Look, label, learner_looks, new_axes, styled, time_axis
-from analyses.tables import EXPERIMENTS, in_order, require_columns
+from analyses.tables import EXPERIMENT_ORDER, in_order
+from replay.checks import check_table
 
 __all__ = ["draw_learning_curves", "learning_curves_figure"]
 
@@ -57,9 +58,7 @@ def draw_learning_curves(
     >>> draw_learning_curves(table).lines[-1].get_ydata().tolist()
     [0.2, 0.4]
     """
-    require_columns(
-        reward_rate, ["learner", "time_step", "mean", "ci_low", "ci_high"], "reward_rate"
-    )
+    check_table(reward_rate, ["learner", "time_step", "mean", "ci_low", "ci_high"], "reward_rate")
     if "experiment" in reward_rate and len(reward_rate["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; learning_curves_figure draws several.")
     ax = new_axes() if ax is None else ax
@@ -105,8 +104,8 @@ def learning_curves_figure(
     ValueError
         If columns are missing, or the table is empty.
     """
-    require_columns(reward_rate, ["experiment"], "reward_rate")
-    experiments = in_order(reward_rate["experiment"], EXPERIMENTS)
+    check_table(reward_rate, ["experiment"], "reward_rate")
+    experiments = in_order(reward_rate["experiment"], EXPERIMENT_ORDER)
     if not experiments:
         raise ValueError("reward_rate is empty: there are no learning curves to draw.")
     looks = learner_looks(reward_rate["learner"])

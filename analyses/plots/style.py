@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from analyses.tables import KINDS, LEARNERS, in_order
+from analyses.tables import KINDS, LEARNER_ORDER, in_order
 from replay.files import replacing
 
 __all__ = [
@@ -262,7 +262,7 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
     """
     own = itertools.cycle(itertools.product(_OWN_LINE_STYLES, _OWN_COLOURS))
     looks: dict[str, Look] = {}
-    for name in in_order(names, LEARNERS):
+    for name in in_order(names, LEARNER_ORDER):
         if name in _LEARNER_LOOKS:
             looks[name] = {"label": label(name), **_LEARNER_LOOKS[name]}
         else:

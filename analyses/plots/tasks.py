@@ -26,7 +26,8 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.plots.task_mazes import HALF_WIDTH, draw_reward, draw_task
-from analyses.tables import KINDS, in_order, require_columns
+from analyses.tables import KINDS, in_order
+from replay.checks import check_table
 from replay.tasks import Task
 
 __all__ = ["draw_typical_replay", "task_figure"]
@@ -93,7 +94,7 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -
     ValueError
         If columns are missing.
     """
-    require_columns(replay.to_frame().T, _COLUMNS[1:], "replay")
+    check_table(replay.to_frame().T, _COLUMNS[1:], "replay")
     ax = new_axes() if ax is None else ax
     draw_task(task, ax, rewards=False, block=str(replay["block"]))
     states = [int(state) for state in str(replay["states"]).split()]
@@ -156,7 +157,7 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
     ValueError
         If columns are missing, or there is no sequence.
     """
-    require_columns(typical, [*_COLUMNS, "min_length", "n_path", "n_kind", "n_all"], "typical")
+    check_table(typical, [*_COLUMNS, "min_length", "n_path", "n_kind", "n_all"], "typical")
     if typical.empty:
         raise ValueError(f"There is no typical replay of the task {task.name!r} to draw.")
     extent = np.ptp(task.position, axis=0) + 3.2 * HALF_WIDTH

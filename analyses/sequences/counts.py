@@ -101,7 +101,7 @@ class ReplayCounts:
                 _count(kinds, _MIN_LENGTH, self._window_ends, self.counts[:, number])
 
     def _learn(self, until: int | None = None) -> None:
-        """Take the steps that are waiting into the index; what comes after a replay can wait."""
+        """Add the steps that are waiting to the index; what comes after a replay can wait."""
         while self._waiting:
             log, n_taken = self._waiting.popleft()
             steps = log.columns("steps")

@@ -138,7 +138,7 @@ class GrowingChains:
         first_row: int = 0,
         causes: NDArray[np.int64] = _NO_ROWS,
     ) -> ChainKinds:
-        """Take the next block, and classify the chains that no later backup can continue.
+        """Go on with the next block, and classify the chains that no later backup can continue.
 
         Parameters
         ----------

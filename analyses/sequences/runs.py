@@ -112,7 +112,7 @@ def rows_by_run(log: EventLog, table: pd.DataFrame) -> Iterator[tuple[int, NDArr
 def whole_columns(
     table: Any, names: Iterable[str], what: str, dtypes: Mapping[str, DTypeLike] | None = None
 ) -> list[NDArray[Any]]:
-    """Take columns of whole numbers out of a table, checked.
+    """Check columns of whole numbers, and give them as they are used.
 
     Parameters
     ----------

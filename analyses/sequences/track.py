@@ -198,8 +198,8 @@ class Track:
         near = nx.single_source_shortest_path_length(self.graph, place, cutoff=at_most)
         if next_place not in near:
             return []
-        ways = list(islice(nx.all_shortest_paths(self.graph, place, next_place), 2))
-        return ways[0][1:-1] if len(ways) == 1 else []
+        shortest = list(islice(nx.all_shortest_paths(self.graph, place, next_place), 2))
+        return shortest[0][1:-1] if len(shortest) == 1 else []
 
     def extent(self, states: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Measure how far sequences reach along the track, and how steadily they go.
