@@ -1,17 +1,35 @@
-"""What all tests share: no screen, no figure left open, one random generator."""
+"""What all tests share: profiles of Hypothesis, who runs what, no figure left open."""
 
 import os
 import sys
+import types
 
 import hypothesis
 import numpy as np
 import pytest
 
+from replay import LEARNERS
+from replay.learners import find_learner
+
 os.environ["MPLBACKEND"] = "Agg"
 
-# The first example of a property compiles its kernels.
-hypothesis.settings.register_profile("replay", deadline=None)
-hypothesis.settings.load_profile("replay")
+# No deadline: the first example of a property compiles its kernels.
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("nightly", deadline=None, max_examples=100)
+hypothesis.settings.load_profile("ci")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Give the tests of a learner to one process, which compiles it once, and so each file."""
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        learner = parameters.get("learner")
+        if isinstance(learner, str) and learner in LEARNERS:
+            learner = find_learner(learner).module
+        is_module = isinstance(learner, types.ModuleType)
+        group = learner.__name__ if is_module else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture

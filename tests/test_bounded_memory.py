@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.plots import bounded_memory_figure, draw_bounded_memory
+from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_memory
 from analyses.studies.bounded_memory import measure, summarise
 from analyses.studies.figures import draw
 from replay.experiments import EXPERIMENTS
@@ -83,8 +83,9 @@ def test_figure(measured, tmp_path):
     figure = bounded_memory_figure(table)
     first = figure.axes[0]
     assert len(figure.axes) == 2
-    assert first.lines[1].get_xdata()[0] == 5
-    assert first.lines[0].get_ydata()[0] == first.lines[1].get_ydata()[-1]  # everything
+    *curves, everything = first.lines
+    assert curves[0].get_xdata()[0] == 5
+    assert everything.get_ydata()[0] == curves[0].get_ydata()[-1]
     with pytest.raises(ValueError, match="one experiment on one Axes"):
         draw_bounded_memory(table, first)
     with pytest.raises(ValueError, match="bounded_memory is empty"):

@@ -6,8 +6,7 @@ import pytest
 from test_cli import replay
 
 from analyses.jobs.measurements import measure_pieces
-from analyses.plots import changes_figure, draw_change_replay
-from analyses.plots.style import new_figure
+from analyses.plots.changes import changes_figure, draw_change_replay
 from analyses.sequences.classification import classify
 from analyses.studies.changes import (
     N_WINDOWS,
@@ -123,7 +122,7 @@ def test_the_figure(tables):
     assert changes == [500, 1000]
     with pytest.raises(ValueError, match="of one world, got 0"):
         changes_figure(shown[:0], replayed[:0])
-    quiet = draw_change_replay(replayed.assign(per_step=0.0), new_figure(2, 2).subplots())
+    quiet = draw_change_replay(replayed.assign(per_step=0.0))
     assert "no replay" in [text.get_text() for text in quiet.texts]
 
 

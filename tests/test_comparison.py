@@ -9,13 +9,14 @@ from test_cli import replay
 
 from analyses.findings.published import findings
 from analyses.jobs.results import Results
-from analyses.measures import STATISTICS, summarise
-from analyses.plots import draw_grid, draw_statistic, grid_figure, save, statistics_figure
-from analyses.plots.style import new_figure
+from analyses.measures import STATISTICS
+from analyses.measures.summary import over_animals
+from analyses.plots.findings import draw_grid, draw_statistic, grid_figure, statistics_figure
+from analyses.plots.style import new_figure, save
 from analyses.studies.comparison import all_learners, compare, plan_comparison
 from analyses.studies.comparison.cost import estimate
 from replay.tasks.published import TaskEntry, find_task
-from replay.tasks.published.tracks import linear_track
+from replay.tasks.published.linear_tracks import linear_track
 from replay.tasks.published.two_choice_t import gupta_2t
 
 LEARNERS = {
@@ -118,7 +119,7 @@ def test_statistics_are_those_of_each_animal(tables):
         ["task", "learner", "statistic", "order", "min_length"]
     )
     for key, animals in tables["animals"].groupby(list(statistics.index.names)):
-        (expected,) = summarise(key[2], animals).to_dict("records")
+        (expected,) = over_animals(animals).to_dict("records")
         got = statistics.loc[key]
         for name in ("value", "ci_low", "ci_high", "null", "p", "n_animals", "n_chains"):
             assert got[name] == pytest.approx(expected[name], nan_ok=True), (key, name)
@@ -319,7 +320,7 @@ def test_second_hand_values_say_so_in_the_figure():
 
 OWN_TASK = """
 from replay.tasks.published import TaskEntry
-from replay.tasks.published.tracks import linear_track
+from replay.tasks.published.linear_tracks import linear_track
 
 def build():
     return linear_track(n_training=2, n_laps=2)

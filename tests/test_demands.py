@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.plots import demands_figure, draw_demands
+from analyses.plots.demands import demands_figure, draw_demands
 from analyses.studies import demands as demands_of_worlds
 from analyses.studies.demands import measure
 from analyses.studies.figures import draw

@@ -11,7 +11,11 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.jobs.results import Results
-from analyses.plots import differing, discrepancies_figure, discrepancy_curves_figure
+from analyses.plots.discrepancies import (
+    differing,
+    discrepancies_figure,
+    discrepancy_curves_figure,
+)
 from analyses.studies.brea_2018.plan import Plan
 from analyses.studies.brea_2018.reproduce import reproduce
 from analyses.studies.discrepancies import COMPARED, compare, compare_discrepancies, plan_variants
@@ -186,10 +190,14 @@ def test_the_figure_has_a_row_for_each_learner_of_each_discrepancy(differences):
     assert names == ["n-step TD", "Monte Carlo", "n-step TD"]
     headings = [text.get_text() for text in figure.axes[0].texts]
     assert headings == ["D1: no trace", "D4: meaning of ε"]
-    early = figure.axes[0].containers[0]
-    assert early[0].get_xdata().tolist() == [0.3, -0.2, 0.05]
-    places = dict(zip(figure.axes[0].get_yticks(), names, strict=True))
-    assert [places[round(y + 0.26, 6)] for y in early[0].get_ydata()] == names
+    intervals, dots = figure.axes[0].collections
+    drawn = {tuple(dot) for dot in dots.get_offsets().round(6).tolist()}
+    rows = zip([0.3, -0.2, 0.05], figure.axes[0].get_yticks(), strict=True)
+    assert drawn == {(x, round(y + k * 0.26, 6)) for x, y in rows for k in (-1, 0, 1)}
+    assert len(intervals.get_segments()) == 9
+    for segment in intervals.get_segments():
+        assert (segment[:, 0].mean().round(6), segment[0, 1].round(6)) in drawn
+        assert np.ptp(segment, axis=0) == pytest.approx([0.2, 0])
 
 
 def test_curves_are_drawn_where_they_differ(differences):
@@ -211,6 +219,6 @@ def test_curves_are_drawn_where_they_differ(differences):
         "D4: meaning of ε\nStochastic tree",
         "D4: meaning of ε\nMaze",
     ]
-    assert [line.get_ydata().tolist() for line in shown[0].lines[2:]] == [[0.1, 0.1], [0.2, 0.4]]
+    assert [line.get_ydata().tolist() for line in shown[0].lines[:2]] == [[0.1, 0.1], [0.2, 0.4]]
     with pytest.raises(ValueError, match="nothing to draw"):
         discrepancies_figure(differences.head(0))

@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 
-from analyses.plots import draw_task, draw_typical_replay, task_figure
 from analyses.plots.style import KIND_COLOURS
+from analyses.plots.task_mazes import draw_task
+from analyses.plots.tasks import draw_typical_replay, task_figure
 from analyses.studies import typical_replay
 from analyses.studies.catalogue import make_study
 from analyses.studies.typical_replay import measure, typical_replays

@@ -15,10 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
+from numpy.typing import NDArray
 
 from analyses.plots.film import FRAMES_PER_SECOND, Frames, write_film
 from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
-from analyses.plots.style import KIND_COLOURS, label, style
+from analyses.plots.style import KIND_COLOURS, figure_style, label
 from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.tables import in_order
 from replay.log.event_log import EventLog
@@ -32,10 +33,10 @@ _DPI = 150
 _FRAMES_A_MOVE = 4
 _MOST_FRAMES = 240
 _AT_REST, _AT_THE_END = 0.8, 2.0
-_WAY_IN = 30
+_PATH_LENGTH = 30
 _SURROUNDINGS = 2.5
 _SMALLEST_PART = 14
-_WAY_IN_COLOUR = "#bfe0f2"
+_PATH_COLOUR = "#bfe0f2"
 _SINGLE_COLOUR = "0.45"
 _TO_COME = "0.88"
 _PALEST = 0.3
@@ -55,7 +56,7 @@ class _Film(NamedTuple):
     """What changes from frame to frame."""
 
     arrows: Quiver
-    pair: np.ndarray
+    pair: NDArray[np.intp]
     trace: Line2D
     halo: Line2D
     head: Line2D
@@ -74,10 +75,11 @@ def animate_pause(
 ) -> Path:
     """Write a film of one replay event, as GIF or MP4.
 
-    The agent (a square) rests where it is; behind it lies the way that it came. Stars mark where
-    episodes end and where it was last paid. A head runs over the world, move by move in the order
-    of execution, and leaves arrows in the direction of replay, coloured by the kind of sequence
-    that a move belongs to. The bars below are the moves, as high as the change of the action value.
+    The agent (a square) rests where it is; the path by which it came lies behind it. Stars mark
+    where episodes end and where it was last paid. A head runs over the world, move by move in the
+    order of execution, and leaves arrows in the direction of replay, coloured by the kind of
+    sequence that a move belongs to. The bars below are the moves, as high as the change of the
+    action value.
     A move takes a fifth of a second, less if there are many.
 
     Parameters
@@ -168,7 +170,7 @@ def _check_world(steps: pd.DataFrame, mdp: MDP) -> None:
 def _frames(moves: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, learner: str) -> Frames:
     n = len(moves)
     speed = max(1 / _FRAMES_A_MOVE, n / _MOST_FRAMES)
-    with style():
+    with figure_style():
         figure, film = _begin(moves, steps, mdp, learner)
     place = state_positions(mdp)
     running = np.arange(0, n, speed) + speed
@@ -184,9 +186,9 @@ def _begin(
     """Draw what stays, and make what changes."""
     position = state_positions(mdp)
     first = moves.iloc[0]
-    way_in = _way_in(steps, first)
+    path = _path_so_far(steps, first)
     extent, height, to_scale = _extent(
-        position[[*way_in, *moves["state"], *moves["next_state"], first["location"]]], mdp
+        position[[*path, *moves["state"], *moves["next_state"], first["location"]]], mdp
     )
     size = np.array([_WIDTH, _HEADER + height + _FOOTER])
     figure = Figure(figsize=tuple(size), dpi=_DPI)
@@ -199,7 +201,7 @@ def _begin(
     ax.set(xlim=extent[0], ylim=extent[1], aspect="equal" if to_scale else "auto")
     if maze_cell_size(mdp) is not None:
         draw_scale_bar(ax, 50)
-    ax.plot(*position[way_in].T, color=_WAY_IN_COLOUR, linewidth=4, solid_capstyle="round",
+    ax.plot(*position[path].T, color=_PATH_COLOUR, linewidth=4, solid_capstyle="round",
             solid_joinstyle="round", zorder=1)  # fmt: skip
     agent = position[first["location"]]
     ax.plot(*agent, "s", markersize=9, color="none", markeredgecolor="black", zorder=7)
@@ -227,7 +229,8 @@ def _begin(
     top = 0.25 + 0.75 * (change / (change.max() or 1)).fillna(change.isna() * 1.0)
     width = 0.8 * 0.92 * _WIDTH * 72 / min(n, _MOST_FRAMES)
     bars = strip.vlines(shown, 0, top.iloc[shown], linewidths=width, capstyle="butt")
-    pairs, pair = np.unique(moves[["state", "next_state"]].to_numpy(), axis=0, return_inverse=True)
+    made = moves[["state", "next_state"]].to_numpy(dtype=np.int64)
+    pairs, pair = np.unique(made, axis=0, return_inverse=True)
     return figure, _Film(
         _arrows(pairs, position, ax),
         pair,
@@ -240,7 +243,7 @@ def _begin(
     )
 
 
-def _draw(film: _Film, moves: pd.DataFrame, position: np.ndarray, progress: float) -> None:
+def _draw(film: _Film, moves: pd.DataFrame, position: NDArray[np.float64], progress: float) -> None:
     """Show the pause when so many moves are made."""
     n = len(moves)
     done = int(min(progress, n))
@@ -276,16 +279,16 @@ def _described(move: pd.Series) -> str:
     return f"{walked}{move['length']} states"
 
 
-def _way_in(steps: pd.DataFrame, first: pd.Series) -> list[int]:
+def _path_so_far(steps: pd.DataFrame, first: pd.Series) -> list[int]:
     """List the last states of the episode so far; none before it has begun."""
     if first["phase"] == "start":
         return []
     own = steps[(steps["episode"] == first["episode"]) & (steps["step"] <= first["step"])]
-    last = own.tail(_WAY_IN)
+    last = own.tail(_PATH_LENGTH)
     return [*last["state"].head(1), *last["next_state"]]
 
 
-def _extent(place: np.ndarray, mdp: MDP) -> tuple[np.ndarray, float, bool]:
+def _extent(place: NDArray[np.float64], mdp: MDP) -> tuple[NDArray[np.float64], float, bool]:
     """Find which part is shown, how high in inches it is drawn, and whether it is to scale."""
     cell_size = maze_cell_size(mdp)
     if cell_size is None:
@@ -307,12 +310,12 @@ def _extent(place: np.ndarray, mdp: MDP) -> tuple[np.ndarray, float, bool]:
     return np.array([low, high]).T, shown, height >= _LOWEST
 
 
-def _sample(n_moves: int) -> np.ndarray:
+def _sample(n_moves: int) -> NDArray[np.intp]:
     """Choose which moves have a bar: all, or as many as there are frames."""
     return np.unique(np.linspace(0, n_moves - 1, min(n_moves, _MOST_FRAMES)).round().astype(int))
 
 
-def _arrows(pairs: np.ndarray, position: np.ndarray, ax: Axes) -> Quiver:
+def _arrows(pairs: NDArray[np.int64], position: NDArray[np.float64], ax: Axes) -> Quiver:
     n_states = len(position)
     to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])
     ax.apply_aspect()

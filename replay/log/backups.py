@@ -12,7 +12,7 @@ from replay.arrays import uninitialised
 from replay.jit import inlined
 
 __all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
-__all__ += ["EVALUATION", "BackupBuffer", "backup_buffer", "keeps", "record"]
+__all__ += ["EVALUATION", "BackupBuffer", "Log", "backup_buffer", "keeps", "record"]
 
 PHASES = ("online", "trace", "step", "episode_end", "start", "rest")
 ONLINE, TRACE, STEP, EPISODE_END, START, REST = range(6)
@@ -58,6 +58,10 @@ class BackupBuffer(NamedTuple):
     rows: np.ndarray
     counter: np.ndarray
     evaluations: np.ndarray | None = None
+
+
+Log = BackupBuffer | None
+"""What learners write to: a buffer, or nothing."""
 
 
 def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBuffer:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
 import pandas as pd
-from scipy.stats import binom
 
 from analyses.findings.verdicts import verdicts
-from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.measures import STATISTICS
 from analyses.measures.animals import PAUSES
-from analyses.measures.summary import chance_above
+from analyses.measures.summary import over_animals
 from analyses.sequences.chains import ORDERS
 from analyses.studies.comparison.pieces import CHAINS, COUNTS, counts_file
 from analyses.studies.comparison.plan import Comparison
@@ -21,7 +18,6 @@ from analyses.studies.comparison.plan import Comparison
 __all__ = ["make_tables", "summarise_all"]
 
 _BY = ["task", "learner", "statistic", "order", "min_length"]
-_EQUAL = 1e-12
 _TEST = ["task", "learner", "statistic"]
 
 
@@ -100,7 +96,7 @@ def _plain(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise_all(plan: Comparison, animals: pd.DataFrame) -> pd.DataFrame:
-    """Summarise all statistics over animals, each as `analyses.measures.summarise` does.
+    """Summarise all statistics over animals, as `analyses.measures.summary.over_animals` does.
 
     Parameters
     ----------
@@ -115,27 +111,7 @@ def summarise_all(plan: Comparison, animals: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         The table ``statistics`` of `analyses.studies.comparison.compare`, but for `n_replays`.
     """
-    rows = _in_order(plan, animals)
-    difference = (rows["value"] - rows["null"]).to_numpy()
-    above, below = difference > _EQUAL, difference < -_EQUAL
-    shares = [name for name, statistic in STATISTICS.items() if statistic.kind == "share"]
-    binomial = rows["statistic"].isin(shares).to_numpy() & (above | below)
-    chance = np.where(above | below, 0.5, np.nan)
-    chance[binomial] = chance_above(*rows.loc[binomial, ["null", "n"]].to_numpy().T)
-    rows = rows.assign(above=above, below=below, chance=chance)
-    told = rows.assign(n=rows["n"].where(rows["value"].notna(), 0))
-    counts = told.groupby(_BY, observed=True, sort=True).agg(
-        null=("null", "mean"),
-        n_above=("above", "sum"),
-        n_below=("below", "sum"),
-        chance_above=("chance", "mean"),
-        n_chains=("n", "sum"),
-    )
-    means = mean_interval(rows, "value", _BY).set_index(_BY)
-    table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
-    n, share = table["n_above"] + table["n_below"], table["chance_above"]
-    sides = binom.cdf(table["n_above"], n, share), binom.sf(table["n_above"] - 1, n, share)
-    table = _plain(table.assign(p=np.minimum(2 * np.minimum(*sides), 1.0)))
+    table = _plain(over_animals(_in_order(plan, animals), _BY))
     main = {task: entry.min_length for task, entry in plan.tasks.items()}
     reversible = {learner: plan.is_reversible(learner) for learner in plan.learners}
     table = table.assign(

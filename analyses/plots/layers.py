@@ -1,0 +1,161 @@
+"""What seaborn draws: layers of marks on given axes, curves with their bands, and whiskers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import matplotlib as mpl
+import pandas as pd
+import seaborn.objects as so
+from matplotlib.axes import Axes
+
+from analyses.plots.style import Look
+
+__all__ = ["draw", "draw_curves", "nominal", "whiskers"]
+
+
+def draw(plot: so.Plot, ax: Axes) -> Axes:
+    """Draw layers of marks on an Axes, which keeps its title and its labels.
+
+    Parameters
+    ----------
+    plot : seaborn.objects.Plot
+        Data, marks and scales.
+    ax : matplotlib.axes.Axes
+        Where to draw. Its scales become linear; set others afterwards, so that what is drawn are
+        the numbers of the table and not those of a transformation and its inverse.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> table = pd.DataFrame({"x": [1, 2], "y": [3, 5]})
+    >>> ax = draw(so.Plot(table, "x", "y").add(so.Line()), Figure().subplots())
+    >>> ax.lines[0].get_ydata().tolist(), ax.get_ylabel()
+    ([3.0, 5.0], '')
+    """
+    # Seaborn has a look of its own, unless it is told the present one.
+    theme = {name: mpl.rcParams[name] for name in so.Plot.config.theme}
+    title = ax.get_title(loc=mpl.rcParams["axes.titlelocation"])
+    plot = plot.label(x=ax.get_xlabel(), y=ax.get_ylabel(), title=title)
+    labelled = {
+        "labelbottom": ax.xaxis.get_tick_params()["labelbottom"],
+        "labelleft": ax.yaxis.get_tick_params()["labelleft"],
+    }
+    plot.theme(theme).on(ax).plot()
+    ax.tick_params(**labelled)
+    return ax
+
+
+def nominal(looks: Mapping[str, Look], what: str = "color") -> so.Nominal:
+    """Give the scale by which names have their colours, or another part of their looks.
+
+    Parameters
+    ----------
+    looks : mapping of str to dict
+        Looks by name, in order.
+    what : str, default "color"
+        The part, such as `marker`.
+
+    Returns
+    -------
+    seaborn.objects.Nominal
+        An argument of `seaborn.objects.Plot.scale`.
+    """
+    return so.Nominal({name: look[what] for name, look in looks.items()}, list(looks))
+
+
+def draw_curves(
+    table: pd.DataFrame,
+    ax: Axes,
+    x: str,
+    y: str,
+    by: str,
+    looks: Mapping[str, Look],
+    shade: float | None = 0.15,
+    **line: Any,
+) -> Axes:
+    """Draw a curve for each name, and below all curves their intervals as bands.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        A row for each point of a curve. Intervals are drawn where it has `ci_low` and `ci_high`; a
+        band ends where points have no interval.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    x, y, by : str
+        The columns that hold the points and the name of the curve.
+    looks : mapping of str to dict
+        The look of each curve by name, in order: arguments of `matplotlib.lines.Line2D`, `color`
+        among them.
+    shade : float or None, default 0.15
+        How opaque bands are; None for a bar at each point, where single points have intervals.
+    **line
+        What all curves share, as in `seaborn.objects.Path`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> table = pd.DataFrame({"time": [1, 2], "rate": [0.1, 0.4], "learner": "mine",
+    ...                       "ci_low": 0.0, "ci_high": 1.0})
+    >>> looks = {"mine": {"color": "black"}}
+    >>> ax = draw_curves(table, Figure().subplots(), "time", "rate", "learner", looks)
+    >>> ax.lines[0].get_ydata().tolist(), len(ax.patches)
+    ([0.1, 0.4], 1)
+    """
+    table = table[table[by].isin(looks)].reset_index(drop=True)
+    others = len(ax.lines)
+    plot = so.Plot(table, x=x, color=by)
+    known = table.reindex(columns=["ci_low", "ci_high"]).notna().all(axis=1)
+    if known.any():
+        mark = so.Range(linewidth=0.6) if shade is None else so.Band(alpha=shade, edgewidth=0)
+        piece = (~known).groupby(table[by], observed=True).cumsum()
+        group = None if known.all() or shade is None else piece
+        plot = plot.add(mark, ymin="ci_low", ymax="ci_high", group=group, legend=False)
+    plot = plot.add(so.Path(**line), y=y, legend=False)
+    draw(plot.scale(color=nominal(looks)), ax)
+    drawn = set(table[by])
+    for curve, name in zip(ax.lines[others:], filter(drawn.__contains__, looks), strict=True):
+        curve.set(**{"label": name, "linestyle": "-", **looks[name]})
+    return ax
+
+
+def whiskers(
+    plot: so.Plot, data: pd.DataFrame, along: Literal["x", "y"], *moves: so.Move
+) -> so.Plot:
+    """Add intervals as thin black lines with caps.
+
+    Parameters
+    ----------
+    plot : seaborn.objects.Plot
+        A plot of bars.
+    data : pandas.DataFrame
+        A row for each interval, with its ends as `ci_low` and `ci_high`.
+    along : {"x", "y"}
+        The axis along which intervals run.
+    *moves : seaborn.objects.Move
+        How they are moved to their bars.
+
+    Returns
+    -------
+    seaborn.objects.Plot
+        The plot with three more layers.
+    """
+    line = so.Range(color="#000000", linewidth=0.7)
+    cap = so.Dot(color="#000000", marker="|" if along == "x" else "_", pointsize=3, stroke=0.7)
+    how = {"data": data, "orient": "y" if along == "x" else "x", "legend": False}
+    plot = plot.add(line, *moves, **how, **{f"{along}min": "ci_low", f"{along}max": "ci_high"})
+    for end in ("ci_low", "ci_high"):
+        plot = plot.add(cap, *moves, **how, **{along: end})
+    return plot
