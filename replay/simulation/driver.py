@@ -33,7 +33,7 @@ _FIRST_WORK = 1e8
 _SECONDS_PER_CALL = 0.05
 _LARGE = 10_000_000
 _MOST_ACTIONS = np.iinfo(backups.BACKUP["action"]).max + 1
-_MOST_STEPS_LOGGED = np.iinfo(backups.BACKUP["step"]).max
+_MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 
 
 def world_of(mdp: MDP) -> World:
@@ -113,6 +113,11 @@ class LogWriter:
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
         self.run["parameters"] = learner.parameters
         self.buffer: backups.BackupBuffer | None = None
+        if keep != "none" and n_steps > _MOST_LOGGED:
+            raise ValueError(
+                f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: take log='none', or "
+                "fewer steps."
+            )
         self.n_steps = n_steps if on_block is None else min(n_steps, _STEPS_PER_BLOCK)
         self.steps = np.empty(0, dtype=STEP)
         if keep != "none":
@@ -140,6 +145,11 @@ class LogWriter:
         _check_fits(n_bytes, f"a step of {self.learner.name!r}, which may make {n_rows} backups,")
         few = n_rows <= _BACKUPS_PER_BUFFER
         room = max(2 * n_rows, _BACKUPS_PER_BUFFER) if few else n_rows
+        if backups.n_kept(self.buffer) > _MOST_LOGGED - room:
+            raise ValueError(
+                f"A log counts at most {_MOST_LOGGED} backups, and that of {self.learner.name!r} "
+                "is full: take log='none', fewer steps, or fewer backups a step."
+            )
         rows, self.buffer = backups.renew(self.buffer, room)
         if not few:  # or what little was written keeps the whole
             rows = tuple(table.copy() for table in rows)
