@@ -7,10 +7,10 @@ import sys
 import tempfile
 import threading
 import weakref
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["GrowingArray", "uninitialised"]
 
@@ -18,11 +18,11 @@ _SMALLEST = 1 << 17
 _MOST_BYTES = 1 << 27
 _MOST_IN_MEMORY = 1 << 25
 _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
-_spare: list[np.ndarray] = []
+_spare: list[NDArray[Any]] = []
 _lock = threading.Lock()
 
 
-def _references(arrays: list[np.ndarray], place: int) -> int:
+def _references(arrays: list[NDArray[Any]], place: int) -> int:
     return sys.getrefcount(arrays[place])
 
 
@@ -30,7 +30,7 @@ _ALONE = _references([np.empty(0)], 0)
 """How many references there are to an array that only a list knows: no view of it is left."""
 
 
-def uninitialised(n_rows: int, dtype: DTypeLike) -> np.ndarray:
+def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
     """Make an array whose content is yet to be written, of memory that an earlier run is done with.
 
     Memory that the operating system hands out anew costs more to touch than a learner's step.

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from replay.names import unknown_name
 
-__all__ = ["check_array", "check_choice", "check_column", "check_flag", "check_number"]
-__all__ += ["check_seed", "check_table", "check_text", "check_whole", "shown"]
+__all__ = ["check_array", "check_choice", "check_column", "check_flag", "check_list"]
+__all__ += ["check_number", "check_seed", "check_table", "check_text", "check_whole", "shown"]
 
 _LONGEST = 60
 _LARGEST = 2**63 - 1
@@ -255,9 +255,40 @@ def check_seed(
     """
     if value is None or isinstance(value, np.random.Generator | np.random.SeedSequence):
         return value
-    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return [check_whole(f"each number of {name}", each, at_most=_ANY) for each in value]
     return check_whole(name, value, at_most=_ANY)
+
+
+def check_list(name: str, values: object) -> tuple[Any, ...]:
+    """Check that there are several things, one after the other.
+
+    Parameters
+    ----------
+    name : str
+        What they are called in the message.
+    values : iterable
+        What the user gave; of a text, its letters.
+
+    Returns
+    -------
+    tuple
+        What it holds.
+
+    Raises
+    ------
+    ValueError
+        If it is a single thing.
+
+    Examples
+    --------
+    >>> check_list("blocks", 5)
+    Traceback (most recent call last):
+    ValueError: blocks must be a list, got 5.
+    """
+    if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim == 0):
+        raise ValueError(_message(f"{name} must be a list", values, ""))
+    return tuple(values)
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:

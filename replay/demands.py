@@ -31,7 +31,7 @@ from replay.learners import find_learner
 from replay.learners.contract import Known, Learner, Sizes, Transition, resolve
 from replay.log.event_log import EventLog
 from replay.parts import priority_queue
-from replay.simulation.driver import Run, simulate
+from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
 
 __all__ = ["Demands", "count_demands"]
@@ -95,7 +95,7 @@ def count_demands(
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     n_steps, max_episode_steps, seed : int
-        As in :func:`replay.simulation.driver.simulate`.
+        As in :func:`replay.simulation.simulate.simulate`.
 
     Returns
     -------
@@ -156,8 +156,8 @@ def _counting_learner(found: Learner, tally: _Tally) -> Learner:
 def _number_type(tally: _Tally) -> type[float]:
     """Make a kind of float that tells when it is compared with another of its kind."""
 
-    def compared(name: str) -> Callable:
-        compare = getattr(float, name)
+    def compared(name: str) -> Callable[..., bool]:
+        compare: Callable[..., bool] = getattr(float, name)
 
         def method(self: float, other: Any) -> bool:
             tally.comparisons += isinstance(other, number)
@@ -165,7 +165,7 @@ def _number_type(tally: _Tally) -> type[float]:
 
         return method
 
-    def computed(name: str) -> Callable:
+    def computed(name: str) -> Callable[..., float]:
         compute = getattr(float, name)
 
         def method(self: float, *other: Any) -> float:

@@ -31,8 +31,12 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     Unknown learner 'q_lerning'. Did you mean 'q_learning'? Choose from: q_learning, sfma.
     """
     names = list(choices)
-    text = repr(name)
+    try:
+        text = " ".join(repr(name).split())
+    except Exception:  # of whatever was given for a name
+        text = f"a {type(name).__name__}"
     short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-    close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) else []
+    is_short = isinstance(name, str) and len(name) <= _LONGEST
+    close = difflib.get_close_matches(str(name), names, n=1) if is_short else []
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return ValueError(f"Unknown {what} {short}.{hint} Choose from: {', '.join(names)}.")

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import types
 
 import hypothesis
 import numpy as np
@@ -24,8 +25,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
         learner = parameters.get("learner")
-        is_ours = isinstance(learner, str) and learner in LEARNERS
-        group = find_learner(learner).module.__name__ if is_ours else item.nodeid.partition("::")[0]
+        if isinstance(learner, str) and learner in LEARNERS:
+            learner = find_learner(learner).module
+        is_module = isinstance(learner, types.ModuleType)
+        group = learner.__name__ if is_module else item.nodeid.partition("::")[0]
         item.add_marker(pytest.mark.xdist_group(group))
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from replay.learners import LEARNERS
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 from replay.worlds.mazes import from_ascii
 
 

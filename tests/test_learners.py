@@ -118,8 +118,8 @@ def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
     published = EXPERIMENTS["maze"].parameters.get(learner)
     choices = [None, *filter(None, (published, UNUSUAL.get(learner)))]
     compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
-    kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     for params, run in zip(choices, compiled, strict=True):
         plain = simulate(mdp, learner, params, n_steps=300, log="all")
         assert_same_run(run, plain)

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.jobs.worlds import read_mdps, world_of_log, write_mdps
-from analyses.plots import animate_pause, pause_frames
 from analyses.plots.film import write_film
+from analyses.plots.pause import animate_pause, pause_frames
 from analyses.plots.style import KIND_COLOURS
 from analyses.sequences.classification import classify
 from analyses.sequences.pauses import longest_event, replayed_moves
@@ -230,7 +230,7 @@ def test_the_command_finds_the_world(log, maze, tmp_path):
 
 
 def test_worlds_of_kept_logs_are_drawn_again(tmp_path):
-    (tmp_path / "manifest.json").write_text('{"seed": 5}')
+    (tmp_path / "manifest.json").write_text('{"study": "reproduction", "seed": 5}')
     world = world_of_log(tmp_path / "logs" / "stochastic_tree" / "my-learner-3-1")
     assert world == EXPERIMENTS["stochastic_tree"].mdp(3, 5)
     assert world_of_log(tmp_path / "logs" / "my_task" / "my-learner-3-1") is None

@@ -11,7 +11,7 @@ import pytest
 from analyses import classify
 from analyses.sequences.chains import link_backups
 from replay.learners import LEARNERS, find_learner
-from replay.simulation.driver import feed
+from replay.simulation import feed
 from replay.tasks import Block, Lap, Rule, Task, explore, run_task, runs, task_of_routes
 from replay.tasks.own_behaviour import LONGEST_LAP
 from replay.tasks.published import TASKS, find_task

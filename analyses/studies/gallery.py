@@ -13,7 +13,7 @@ import pandas as pd
 from analyses.sequences.pauses import replayed_moves
 from replay.learners import LEARNERS, find_learner
 from replay.log.event_log import EventLog
-from replay.simulation.driver import feed
+from replay.simulation import feed
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from replay.log.event_log import EventLog
 from replay.names import unknown_name
-from replay.simulation.driver import feed
+from replay.simulation import feed
 from replay.tasks.own_behaviour import act_through, noisy
 from replay.tasks.task import Lap, Task, begin, send
 

@@ -1,15 +1,45 @@
 """A world that was explored before the first step: every action was tried once in every state."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from replay.jit import kernel
 from replay.parts.markov_chain import MarkovChain, set_edge
+from replay.parts.memory_access.laps import note_tries
+from replay.parts.memory_access.priority_table import mark_stale
 from replay.parts.world_model import WorldModel, observe
 from replay.worlds.mdp import MDP
 
-__all__ = ["explore_chain", "explore_pairs"]
+__all__ = ["explore_chain", "explore_pairs", "explore_world"]
+
+
+def explore_world(memory: Any, mdp: MDP | None, link_starts: bool) -> None:
+    """Try every action once in every state, without reward.
+
+    Parameters
+    ----------
+    memory : NamedTuple
+        Of :mod:`replay.learners.prioritized_memory_access`.
+    mdp : MDP or None
+        The world.
+    link_starts : bool
+        Whether the chain of states goes on from each end to where episodes may start.
+
+    Raises
+    ------
+    ValueError
+        If the world is not known.
+    """
+    if mdp is None:
+        raise ValueError("pre_explored needs to know the world: give feed its mdp.")
+    memory.next_state[:] = explore_pairs(memory.model, mdp)
+    explore_chain(memory.need.chain, mdp, link_starts)
+    for s in range(mdp.n_states):
+        mark_stale(memory.table, s)
+    note_tries(memory.lap, int(np.count_nonzero(memory.next_state >= 0)))
 
 
 def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:
@@ -73,7 +103,9 @@ def explore_chain(chain: MarkovChain, mdp: MDP, link_starts: bool) -> None:
 
 
 @kernel
-def _observe_all(model, next_state, terminal):
+def _observe_all(
+    model: WorldModel, next_state: NDArray[np.int32], terminal: NDArray[np.bool_]
+) -> None:
     for s in range(next_state.shape[0]):
         for a in range(next_state.shape[1]):
             if next_state[s, a] >= 0:
@@ -81,6 +113,11 @@ def _observe_all(model, next_state, terminal):
 
 
 @kernel
-def _set_all(chain, states, next_states, shares):
+def _set_all(
+    chain: MarkovChain,
+    states: NDArray[np.int32],
+    next_states: NDArray[np.int32],
+    shares: NDArray[np.float64],
+) -> None:
     for i in range(len(states)):
         set_edge(chain, states[i], next_states[i], shares[i])

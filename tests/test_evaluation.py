@@ -11,7 +11,8 @@ from test_learners import worlds
 from replay import simulate
 from replay.learners import full_backups, prioritized_sweeping
 from replay.log.backups import EPISODE_END, REST, START, STEP
-from replay.parts.appraisal import gain
+from replay.parts import sweeping
+from replay.parts.gain import greedy_gain
 from replay.simulation import driver
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
@@ -106,17 +107,16 @@ class Checked:
     def __init__(self, learner, rule, monkeypatch):
         module = MODULES[learner]
         self.rule, self.worth = rule, WORTH[learner]
-        self.originals = (module.learn, module.look_ahead, module._take)
+        self.originals = (module.learn, sweeping.look_ahead, sweeping._pop)
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
-        kernels = driver.kernels
+        kernel_of = driver.kernel_of
         monkeypatch.setattr(
-            driver, "kernels", lambda found: kernels(replace(found, compiled=False))
+            driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
         )
-        for name, own in zip(
-            ("learn", "look_ahead", "_take"), (self.learn, self.look_ahead, self.take), strict=True
-        ):
-            monkeypatch.setattr(module, name, own)
+        monkeypatch.setattr(module, "learn", self.learn)
+        monkeypatch.setattr(sweeping, "look_ahead", self.look_ahead)
+        monkeypatch.setattr(sweeping, "_pop", self.pop)
 
     def learn(self, params, memory, transition, log):
         if self.begins:
@@ -124,17 +124,18 @@ class Checked:
         self.begins = transition.terminated or transition.truncated
         self.originals[0](params, memory, transition, log)
 
-    def look_ahead(self, appraised, params, model, action_values, pause):
-        self.originals[1](appraised, params, model, action_values, pause)
+    def look_ahead(self, evaluation, params, model, action_values, pause):
+        self.originals[1](evaluation, params, model, action_values, pause)
         self.phases.add(pause.phase)
         if self.rule != "gain":
             expected = slow_need(model, action_values, self.starts, pause)
-            np.testing.assert_allclose(appraised.need, expected, rtol=1e-9, atol=1e-10)
+            np.testing.assert_allclose(evaluation.need.expected, expected, rtol=1e-9, atol=1e-10)
 
-    def take(self, appraised, params, memory, rng):
+    def pop(self, evaluation, worth, params, memory, rng):
         waiting = memory.queue.state[: memory.queue.size[0]].tolist()
-        values = {each: self.worth(memory, self.rule, appraised.need, each) for each in waiting}
-        chosen, priority = self.originals[2](appraised, params, memory, rng)
+        need = evaluation.need.expected
+        values = {each: self.worth(memory, self.rule, need, each) for each in waiting}
+        chosen, priority = self.originals[2](evaluation, worth, params, memory, rng)
         assert priority == pytest.approx(values[chosen], rel=1e-9, abs=1e-12)
         assert priority == pytest.approx(max(values.values()), rel=1e-9, abs=1e-12)
         self.n_choices += len(waiting) > 1
@@ -169,8 +170,8 @@ def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
 @pytest.mark.parametrize("learner", MODULES)
 def test_gain_and_need_are_logged(learner, rule, monkeypatch):
     """Of full backups their product is the priority; of a state, what all it tells gain at once."""
-    kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     params = COMMON | {"priority": rule, "max_pops": 9}
     log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
     replayed = log.backups["event"] >= 0
@@ -196,7 +197,7 @@ def test_gain_is_the_difference_of_two_policies(before, after):
     Q = np.array([before])
     told = np.where(Q[0] < np.inf, after, np.inf)
     if (np.inf > Q).any():
-        found = gain(Q, 0, told, EPSILON)
+        found = greedy_gain(Q, 0, told, EPSILON)
         assert found == pytest.approx(policy_gain(Q[0], told), abs=1e-12)
         assert found >= -1e-15  # the mean of three equal numbers may be rounded up
 

@@ -18,9 +18,10 @@ References
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.parts.markov_chain import expected_visits
+from replay.parts.markov_chain import MarkovChain, expected_visits
 
 __all__ = ["Elimination", "elimination", "solve_visits"]
 
@@ -61,28 +62,31 @@ class Elimination(NamedTuple):
         How many edges the chain had when the order was found.
     """
 
-    order: np.ndarray
-    place: np.ndarray
-    begin_later: np.ndarray
-    begin_earlier: np.ndarray
-    later: np.ndarray
-    earlier: np.ndarray
-    onward: np.ndarray
-    back: np.ndarray
-    leaving: np.ndarray
-    lost: np.ndarray
-    row: np.ndarray
-    is_new: np.ndarray
-    neighbour: np.ndarray
-    next_one: np.ndarray
-    first_one: np.ndarray
-    degree: np.ndarray
-    mark: np.ndarray
-    n_edges: np.ndarray
+    order: NDArray[np.int32]
+    place: NDArray[np.int32]
+    begin_later: NDArray[np.int32]
+    begin_earlier: NDArray[np.int32]
+    later: NDArray[np.int32]
+    earlier: NDArray[np.int32]
+    onward: NDArray[np.float64]
+    back: NDArray[np.float64]
+    leaving: NDArray[np.float64]
+    lost: NDArray[np.float64]
+    row: NDArray[np.float64]
+    is_new: NDArray[np.bool_]
+    neighbour: NDArray[np.int32]
+    next_one: NDArray[np.int32]
+    first_one: NDArray[np.int32]
+    degree: NDArray[np.int32]
+    mark: NDArray[np.int32]
+    n_edges: NDArray[np.int64]
 
 
 def elimination(n_states: int, n_edges: int) -> Elimination:
     """Make room for an elimination.
+
+    Neighbours have room for 16 pairs an edge, or for all pairs of states if these are fewer.
+    Whether that suffices is seen when they are listed; if not, `solve_visits` does without.
 
     Parameters
     ----------
@@ -130,7 +134,13 @@ def elimination(n_states: int, n_edges: int) -> Elimination:
 
 
 @inlined
-def solve_visits(elimination, chain, state, discount, visits):
+def solve_visits(
+    elimination: Elimination,
+    chain: MarkovChain,
+    state: int,
+    discount: float,
+    visits: NDArray[np.float64],
+) -> None:
     """Write how often each state will be visited from one state on, discounted.
 
     Parameters
@@ -162,8 +172,8 @@ def solve_visits(elimination, chain, state, discount, visits):
 
 
 @inlined
-def _is_due(elimination, chain, place):
-    due = chain.has_moved[elimination.order[place]]
+def _is_due(elimination: Elimination, chain: MarkovChain, place: int) -> bool:
+    due: bool = chain.has_moved[elimination.order[place]]
     for i in range(elimination.begin_earlier[place], elimination.begin_earlier[place + 1]):
         due = due or elimination.is_new[elimination.earlier[i]]
     elimination.is_new[place] = due
@@ -171,7 +181,7 @@ def _is_due(elimination, chain, place):
 
 
 @inlined
-def _eliminate(elimination, chain, place, discount):
+def _eliminate(elimination: Elimination, chain: MarkovChain, place: int, discount: float) -> None:
     """Reduce the row of a state to what it passes on, through those before it, to those after."""
     order, later, earlier, row = (
         elimination.order,
@@ -208,7 +218,7 @@ def _eliminate(elimination, chain, place, discount):
 
 
 @inlined
-def _pass_on(elimination, state, visits):
+def _pass_on(elimination: Elimination, state: int, visits: NDArray[np.float64]) -> None:
     """Follow the visits from a state to those that go later, and from there back."""
     order, row = elimination.order, elimination.row
     n_states = len(visits)
@@ -230,7 +240,7 @@ def _pass_on(elimination, state, visits):
 
 
 @inlined
-def _find_order(elimination, chain):
+def _find_order(elimination: Elimination, chain: MarkovChain) -> bool:
     """Find the order, and who is whose neighbour; return whether there is room for that."""
     n_states = len(elimination.order)
     n_listed = _list_neighbours(elimination, chain)
@@ -254,7 +264,7 @@ def _find_order(elimination, chain):
 
 
 @inlined
-def _list_neighbours(elimination, chain):
+def _list_neighbours(elimination: Elimination, chain: MarkovChain) -> int:
     """List the neighbours of each state; return how many entries there are, -1 if too many."""
     elimination.place[:] = _NONE
     elimination.first_one[:] = _NONE
@@ -276,7 +286,7 @@ def _list_neighbours(elimination, chain):
 
 
 @inlined
-def _are_neighbours(elimination, s, t):
+def _are_neighbours(elimination: Elimination, s: int, t: int) -> bool:
     if elimination.degree[s] > elimination.degree[t]:
         s, t = t, s
     one = elimination.first_one[s]
@@ -288,7 +298,7 @@ def _are_neighbours(elimination, s, t):
 
 
 @inlined
-def _add(elimination, s, t, n_listed):
+def _add(elimination: Elimination, s: int, t: int, n_listed: int) -> int:
     elimination.neighbour[n_listed] = t
     elimination.next_one[n_listed] = elimination.first_one[s]
     elimination.first_one[s] = n_listed
@@ -297,7 +307,7 @@ def _add(elimination, s, t, n_listed):
 
 
 @inlined
-def _join_neighbours(elimination, state, n_listed):
+def _join_neighbours(elimination: Elimination, state: int, n_listed: int) -> int:
     """Make the neighbours of a state that is eliminated neighbours of each other.
 
     Return how many entries the lists have then, -1 if there is no room for them. The list of the
@@ -330,7 +340,7 @@ def _join_neighbours(elimination, state, n_listed):
 
 
 @inlined
-def _list_later(elimination, state):
+def _list_later(elimination: Elimination, state: int) -> tuple[int, int]:
     """Write down the neighbours that a state still has; return between which entries they are."""
     place = elimination.place[state]
     begin = elimination.begin_later[place]
@@ -349,7 +359,7 @@ def _list_later(elimination, state):
 
 
 @inlined
-def _mark_neighbours(elimination, state):
+def _mark_neighbours(elimination: Elimination, state: int) -> None:
     """Mark the neighbours that a state still has, and take the others out of its list."""
     previous = _NONE
     one = elimination.first_one[state]
@@ -367,7 +377,7 @@ def _mark_neighbours(elimination, state):
 
 
 @inlined
-def _list_earlier(elimination):
+def _list_earlier(elimination: Elimination) -> None:
     """Turn the table of who goes later round: for each place, those before it, in order."""
     n_states = len(elimination.order)
     begin_earlier, degree = elimination.begin_earlier, elimination.degree
