@@ -225,7 +225,7 @@ def test_the_command_finds_the_world(log, maze, tmp_path):
 
 
 def test_worlds_of_kept_logs_are_drawn_again(tmp_path):
-    (tmp_path / "manifest.json").write_text('{"seed": 5}')
+    (tmp_path / "manifest.json").write_text('{"study": "reproduction", "seed": 5}')
     world = world_of_log(tmp_path / "logs" / "stochastic_tree" / "my-learner-3-1")
     assert world == EXPERIMENTS["stochastic_tree"].mdp(3, 5)
     assert world_of_log(tmp_path / "logs" / "my_task" / "my-learner-3-1") is None

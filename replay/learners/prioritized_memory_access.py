@@ -222,9 +222,8 @@ def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     if params.discount == 1.0:
         raise ValueError(
-            "prioritized_memory_access counts need as the visits to a state in all that is to "
-            "come. Without discount they have no end, so discount must be below 1, got 1; 0.999 "
-            "looks a thousand steps ahead."
+            "Need counts the visits to a state in all that is to come. Without discount they have "
+            "no end, so discount must be below 1, got 1; 0.999 looks a thousand steps ahead."
         )
     n_states, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
     longest = params.max_backups if params.allow_loops else min(params.max_backups, n_states + 1)
@@ -299,15 +298,9 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
 
 
 def _back_up(
-    params: Params,
-    memory: Memory,
-    length: int,
-    priority: float,
-    phase: int,
-    pop: int,
-    cause: int,
+    params: Params, memory: Memory, length: int, priority: float, phase: int, pop: int, cause: int,
     log: Log,
-) -> int:
+) -> int:  # fmt: skip
     """Back up every step of the path, in order; return the row of the last one."""
     path, Q, V, next_state = memory.path, memory.action_values, memory.values, memory.next_state
     rate = 1.0 if params.copy_targets else params.learning_rate
@@ -334,15 +327,12 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
     for s in range(len(memory.values)):
         set_priorities(params, memory, s)
-    least = params.min_priority
-    if params.opportunity_cost:
-        least = min(least, laps.mean_reward(memory.lap))
+    least = laps.least_priority(params, memory.lap)
     path, next_state = memory.path, memory.next_state
     length, row, end, end_next = 0, -1, -1, -1
     for pop in range(params.max_backups):
         refresh(params, memory)
-        extension = draw_extension(params, memory, length, rng)
-        priority = extend_path(params, memory, length, extension)
+        priority = extend_path(params, memory, length, draw_extension(params, memory, length, rng))
         s, a = best_pair(memory.table, priority, params.tie_break, rng)
         if s < 0:
             length += 1

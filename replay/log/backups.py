@@ -114,9 +114,10 @@ def n_lost(buffer: BackupBuffer) -> int:
 
 
 @inlined
-def set_step(log: BackupBuffer, step: int) -> None:
-    """Tell the buffer at which step of the run the next backups are made."""
-    log.counter[_STEP] = step
+def set_step(log: BackupBuffer | None, step: int) -> None:
+    """Tell the buffer, if there is one, at which step of the run the next backups are made."""
+    if log is not None:
+        log.counter[_STEP] = step
 
 
 @inlined
