@@ -255,7 +255,7 @@ def check_seed(
     """
     if value is None or isinstance(value, np.random.Generator | np.random.SeedSequence):
         return value
-    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return [check_whole(f"each number of {name}", each, at_most=_ANY) for each in value]
     return check_whole(name, value, at_most=_ANY)
 
@@ -286,7 +286,7 @@ def check_list(name: str, values: object) -> tuple[Any, ...]:
     Traceback (most recent call last):
     ValueError: blocks must be a list, got 5.
     """
-    if not isinstance(values, Iterable):
+    if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim == 0):
         raise ValueError(_message(f"{name} must be a list", values, ""))
     return tuple(values)
 
