@@ -292,7 +292,7 @@ def damage(folder, pick):
 def _rewrite(path, pick):
     """Write another table into a parquet file, with the same or other metadata."""
     table, how = pq.read_table(path), pick(6)
-    metadata = table.schema.metadata
+    metadata = pq.read_metadata(path).metadata
     if not len(table):
         return
     place = pick(len(table.schema))

@@ -175,7 +175,5 @@ def test_ways_back_compiled(learner, monkeypatch):
     params = {"reversible": True, "forgetting": 0.5}
     compiled = simulate(MAZE, learner, params, n_steps=200, log="all")
     kernel_of = driver.kernel_of
-    monkeypatch.setattr(
-        driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
-    )
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     assert_same_run(compiled, simulate(MAZE, learner, params, n_steps=200, log="all"))

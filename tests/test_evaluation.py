@@ -111,9 +111,7 @@ class Checked:
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
         kernel_of = driver.kernel_of
-        monkeypatch.setattr(
-            driver, "kernels", lambda own: kernel_of(replace(own, compiled=False))
-        )
+        monkeypatch.setattr(driver, "kernels", lambda own: kernel_of(replace(own, compiled=False)))
         monkeypatch.setattr(module, "learn", self.learn)
         monkeypatch.setattr(sweeping, "look_ahead", self.look_ahead)
         monkeypatch.setattr(sweeping, "_pop", self.pop)
@@ -171,9 +169,7 @@ def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
 def test_gain_and_need_are_logged(learner, rule, monkeypatch):
     """Of full backups their product is the priority; of a state, what all it tells gain at once."""
     kernel_of = driver.kernel_of
-    monkeypatch.setattr(
-        driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
-    )
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     params = COMMON | {"priority": rule, "max_pops": 9}
     log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
     replayed = log.backups["event"] >= 0

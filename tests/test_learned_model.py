@@ -42,9 +42,7 @@ MODELS = {
 def plain(monkeypatch):
     """Run the source as it is: for the few steps of a case, compiling takes longer."""
     kernel_of = driver.kernel_of
-    monkeypatch.setattr(
-        driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
-    )
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
 
 
 class SlowModel:

@@ -119,9 +119,7 @@ def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
     choices = [None, *filter(None, (published, UNUSUAL.get(learner)))]
     compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
     kernel_of = driver.kernel_of
-    monkeypatch.setattr(
-        driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
-    )
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     for params, run in zip(choices, compiled, strict=True):
         plain = simulate(mdp, learner, params, n_steps=300, log="all")
         assert_same_run(run, plain)

@@ -189,9 +189,7 @@ def test_compiled_code_does_what_the_source_says(mdp, params, monkeypatch):
     compiled = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert compiled.log.backups["gain"].notna().any()
     kernel_of = driver.kernel_of
-    monkeypatch.setattr(
-        driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
-    )
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     plain = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert_same_run(compiled, plain)
     assert compiled.memory.need.expected.tobytes() == plain.memory.need.expected.tobytes()

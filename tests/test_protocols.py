@@ -87,9 +87,7 @@ def test_cut_into_equal_phases_it_is_a_run_with_cuts(learner):
 def test_compiled_protocols_do_what_the_source_says(learner, monkeypatch):
     protocol = Protocol([Phase(RIGHT, 50, n_rest=3), Phase(LEFT, 50, n_rest=2)])
     compiled = simulate(protocol, learner, log="all", seed=3)
-    monkeypatch.setattr(
-        driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
-    )
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     assert_same_run(compiled, simulate(protocol, learner, log="all", seed=3))
 
 
