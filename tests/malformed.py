@@ -223,7 +223,9 @@ def _mutated_table(table, pick):
     wrong = np.empty(len(column), dtype=object)
     for each, value in enumerate(column):
         wrong[each] = value
-    return changed.assign(**{str(name): wrong})
+    with suppress(UnicodeEncodeError):  # pandas itself holds no lone surrogates
+        return changed.assign(**{str(name): wrong})
+    return changed.iloc[::2]
 
 
 def _mutated_graph(graph, pick):
