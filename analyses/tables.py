@@ -12,18 +12,17 @@ import pandas as pd
 
 from replay import experiments, learners
 
-__all__ = [
-    "EXPERIMENT_ORDER",
-    "KINDS",
-    "LEARNER_ORDER",
-    "in_order",
-    "in_paper_order",
-    "require_columns",
-]
+__all__ = ["EXPERIMENT_ORDER", "KINDS", "LEARNER_ORDER", "in_order", "in_paper_order"]
+__all__ += ["require_columns"]
 
 EXPERIMENT_ORDER = tuple(experiments.EXPERIMENTS)
+"""The names of the experiments, in the paper's order."""
+
 LEARNER_ORDER = tuple(learners.LEARNERS)
+"""The names of the learners, the paper's first and in its order."""
+
 KINDS = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
+"""The kinds of replay, in the order in which figures stack them."""
 
 _ORDER = {"experiment": EXPERIMENT_ORDER, "learner": LEARNER_ORDER, "kind": KINDS}
 

@@ -284,7 +284,10 @@ def _closure(files: frozenset[Path]) -> frozenset[Path]:
 
 @cache
 def _imports(file: Path) -> frozenset[Path]:
-    """List the files of this project that a file imports from, at its top or within functions."""
+    """List the files of this project that a file imports from, at its top or within functions.
+
+    Plots are left out: nothing is compiled from them, and no number depends on them.
+    """
     found: set[Path | None] = set()
     text = _TYPES_ONLY.sub("", _text(file).decode("utf-8", errors="replace"))
     text = text.replace("\\\n", " ")
@@ -297,7 +300,7 @@ def _imports(file: Path) -> frozenset[Path]:
                 found.add(_file_of(f"{package}.{word}") or _file_of(package))
             elif not package and word.split(".")[0] in _PACKAGES:
                 found.add(_file_of(word))
-    return frozenset(file for file in found if file)
+    return frozenset(file for file in found if file and not file.is_relative_to(_PLOTS))
 
 
 def _absolute(file: Path, package: str) -> str:
@@ -423,6 +426,7 @@ def _prune(root: Path) -> None:
 
 
 _ROOT = Path(__file__).resolve().parents[1]
+_PLOTS = _ROOT / "analyses" / "plots"
 _ALL = {
     file: _stamp(file) for package in _PACKAGES for file in sorted((_ROOT / package).rglob("*.py"))
 }

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from replay.log import parquet
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog, LogError
+from replay.log.parquet import beginning
 from replay.log.schema import SCHEMA
+from replay.simulation.driver import simulate
+from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
 # Two episodes: 0 -> 1 -> 2 (terminal), then 0 -> 0 (a bump) -> 1, cut off.
@@ -456,3 +459,20 @@ class TestGraph:
                 if key == action
             ]
             assert np.allclose(shares, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [1, 100, 1000, 10_000])
+def test_the_beginning_of_a_long_log_has_whole_steps(tmp_path, n_rows):
+    """Read by groups of rows, and the same as the beginning of the whole."""
+    with EventLog.saving(tmp_path / "log") as add:
+        simulate(
+            from_ascii("S...\n.#.G"), "prioritized_sweeping", n_steps=5000, log="replay",
+            on_block=lambda block: add(block.log),
+        )  # fmt: skip
+    whole, part = EventLog.read(tmp_path / "log"), EventLog(*beginning(tmp_path / "log", n_rows))
+    assert part.provenance == whole.provenance
+    assert part.runs.equals(whole.runs)
+    last = max(part.steps["step"].max(), part.backups["step"].max())
+    for name in ("steps", "backups"):
+        table, shown = getattr(whole, name), getattr(part, name)
+        assert shown.equals(table[table["step"] <= last].reset_index(drop=True))

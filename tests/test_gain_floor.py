@@ -2,8 +2,9 @@
 
 import pytest
 
+from analyses.jobs.study import Piece
 from analyses.plots.gain_floor import draw_gain_floor, gain_floor_figure
-from analyses.studies.gain_floor import compare_gain_floors, simulate_laps
+from analyses.studies.gain_floor import STUDY, compare_gain_floors, simulate_laps
 from replay.worlds.mazes import two_way_track
 
 
@@ -29,7 +30,7 @@ def test_laps_go_to_and_fro_with_noise():
 
 @pytest.fixture(scope="module")
 def table():
-    return compare_gain_floors(n_simulations=5)
+    return compare_gain_floors(n_animals=5)
 
 
 def test_forward_replay_needs_the_floor(table):
@@ -40,6 +41,19 @@ def test_forward_replay_needs_the_floor(table):
         assert mean[task, "no_floor", "goal", "reverse"] > 0.1
         assert mean[task, "floor", "start", "forward"] > 0.2
         assert mean[task, "floor", "goal", "forward"] < 0.1
+
+
+def test_another_seed_is_other_animals():
+    """Seeds that count up would share all animals but one."""
+    plans = [STUDY.usual_plan(0.1, seed) for seed in (0, 1)]
+    rates = [
+        {tuple(make_piece(plan, number)["per_episode"]) for number in range(3)} for plan in plans
+    ]
+    assert not rates[0] & rates[1]
+
+
+def make_piece(plan, number):
+    return STUDY.make(plan, Piece("animals", number))["segments"]
 
 
 def test_the_figure(table):

@@ -23,7 +23,7 @@ from analyses.measures.nulls import (
     random_walks,
     shuffled_order,
 )
-from analyses.studies.segments import find_segments
+from analyses.sequences.segments import find_segments
 
 REFERENCE = Path(__file__).parent / "reference"
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 6))

@@ -10,13 +10,19 @@ References
    https://doi.org/10.1038/s41593-018-0232-z
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
-from analyses.studies.segments import find_segments, segments_per_episode
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.sequences.segments import find_segments, segments_per_episode
+from replay.checks import check_choice
 from replay.learners import find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
@@ -24,7 +30,10 @@ from replay.simulation.driver import Driver, LogWriter, world_of
 from replay.worlds.mazes import open_maze, two_way_track
 from replay.worlds.mdp import MDP
 
-__all__ = ["SETTINGS", "TASKS", "compare_gain_floors", "simulate_laps"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["GAIN_FLOOR_TASKS", "SETTINGS", "STUDY", "compare_gain_floors", "simulate_laps"]
 
 SETTINGS = {
     "floor": {"gain_floor": 1e-10},
@@ -33,7 +42,7 @@ SETTINGS = {
 }
 """Setting -> the parameters in which it differs."""
 
-TASKS = ("linear_track", "open_maze")
+GAIN_FLOOR_TASKS = ("linear_track", "open_maze")
 
 _PUBLISHED = {"pre_explored": True, "one_step_late": True}
 _REWARD_SD = 0.1
@@ -91,8 +100,7 @@ def simulate_laps(
     >>> log.steps["terminated"].sum()
     np.int64(2)
     """
-    if task not in TASKS:
-        raise ValueError(f"Unknown task {task!r}. Choose from: {', '.join(TASKS)}.")
+    check_choice("task", task, GAIN_FLOOR_TASKS)
     found = find_learner("prioritized_memory_access", _PUBLISHED | dict(params or {}))
     mdp, ends = _tasks(task)
     rng, replay_rng = (
@@ -136,38 +144,104 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def compare_gain_floors(
-    n_simulations: int = 50, n_episodes: int = 50, seed: int = 0
-) -> pd.DataFrame:
+def count_segments(seed: int, n_episodes: int = 50) -> pd.DataFrame:
+    """Count forward and reverse segments per episode of one animal in all tasks and settings.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the animal, the same in all of them.
+    n_episodes : int, default 50
+        Episodes of each.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `task, setting, run, place, direction, n_segments, n_episodes, per_episode`.
+
+    Examples
+    --------
+    >>> count_segments(0, n_episodes=2).shape
+    (24, 8)
+    """
+    cells = []
+    for task in GAIN_FLOOR_TASKS:
+        for setting, params in SETTINGS.items():
+            log = simulate_laps(task, params, n_episodes=n_episodes, seed=seed)
+            counts = segments_per_episode(find_segments(log.backups), log.steps)
+            counts.insert(0, "task", task)
+            counts.insert(1, "setting", setting)
+            cells.append(counts)
+    return pd.concat(cells, ignore_index=True)
+
+
+def compare_gain_floors(n_animals: int = 50, n_episodes: int = 50, seed: int = 0) -> pd.DataFrame:
     """Count forward and reverse segments per episode with the floor, without it, and without need.
 
     Parameters
     ----------
-    n_simulations : int, default 50
+    n_animals : int, default 50
         Animals in each task and setting; at least 2 for intervals.
     n_episodes : int, default 50
         Episodes of each.
     seed : int, default 0
-        Seed of the first simulation; the others count up.
+        Seed of everything.
 
     Returns
     -------
-    DataFrame
+    pandas.DataFrame
         `task, setting, place, direction`, and of the segments per episode `mean, sem, ci_low,
-        ci_high` (95 %, Student's t over simulations) and `n`.
+        ci_high` (95 %, Student's t over animals) and `n`.
 
     Examples
     --------
-    >>> table = compare_gain_floors(n_simulations=2, n_episodes=3)
-    >>> len(table)
+    >>> len(compare_gain_floors(n_animals=2, n_episodes=3))
     24
     """
-    cells = []
-    for task in TASKS:
-        for setting, params in SETTINGS.items():
-            for number in range(n_simulations):
-                log = simulate_laps(task, params, n_episodes=n_episodes, seed=seed + number)
-                counts = segments_per_episode(find_segments(log.backups), log.steps)
-                cells.append(counts.assign(task=task, setting=setting))
-    names = ["task", "setting", "place", "direction"]
-    return mean_interval(pd.concat(cells), "per_episode", names)
+    animals = [count_segments(_seed(seed, number), n_episodes) for number in range(n_animals)]
+    return _over_animals(pd.concat(animals, ignore_index=True))
+
+
+def _seed(seed: int, animal: int) -> int:
+    child = np.random.SeedSequence(seed, spawn_key=(animal,))
+    return int(child.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def _over_animals(counts: pd.DataFrame) -> pd.DataFrame:
+    return mean_interval(counts, "per_episode", ["task", "setting", "place", "direction"])
+
+
+def _plan(size: float, seed: int) -> SizedPlan:
+    return SizedPlan({"animals": max(round(50 * size), 2)}, seed)
+
+
+def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    return {"segments": count_segments(_seed(plan.seed, piece.number))}
+
+
+def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
+    return {"gain_floor.csv": _over_animals(results.read_pieces("segments"))}
+
+
+def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    return [Shown(table=tables["gain_floor.csv"])]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.gain_floor import gain_floor_figure
+
+    yield "gain_floor", gain_floor_figure(results.read("gain_floor.csv"))
+
+
+STUDY = Study(
+    "gain_floor",
+    "Is there forward replay without the floor under the gain?",
+    "replay study gain_floor",
+    plan=_plan,
+    describe=SizedPlan.describe,
+    pieces=SizedPlan.n_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"gain_floor": _draw},
+    show=_show,
+)

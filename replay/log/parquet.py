@@ -24,7 +24,7 @@ from replay.files import check_path
 from replay.log.backups import PHASES
 from replay.log.schema import SCHEMA, Columns, check_values, schema_of
 
-__all__ = ["LogError", "LogWriter", "parts", "read", "writing"]
+__all__ = ["LogError", "LogWriter", "beginning", "parts", "read", "writing"]
 
 _VERSION = 1
 _KEY = b"hippocampal-replay"
@@ -251,6 +251,51 @@ def parts(folder: str | os.PathLike[str], name: str) -> Iterator[Columns]:
         for number in range(file.num_row_groups):
             table = file.read_row_group(number, columns=SCHEMA[name].names)
             yield {field.name: _column(path, table, field.name) for field in SCHEMA[name]}
+
+
+def beginning(
+    folder: str | os.PathLike[str], n_rows: int
+) -> tuple[dict[str, Columns], dict[str, Any]]:
+    """Read the beginning of a log of one run, without reading all of it.
+
+    Parameters
+    ----------
+    folder : path
+        What `writing` wrote.
+    n_rows : int
+        How many steps, and how many backups, are enough. Files are read by groups of rows.
+
+    Returns
+    -------
+    tables : dict
+        Columns of `runs`, `steps` and `backups`: whole steps, with all their backups.
+    provenance : dict
+        Where the log comes from.
+
+    Raises
+    ------
+    LogError
+        If a file is damaged.
+    """
+    tables: dict[str, Columns] = {}
+    last_steps = []
+    for name in SCHEMA:
+        read: list[Columns] = []
+        for part in parts(folder, name):
+            read.append(part)
+            if sum(len(each["run"]) for each in read) >= n_rows:
+                break
+        if read:
+            joined = {key: np.concatenate([each[key] for each in read]) for key in read[0]}
+            tables[name] = joined
+            if name != "runs" and len(joined["step"]) >= n_rows:
+                last_steps.append(int(joined["step"][-1]) - 1)  # there may be more of the last one
+    if last_steps:
+        for name in tables.keys() - {"runs"}:
+            kept = tables[name]["step"] <= min(last_steps)
+            tables[name] = {key: column[kept] for key, column in tables[name].items()}
+    path = Path(folder) / "runs.parquet"
+    return tables, _about(path, "runs", pq.read_metadata(path).metadata)["provenance"]
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from rich.progress import track
 from rich.table import Table
 
 from analyses.sequences.counts import ReplayCounts
-from analyses.studies.brea_2018.plan import N_WINDOWS
+from analyses.studies.brea_2018.reproduction import N_WINDOWS
 from replay.experiments import EXPERIMENTS
 from replay.learners import LEARNERS
 from replay.simulation import simulate

@@ -38,7 +38,7 @@ from analyses.measures.nulls import (
     shuffled_order,
 )
 from analyses.measures.summary import chance_above, over_animals
-from analyses.studies.segments import find_segments
+from analyses.sequences.segments import find_segments
 
 pytestmark = pytest.mark.slow
 

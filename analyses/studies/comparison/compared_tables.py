@@ -12,18 +12,16 @@ from analyses.measures import STATISTICS
 from analyses.measures.animals import PAUSES
 from analyses.measures.summary import over_animals
 from analyses.sequences.chains import ORDERS
-from analyses.studies.comparison.pieces import CHAINS, COUNTS, counts_file
+from analyses.studies.comparison.pieces import COUNTED_BY
 from analyses.studies.comparison.plan import Comparison
 
-__all__ = ["make_tables", "summarise_all"]
+__all__ = ["compare_tables", "summarise_all"]
 
 _BY = ["task", "learner", "statistic", "order", "min_length"]
 _TEST = ["task", "learner", "statistic"]
 
 
-def make_tables(
-    plan: Comparison, results: Results, findings: pd.DataFrame
-) -> dict[str, pd.DataFrame]:
+def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame]:
     """Put all pieces together.
 
     Parameters
@@ -32,36 +30,28 @@ def make_tables(
         What is compared.
     results : Results
         The folder, with all pieces.
-    findings : pandas.DataFrame
-        What `analyses.findings.published.findings` gives.
 
     Returns
     -------
-    dict of pandas.DataFrame
-        As `analyses.studies.comparison.compare` gives them.
+    dict of str to pandas.DataFrame
+        The tables by the name of their files; `analyses.studies.comparison.compare` says what they
+        hold.
     """
-    made = [(task, index) for task in plan.tasks for index in range(len(plan.pieces(task)))]
-    animals = pd.concat([results.read_piece(*piece) for piece in made], ignore_index=True)
-    counts = {
-        name: pd.concat(
-            [pd.read_parquet(counts_file(results, *piece, name)) for piece in made],
-            ignore_index=True,
-        )
-        for name in COUNTS
-    }
-    chains = _added(plan, counts["chains"], ["task", "learner", *CHAINS])
-    pauses = _added(plan, counts["pauses"], ["task", "learner", "phase"])
+    animals = results.read_pieces("animals")
+    chains = _added(plan, results.read_pieces("chains"), ["task", "learner", *COUNTED_BY])
+    pauses = _added(plan, results.read_pieces("pauses"), ["task", "learner", "phase"])
     n_replays = pauses.groupby(["task", "learner"], observed=True)["n_replays"].sum()
     statistics = summarise_all(plan, animals).join(n_replays, on=["task", "learner"])
     judged = statistics[statistics["judged"]]
-    found = verdicts(judged, findings, behaviour=plan.behaviour)
+    found = verdicts(judged, plan.findings, behaviour=plan.behaviour)
     how = judged.set_index(_TEST)[["label", "order", "min_length", "reversible"]]
     return {
-        "statistics": statistics,
-        "verdicts": found.join(how, on=_TEST),
-        "animals": animals[[*_BY, "animal", "value", "null", "n"]],
-        "chains": chains,
-        "pauses": pauses,
+        "statistics.csv": statistics,
+        "verdicts.csv": found.join(how, on=_TEST),
+        "animals.parquet": animals[[*_BY, "animal", "value", "null", "n"]],
+        "chains.csv": chains,
+        "pauses.csv": pauses,
+        "findings.csv": plan.findings,
     }
 
 
