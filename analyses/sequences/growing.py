@@ -106,7 +106,7 @@ def chain_kinds(
     ([3], ['reverse_episode'])
     """
     [step] = whole_columns(backups, ["step"], "backups", {"step": np.int64})
-    if (np.diff(step) < 0).any():
+    if (step[1:] < step[:-1]).any():
         raise ValueError("The column 'step' of backups must not descend: sort them by it.")
     return GrowingChains(across_events).extend(steps, backups)
 

@@ -39,7 +39,7 @@ from replay.learners.contract import (
 from replay.log.backups import ONLINE, START, STEP, TRACE, Log, record
 from replay.parts.markov_chain import chain_words, move
 from replay.parts.memory_access import laps
-from replay.parts.memory_access.exploration import explore_world
+from replay.parts.memory_access.exploration import explore_world, link_ends
 from replay.parts.memory_access.laps import Lap
 from replay.parts.memory_access.paths import (
     Path,
@@ -132,7 +132,8 @@ class Params(NamedTuple):
         Whether a state's value is the mean under the policy, instead of that of its best action,
         and backups are extended by that policy's actions, instead of greedy ones.
     link_starts : bool
-        Whether T goes on from an episode's end to the next one's start.
+        Whether T goes on from an episode's end to the next one's start: at first to all starts of a
+        known world as often as episodes start there, else to that of the episode that ended.
     pre_explored : bool
         Whether every action was tried once in every state before the first step, without reward.
     """
@@ -242,9 +243,11 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """Try every action once in every state, without reward; of several outcomes, the likeliest."""
+    """Let T go on from each end to every start; pre-explored, try every action in every state."""
     if params.pre_explored:
         explore_world(memory, mdp, params.link_starts)
+    elif params.link_starts and mdp is not None:
+        link_ends(memory.need.chain, mdp)
 
 
 def most_backups(params: Params, memory: Memory) -> int:

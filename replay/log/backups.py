@@ -108,6 +108,11 @@ def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[Any], ...]
     return filled, _empty(capacity, buffer.counter, buffer.evaluations is not None)
 
 
+def n_kept(buffer: BackupBuffer) -> int:
+    """Count the backups kept since the run began."""
+    return int(buffer.counter[_N_KEPT])
+
+
 def n_lost(buffer: BackupBuffer) -> int:
     """Count the backups that found the buffer full."""
     return int(buffer.counter[_N_LOST])

@@ -100,7 +100,9 @@ def least_priority(params: Any, lap: Lap) -> float:
 
 @inlined
 def link_episodes(params: Any, lap: Lap, chain: MarkovChain, pause: Any) -> None:
-    """Let the chain go on from an end to the start that follows; at first, to its own start.
+    """Let the chain go on from an end to the start that follows.
+
+    An end of which no link is known yet is first linked to the start of its own episode.
 
     Parameters
     ----------
