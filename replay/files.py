@@ -57,7 +57,7 @@ def check_path(name: str, path: object) -> Path:
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"{name} must be the path of a file or folder, got {shown(path)}.")
     text = check_text(name, os.fspath(path))
-    if not text or "\0" in text:
+    if not text or min(text) < " ":  # a line break, say, or NUL
         raise ValueError(f"{name} must be the path of a file or folder, got {shown(path)}.")
     return Path(text)
 

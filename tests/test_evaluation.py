@@ -111,7 +111,9 @@ class Checked:
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
         kernel_of = driver.kernel_of
-        monkeypatch.setattr(driver, "kernels", lambda own: kernel_of(replace(own, compiled=False)))
+        monkeypatch.setattr(
+            driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
+        )
         monkeypatch.setattr(module, "learn", self.learn)
         monkeypatch.setattr(sweeping, "look_ahead", self.look_ahead)
         monkeypatch.setattr(sweeping, "_pop", self.pop)

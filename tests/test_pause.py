@@ -199,10 +199,15 @@ def test_refusals(log, tmp_path):
         write_film(iter([(Figure(), 1.0)]), tmp_path / "pause.avi")
     with pytest.raises(ValueError, match="There is no replay event 2: run 0 has events 0 to 1"):
         pause_frames(log, 2)
-    with pytest.raises(ValueError, match="run 3 has no replay"):
+    with pytest.raises(ValueError, match=r"There is no run 3: this log has the runs \[0\]"):
         pause_frames(log, 0, run=3)
-    with pytest.raises(ValueError, match="Run 3 of this log has no replay"):
+    with pytest.raises(ValueError, match="There is no run 3"):
         longest_event(log, 3)
+    with pytest.raises(ValueError, match="Run 0 of this log has no replay"):
+        longest_event(EventLog({"steps": log.steps}))
+    for event in (-1, 0.5, "first"):
+        with pytest.raises(ValueError, match="event must be a whole number"):
+            replayed_moves(log, event)
     with pytest.raises(ValueError, match="knows no positions"):
         pause_frames(EventLog(log.tables))
     with pytest.raises(ValueError, match="not from this world"):

@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -514,6 +515,7 @@ def test_pairs_of_curves_are_dashed_and_solid(ax):
     )
     draw_discrepancy_curves(published, changed, ax)
     drawn = [(line.get_label(), line.is_dashed(), line.get_ydata()[0]) for line in ax.lines[:4]]
+    assert {line.get_dash_capstyle() for line in ax.lines[:2]} == {"butt"}  # there are gaps
     assert drawn == [
         ("Monte Carlo", True, 0.25),
         ("Q(λ)", True, 0.25),
@@ -635,6 +637,17 @@ def test_every_public_name_is_there():
     assert all(callable(getattr(plots, name)) for name in plots.__all__)
     with pytest.raises(AttributeError, match="no attribute 'pie_figure'"):
         plots.pie_figure  # noqa: B018
+
+
+def test_seaborn_is_imported_late():
+    """Neither the command line nor a worker that simulates waits for it."""
+    code = (
+        "import sys, analyses.cli, analyses.plots, analyses.plots.style, analyses.jobs.workers; "
+        "import analyses.studies.brea_2018.reproduce, analyses.studies.comparison; "
+        "print([name for name in ('seaborn', 'matplotlib.pyplot') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 def test_style_leaves_no_trace():

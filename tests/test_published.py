@@ -238,3 +238,20 @@ def test_what_is_no_table_and_no_file_is_refused(tmp_path):
     own = pd.DataFrame([OWN])
     with pytest.raises(ValueError, match="has the column 'value' more than once"):
         findings(pd.concat([own, own[["value"]]], axis="columns"))
+
+
+def test_definitions_and_reanalyses_are_told(table):
+    """What was measured is told where the paper tells it, and whose data were analysed again."""
+    definition = table.set_index("id")["definition"]
+    defined = [
+        "gupta2010.median_cells",
+        "davidson2009.local_start",
+        "davidson2009.remote_strict",
+        "ambrose2016.local_exp1",
+    ]
+    assert (definition[defined] != "").all()
+    assert definition["ambrose2016.local_exp2"] == definition["ambrose2016.local_exp1"]
+    again = table["id"].str.startswith("jensen2024.")
+    assert again.sum() == 5
+    assert table.loc[again, "citation"].str.endswith("data of Widloski & Foster 2022]").all()
+    assert set(table.loc[again, "source"]) == {"Jensen 2024"}

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("replay", "analyses", "tests", "figures")
-GUIDES = ["README.md", *(f"{room}/README.md" for room in ROOMS)]
-GUIDES += ["data/README.md", ".github/CONTRIBUTING.md"]
+ROOMS = ("replay", "analyses", "tests", "figures", "data")
+GUIDES = ["README.md", *(f"{room}/README.md" for room in ROOMS), ".github/CONTRIBUTING.md"]
 PRINTED = {
     "README.md": ["novel_path", "reverse_episode"],
     "replay/README.md": ["novel_path", "reverse_episode", "extinction"],

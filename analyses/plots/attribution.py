@@ -87,6 +87,7 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         pointsize=1.5,
     )
     moves = known[of_moves & (known["attribution"] == "one")].assign(attribution="moves")
+    moves = moves.drop(columns=["ci_low", "ci_high"])
     if len(moves):
         draw_curves(moves, ax, "up_to", "share", "attribution", _MOVES, linewidth=1)
     ax.set(xscale="log", ylim=(-0.04, 1.04), yticks=[0, 0.5, 1])

@@ -127,6 +127,8 @@ def draw_curves(
     draw(plot.scale(color=nominal(looks)), ax)
     drawn = set(table[by])
     for curve, name in zip(ax.lines[others:], filter(drawn.__contains__, looks), strict=True):
+        # Seaborn gives lines that it knows as solid the caps of solid lines, which would fill gaps.
+        curve.set_dash_capstyle(mpl.rcParams["lines.dash_capstyle"])
         curve.set(**{"label": name, "linestyle": "-", **looks[name]})
     return ax
 

@@ -58,7 +58,7 @@ _RC: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
-    "axes.titlesize": 8,
+    "axes.titlesize": 7,
     "figure.constrained_layout.h_pad": 0.05,
     "figure.constrained_layout.w_pad": 0.05,
     "figure.labelsize": 7,

@@ -281,7 +281,7 @@ class Experience:
         path : sequence of int, at least two
             States in the order in which they would be experienced; no two equal ones in a row.
         step : int, optional
-            The last step that counts; without it, all do.
+            The last step that counts, -1 before the first; by default all count.
         actions : sequence of int, optional
             The action of each move, with ``by="actions"``.
 
@@ -301,12 +301,9 @@ class Experience:
         action = None if actions is None else check_array(actions, "actions", kind="whole")
         if self.by == "actions" and (action is None or len(action) != len(states) - 1):
             raise ValueError("With by='actions' give one action for each move of the path.")
-        least = int(np.iinfo(np.int64).min)
-        limit = (
-            int(self.moves_by(check_whole("step", step, at_least=least)))
-            if step is not None
-            else self.n_moves
-        )
+        limit = self.n_moves
+        if step is not None:
+            limit = int(self.moves_by(check_whole("step", step, at_least=-1)))
         symbol = self.symbols(states[:-1], states[1:], action)
         ends, nodes = np.empty(len(symbol), dtype=np.int32), np.empty(len(symbol), dtype=np.int32)
         n_pieces = _stitch_one(self.automaton, symbol, limit, ends, nodes)

@@ -1,7 +1,7 @@
 """Reward rate against memory: what prioritized sweeping earns if it may not keep all transitions.
 
 Between remembering the last episode only and remembering everything lie four ways to forget, those
-of :func:`replay.parts.world_model.retain`. `measure_bounded_memory` lets the learner act with each
+of :func:`replay.parts.retention.retain`. `measure_bounded_memory` lets the learner act with each
 of them at several capacities; `summarise_bounded_memory` averages over worlds.
 """
 

@@ -124,7 +124,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     """Make the next move of the sequence, or of another one; explore now and then."""
-    n_actions = memory.action_values.shape[1]
+    n_actions: int = memory.action_values.shape[1]
     origin, place, expected = memory.following[0], memory.following[1], memory.following[2]
     memory.following[0] = -1
     draw = rng.random()

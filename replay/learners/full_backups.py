@@ -19,6 +19,7 @@ References
    https://doi.org/10.1038/s41593-018-0232-z
 """
 
+from math import nan
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -85,12 +86,12 @@ class Params(NamedTuple):
     replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which pairs are backed up; see :data:`replay.parts.priorities.MOMENTS`.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.parts.world_model`.
+        How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
     reversible : bool
         Whether a transition that was seen is known in both directions at once. The way back is
         assumed to pay nothing, until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.parts.world_model.retain`.
+        What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
     capacity : float
         Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """
@@ -141,14 +142,10 @@ class Memory(NamedTuple):
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
+    stores = describe_model(params.retention, params.capacity)
     priority = describe_priority(params.priority, "Q")
     source = "Moore & Atkeson 1993, Peng & Williams 1993"
-    return Description(
-        describe_model(params.retention, params.capacity),
-        phases_of(params.replay_at),
-        priority,
-        source,
-    )
+    return Description(stores, phases_of(params.replay_at), priority, source)
 
 
 def needs_way_back(params: Params) -> bool:
@@ -272,9 +269,7 @@ def _back_up(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
     if memory.model.visits[s, a] > 0.0:
         before, after = Q[s, a], _expected(params, memory, s, a)
         gain, need = evaluate(memory.evaluation, params, Q, s, a, after)
-        row = record(
-            log, phase, s, a, s_next, before, after, np.nan, priority, n, cause, gain, need
-        )
+        row = record(log, phase, s, a, s_next, before, after, nan, priority, n, cause, gain, need)
         _set_value(params, memory, s, a, after, row)
 
 

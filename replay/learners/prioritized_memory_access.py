@@ -39,7 +39,7 @@ from replay.learners.contract import (
 from replay.log.backups import ONLINE, START, STEP, TRACE, Log, record
 from replay.parts.markov_chain import chain_words, move
 from replay.parts.memory_access import laps
-from replay.parts.memory_access.exploration import explore_world
+from replay.parts.memory_access.exploration import explore_world, link_ends
 from replay.parts.memory_access.laps import Lap
 from replay.parts.memory_access.paths import (
     Path,
@@ -132,7 +132,8 @@ class Params(NamedTuple):
         Whether a state's value is the mean under the policy, instead of that of its best action,
         and backups are extended by that policy's actions, instead of greedy ones.
     link_starts : bool
-        Whether T goes on from an episode's end to the next one's start.
+        Whether T goes on from an episode's end to the next one's start: at first to all starts of a
+        known world as often as episodes start there, else to that of the episode that ended.
     pre_explored : bool
         Whether every action was tried once in every state before the first step, without reward.
     """
@@ -222,9 +223,8 @@ def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     if params.discount == 1.0:
         raise ValueError(
-            "prioritized_memory_access counts need as the visits to a state in all that is to "
-            "come. Without discount they have no end, so discount must be below 1, got 1; 0.999 "
-            "looks a thousand steps ahead."
+            "Need counts the visits to a state in all that is to come. Without discount they have "
+            "no end, so discount must be below 1, got 1; 0.999 looks a thousand steps ahead."
         )
     n_states, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
     longest = params.max_backups if params.allow_loops else min(params.max_backups, n_states + 1)
@@ -243,9 +243,11 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """Try every action once in every state, without reward; of several outcomes, the likeliest."""
+    """Let T go on from each end to every start; pre-explored, try every action in every state."""
     if params.pre_explored:
         explore_world(memory, mdp, params.link_starts)
+    elif params.link_starts and mdp is not None:
+        link_ends(memory.need.chain, mdp)
 
 
 def most_backups(params: Params, memory: Memory) -> int:
@@ -299,15 +301,9 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
 
 
 def _back_up(
-    params: Params,
-    memory: Memory,
-    length: int,
-    priority: float,
-    phase: int,
-    pop: int,
-    cause: int,
+    params: Params, memory: Memory, length: int, priority: float, phase: int, pop: int, cause: int,
     log: Log,
-) -> int:
+) -> int:  # fmt: skip
     """Back up every step of the path, in order; return the row of the last one."""
     path, Q, V, next_state = memory.path, memory.action_values, memory.values, memory.next_state
     rate = 1.0 if params.copy_targets else params.learning_rate
@@ -334,15 +330,12 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
     for s in range(len(memory.values)):
         set_priorities(params, memory, s)
-    least = params.min_priority
-    if params.opportunity_cost:
-        least = min(least, laps.mean_reward(memory.lap))
+    least = laps.least_priority(params, memory.lap)
     path, next_state = memory.path, memory.next_state
     length, row, end, end_next = 0, -1, -1, -1
     for pop in range(params.max_backups):
         refresh(params, memory)
-        extension = draw_extension(params, memory, length, rng)
-        priority = extend_path(params, memory, length, extension)
+        priority = extend_path(params, memory, length, draw_extension(params, memory, length, rng))
         s, a = best_pair(memory.table, priority, params.tie_break, rng)
         if s < 0:
             length += 1

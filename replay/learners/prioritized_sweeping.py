@@ -22,6 +22,7 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
+from math import nan
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -104,7 +105,7 @@ class Params(NamedTuple):
         ``reset_model`` it is the episode's end.
     forgetting : float
         Weight that earlier outcomes of a pair lose when it is tried again: 0 counts them all alike,
-        1 keeps the last only; see :mod:`replay.parts.world_model`.
+        1 keeps the last only; see :mod:`replay.parts.forgetting`.
     surprise_rate : float
         Above 0 each pair has a `forgetting` of its own, which begins with that and follows the
         pair's surprise with this rate.
@@ -112,7 +113,7 @@ class Params(NamedTuple):
         Whether a transition that was seen is known in both directions at once. The way back is
         assumed to pay nothing, until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.parts.world_model.retain`.
+        What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
     capacity : float
         Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """
@@ -284,9 +285,7 @@ def _tell(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
         Q[s, a] = after
         V[s] = best_tried(Q, s)
         revalue(model, params.retention, s, a, after)
-        row = record(
-            log, phase, s, a, s_next, before, after, np.nan, priority, n, cause, gain, need
-        )
+        row = record(log, phase, s, a, s_next, before, after, nan, priority, n, cause, gain, need)
         _queue(params, memory, s, row)
         edge = model.edges[edge]["next_in"]
 

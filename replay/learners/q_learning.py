@@ -97,7 +97,7 @@ def target(
     """Return what a transition says that its pair is worth."""
     if terminated:
         return reward
-    return reward + params.discount * best_tried(action_values, next_state)
+    return float(reward + params.discount * best_tried(action_values, next_state))
 
 
 def back_up(

@@ -109,7 +109,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
-    return memory.action_values.shape[1] * params.n_retrieved * params.n
+    return int(memory.action_values.shape[1] * params.n_retrieved * params.n)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:

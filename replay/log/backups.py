@@ -108,15 +108,21 @@ def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[Any], ...]
     return filled, _empty(capacity, buffer.counter, buffer.evaluations is not None)
 
 
+def n_kept(buffer: BackupBuffer) -> int:
+    """Count the backups kept since the run began."""
+    return int(buffer.counter[_N_KEPT])
+
+
 def n_lost(buffer: BackupBuffer) -> int:
     """Count the backups that found the buffer full."""
     return int(buffer.counter[_N_LOST])
 
 
 @inlined
-def set_step(log: BackupBuffer, step: int) -> None:
-    """Tell the buffer at which step of the run the next backups are made."""
-    log.counter[_STEP] = step
+def set_step(log: BackupBuffer | None, step: int) -> None:
+    """Tell the buffer, if there is one, at which step of the run the next backups are made."""
+    if log is not None:
+        log.counter[_STEP] = step
 
 
 @inlined

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_whole, shown
+from replay.checks import check_list, check_whole, shown
 from replay.log import parquet
 from replay.log.parquet import LogError
 from replay.log.schema import (
@@ -156,7 +156,9 @@ class EventLog:
         beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
         tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
-        return cls(tables, provenance, mdp, excerpt)
+        log = cls(tables, provenance, mdp, excerpt)
+        object.__setattr__(log, "_is_made_here", True)
+        return log
 
     @classmethod
     def concat(cls, logs: Iterable[EventLog]) -> EventLog:
@@ -178,7 +180,7 @@ class EventLog:
         ValueError
             If there is no log.
         """
-        logs = list(logs)
+        logs = check_list("logs", logs)
         if not logs:
             raise ValueError("There is no log to put together: give at least one EventLog.")
         for log in logs:
@@ -328,7 +330,7 @@ class EventLog:
         if name not in done:
             steps = self.columns("steps") if name == "backups" else None
             done[name] = complete(name, self.tables[name], steps, self.excerpt)
-            if not isinstance(self.tables[name], list):  # of which the simulator's own tables are
+            if not self.__dict__.get("_is_made_here"):
                 runs = None if name == "runs" else self.columns("runs")
                 check_values(name, done[name], runs, self.excerpt)
                 self._check_states(name, done[name])

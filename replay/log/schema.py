@@ -354,7 +354,7 @@ def to_frame(columns: Columns) -> pd.DataFrame:
 def _given(name: str, table: Any) -> dict[str, Any]:
     if isinstance(table, np.ndarray) and table.dtype.names:
         table = [table]
-    if isinstance(table, list):
+    if isinstance(table, list) and all(map(_is_structured, table)):
         pieces = [rows if isinstance(rows, tuple) else (rows,) for rows in table]
         given: dict[str, Any] = {}
         for tables in zip(*pieces, strict=True):
@@ -369,6 +369,11 @@ def _given(name: str, table: Any) -> dict[str, Any]:
         f"The table {name!r} must be a DataFrame, a structured array or a dict of columns, "
         f"got {type(table).__name__}."
     )
+
+
+def _is_structured(rows: object) -> bool:
+    beside = rows if isinstance(rows, tuple) and rows else (rows,)
+    return all(isinstance(each, np.ndarray) and each.dtype.names for each in beside)
 
 
 def _columns_of(name: str, tables: Sequence[NDArray[Any]]) -> Columns:

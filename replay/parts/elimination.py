@@ -173,7 +173,7 @@ def solve_visits(
 
 @inlined
 def _is_due(elimination: Elimination, chain: MarkovChain, place: int) -> bool:
-    due = chain.has_moved[elimination.order[place]]
+    due: bool = chain.has_moved[elimination.order[place]]
     for i in range(elimination.begin_earlier[place], elimination.begin_earlier[place + 1]):
         due = due or elimination.is_new[elimination.earlier[i]]
     elimination.is_new[place] = due

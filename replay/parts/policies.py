@@ -97,7 +97,7 @@ def epsilon_greedy(
     >>> epsilon_greedy(np.array([[0.0, 1.0]]), 0, 0.0, np.random.default_rng(0))
     1
     """
-    n_actions = action_values.shape[1]
+    n_actions: int = action_values.shape[1]
     draw = rng.random()
     if draw < epsilon:
         return min(int(draw / epsilon * n_actions), n_actions - 1)
@@ -151,7 +151,7 @@ def softmax(
     >>> softmax(np.array([[0.0, 1.0]]), 0, 1e3, np.random.default_rng(0))
     1
     """
-    n_actions = action_values.shape[1]
+    n_actions: int = action_values.shape[1]
     best = action_values[state, 0]
     for action in range(1, n_actions):
         best = max(best, action_values[state, action])
@@ -208,7 +208,7 @@ def mean_value(policy: Policy, action_values: NDArray[np.float64], state: int) -
     >>> float(mean_value(Policy(EPSILON_GREEDY, 1.0, 0.5), np.array([[0.0, 1.0]]), 0))
     0.75
     """
-    n_actions = action_values.shape[1]
+    n_actions: int = action_values.shape[1]
     best = best_value(action_values, state)
     total = 0.0
     mean = 0.0

@@ -10,6 +10,7 @@ References
    https://doi.org/10.1023/A:1018012322525
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -81,12 +82,14 @@ def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
     >>> traces(2, 1, 0.1, 100).strength.round(3).tolist()[-3:]
     [0.01, 0.1, 1.0]
     """
-    strength = [1.0]
-    while strength[-1] > _SMALLEST and decay > 0.0 and len(strength) < n_steps:
-        strength.append(strength[-1] * decay)
+    n_kept = n_steps
+    if decay < 1.0:
+        n_kept = min(n_steps, 2 + int(math.log(_SMALLEST) / math.log(decay)) if decay > 0.0 else 1)
+    strength = np.multiply.accumulate(np.append(1.0, np.full(max(n_kept - 1, 0), decay)))
+    strength = strength[: 1 + np.count_nonzero(strength[:-1] > _SMALLEST)]
     room = len(strength) + _ROOM
     return Traces(
-        np.array(strength[::-1]),
+        strength[::-1].copy(),
         np.zeros(room, dtype=np.uint32),
         np.zeros(room),
         np.zeros(room, dtype=np.int32),

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable
 from functools import cache
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ _FIRST_WORK = 1e8
 _SECONDS_PER_CALL = 0.05
 _LARGE = 10_000_000
 _MOST_ACTIONS = np.iinfo(backups.BACKUP["action"]).max + 1
-_MOST_STEPS_LOGGED = np.iinfo(backups.BACKUP["step"]).max
+_MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 
 
 def world_of(mdp: MDP) -> World:
@@ -113,18 +113,23 @@ class LogWriter:
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
         self.run["parameters"] = learner.parameters
         self.buffer: backups.BackupBuffer | None = None
+        if keep != "none" and n_steps > _MOST_LOGGED:
+            raise ValueError(
+                f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: take log='none', or "
+                "fewer steps."
+            )
         self.n_steps = n_steps if on_block is None else min(n_steps, _STEPS_PER_BLOCK)
         self.steps = np.empty(0, dtype=STEP)
         if keep != "none":
             self.steps = _held(self.n_steps, STEP, f"the log of {self.n_steps} steps")
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, learner.evaluates)
         self.pieces: list[tuple[NDArray[np.void], ...]] = []
-        self.cut = WHOLE_RUN
+        self.excerpt = WHOLE_RUN
         self.first_row = 0
 
     def steps_from(self, time: int) -> NDArray[np.void]:
         """Give the rows for the steps from some time on; none if nothing is logged."""
-        return self.steps[time - self.cut.n_steps :]
+        return self.steps[time - self.excerpt.n_steps :]
 
     def lengthen(self, n_steps: int) -> None:
         """Make room for so many steps of the run in all, and for some more."""
@@ -139,7 +144,13 @@ class LogWriter:
         n_bytes = n_rows * (backups.BACKUP.itemsize + 16 * self.learner.evaluates)
         _check_fits(n_bytes, f"a step of {self.learner.name!r}, which may make {n_rows} backups,")
         few = n_rows <= _BACKUPS_PER_BUFFER
-        room = max(2 * n_rows, _BACKUPS_PER_BUFFER) if few else n_rows
+        # A bound that grows with each step must not ask for another buffer at each step.
+        room = max(n_rows + min(n_rows, _BACKUPS_PER_BUFFER), _BACKUPS_PER_BUFFER)
+        if backups.n_kept(self.buffer) > _MOST_LOGGED - room:
+            raise ValueError(
+                f"A log counts at most {_MOST_LOGGED} backups, and that of {self.learner.name!r} "
+                "is full: take log='none', fewer steps, or fewer backups a step."
+            )
         rows, self.buffer = backups.renew(self.buffer, room)
         if not few:  # or what little was written keeps the whole
             rows = tuple(table.copy() for table in rows)
@@ -147,19 +158,19 @@ class LogWriter:
 
     def hand_over(self, clock: Clock, memory: Any, is_last: bool = False) -> None:
         """Call `on_block` with all that was logged since it was last called."""
-        n_steps = int(clock.time[0]) - self.cut.n_steps
+        n_steps = int(clock.time[0]) - self.excerpt.n_steps
         if self.on_block is None or not n_steps:
             return
-        self.cut = self.cut._replace(next_state=-1 if is_last else int(clock.state[0]))
+        self.excerpt = self.excerpt._replace(next_state=-1 if is_last else int(clock.state[0]))
         log = self.finished(n_steps)
         n_backups = sum(len(rows[0]) for rows in log.tables["backups"])
         causes = np.unique(self.learner.causes(memory))
         known = causes[(causes >= 0) & (not is_last)]
         self.on_block(Block(log, n_backups, self.first_row, known))
-        n_events = self.cut.n_events
+        n_events = self.excerpt.n_events
         if n_backups:
             n_events = int(log.columns("backups")["event"].max(initial=n_events - 1)) + 1
-        self.cut = Excerpt(int(clock.time[0]), int(clock.episode[0]), n_events)
+        self.excerpt = Excerpt(int(clock.time[0]), int(clock.episode[0]), n_events)
         self.first_row += n_backups
 
     def finished(self, n_steps: int, time: NDArray[np.float64] | None = None) -> EventLog:
@@ -185,7 +196,7 @@ class LogWriter:
             if self.on_block is not None:
                 self.steps = uninitialised(self.n_steps, STEP)
         return EventLog.from_run(
-            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, excerpt=self.cut
+            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, excerpt=self.excerpt
         )
 
 
@@ -360,14 +371,15 @@ class Driver:
         """Call the loop for as many steps as take a moment, so that Ctrl-C is heard in between.
 
         A single step may take long. If so it is made in a thread that an interrupt leaves behind.
+        The time that counts is that of the processor, so that a busy machine changes nothing.
         """
-        begin = perf_counter()
+        begin = process_time()
         n_backups = self.learner.most_backups(self.learner.params, self.memory)
         if n_backups * self._n_pairs < _LARGE or not self.learner.compiled:
             n_done = self._run(*arguments)
         else:
             n_done = _in_thread(self._run, *arguments)
-        seconds = perf_counter() - begin
+        seconds = process_time() - begin
         if seconds < _SECONDS_PER_CALL / 4:
             self._pace = min(4 * self._pace, _MOST_STEPS)
         elif seconds > 2 * _SECONDS_PER_CALL:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from replay.checks import check_choice, check_whole
 from replay.learners import Learner, find_learner
-from replay.learners.contract import LARGEST, Sizes
+from replay.learners.contract import Sizes
 from replay.log.blocks import Block, window_ends
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
@@ -198,11 +198,6 @@ def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
 
 def _check_world(found: Learner, mdp: MDP) -> None:
     """Refuse a world in which this learner can't learn anything, or its values have no bound."""
-    largest = float(np.abs(mdp.reward).max(initial=0.0))
-    if largest > LARGEST:
-        raise ValueError(
-            f"Rewards must be no larger than {LARGEST:g}, but {mdp.name!r} has one of {largest:g}."
-        )
     if found.params.discount == 1.0:
         why = "with a discount of 1 values are sums over an episode"
         cure = "take a discount below 1"

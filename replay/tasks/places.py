@@ -138,6 +138,7 @@ class Places:
             begin or end there.
         """
         nodes = check_list("A lap", nodes)
+        check_text("memory", memory)
         for node in nodes:
             _check_node(self.graph, node, "A lap")
         if len(nodes) < 2:

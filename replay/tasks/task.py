@@ -383,10 +383,11 @@ def _aside(model: Places, node: str, heading: str) -> NDArray[np.float64]:
     """Give the shift from the middle of a two-way track to the right-hand lane, in cm."""
     far, pos = model.steps_from_home, model.graph.nodes
     here = np.array(pos[node]["pos"])
-    ahead = sum(
+    turns = (
         (far[there] - far[node]) * (np.array(pos[there]["pos"]) - here)
         for there in model.neighbours[node]
     )
+    ahead = sum(turns, start=np.zeros(2))
     ahead = ahead * (1 if heading == ">" else -1)
     right: NDArray[np.float64] = _LANE_CM / 2 * np.array([ahead[1], -ahead[0]])
     return right / max(float(np.hypot(*ahead)), 1e-9)

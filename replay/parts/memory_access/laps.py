@@ -13,7 +13,7 @@ from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.markov_chain import MarkovChain, move
 from replay.parts.priorities import is_due
 
-__all__ = ["Lap", "begin_lap", "link_episodes", "mean_reward", "need_origin"]
+__all__ = ["Lap", "begin_lap", "least_priority", "link_episodes", "mean_reward", "need_origin"]
 __all__ += ["note_step", "note_tries"]
 
 _BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
@@ -77,8 +77,32 @@ def mean_reward(lap: Lap) -> float:
 
 
 @inlined
+def least_priority(params: Any, lap: Lap) -> float:
+    """Return the priority above which a backup is made, a parameter or the opportunity cost.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        ``min_priority`` and ``opportunity_cost`` of the learner.
+    lap : Lap
+        Where the agent stands.
+
+    Returns
+    -------
+    float
+        ``min_priority``, or what a try earned on average where that is less and counts.
+    """
+    least: float = params.min_priority
+    if params.opportunity_cost:
+        least = min(least, mean_reward(lap))
+    return least
+
+
+@inlined
 def link_episodes(params: Any, lap: Lap, chain: MarkovChain, pause: Any) -> None:
-    """Let the chain go on from an end to the start that follows; at first, to its own start.
+    """Let the chain go on from an end to the start that follows.
+
+    An end of which no link is known yet is first linked to the start of its own episode.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ def gain_of(params: Any, memory: Any, s: int, a: int, target: float) -> float:
 def _is_replayed(params: Any, memory: Any, s: int, a: int) -> bool:
     """Tell whether a pair was tried, and leads elsewhere."""
     s_next = memory.next_state[s, a]
-    return s_next >= 0 and (s_next != s or params.replay_bumps)
+    return bool(s_next >= 0 and (s_next != s or params.replay_bumps))
 
 
 @inlined
