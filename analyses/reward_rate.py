@@ -368,7 +368,7 @@ def _checked_baselines(baselines: pd.DataFrame) -> pd.DataFrame:
 
 def _check_names(table: pd.DataFrame, column: str, name: str) -> None:
     for row, value in enumerate(table[column]):
-        if not (isinstance(value, str) and value):
+        if not (isinstance(value, str) and value and value.isprintable()):
             raise ValueError(
                 f"The column {column!r} of {name} must hold names; row {row} has {shown(value)}."
             )

@@ -481,10 +481,11 @@ def check_array(
     if kind == "flag":
         fits &= (numbers == 0) | (numbers == 1)
     else:
-        limited = np.isfinite(numbers) & (numbers >= at_least) & (numbers <= at_most)
+        exact = flat if flat.dtype.kind in "iu" else numbers  # floats round what is above 2 ** 53
+        limited = np.isfinite(numbers) & (exact >= at_least) & (exact <= at_most)
         if kind == "whole":
-            limited &= (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**63)
-            limited &= ~_are_flags(flat)
+            limited &= (numbers == np.floor(numbers)) & ~_are_flags(flat)
+            limited &= (np.abs(numbers) < 2.0**63) | (flat.dtype.kind == "i")
         fits &= limited | (np.isnan(numbers) if missing and kind == "number" else False)
     if not fits.all():
         row = int(np.flatnonzero(~fits)[0])
@@ -495,7 +496,7 @@ def check_array(
         return numbers.astype(bool).reshape(given.shape)
     if kind == "number":
         return numbers.reshape(given.shape)
-    if given.dtype.kind == "O":  # floats would round what is above 2 ** 53
+    if given.dtype.kind == "O":
         return np.array([int(value) for value in flat], dtype=np.int64).reshape(given.shape)
     return given.astype(np.int64)
 
@@ -503,9 +504,13 @@ def check_array(
 def _array(values: object) -> NDArray[Any] | None:
     """Make an array of what a user gave; None if its rows are of several lengths, or it is none."""
     try:
+        given = np.asarray(values)
+        if isinstance(values, list | tuple) and given.dtype.kind in "US":
+            given = np.asarray(values, dtype=object)  # of [1, "a"] numpy makes "1" and "a"
         if isinstance(values, np.ma.MaskedArray):
-            return np.asarray(np.ma.filled(values.astype(object), None))
-        return np.asarray(values)
+            given = given.astype(object)
+            given[np.ma.getmaskarray(values)] = None
+        return given
     except Exception:  # of whatever kind of object: it is no array
         return None
 
