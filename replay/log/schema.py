@@ -344,7 +344,23 @@ def _is_json_object(text: str) -> bool:
 
 
 def to_frame(columns: Columns) -> pd.DataFrame:
-    """Make a DataFrame of a complete table without copying it; `phase` is a category."""
+    """Make a DataFrame of a complete table without copying it.
+
+    Parameters
+    ----------
+    columns : dict of ndarray
+        What `complete` gives.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `phase` is a category.
+
+    Examples
+    --------
+    >>> to_frame(complete("steps", {"state": [0, 1], "next_state": [1, 2]})).shape
+    (2, 10)
+    """
     if "phase" in columns:
         phase = pd.Categorical.from_codes(columns["phase"], categories=pd.Index(PHASES))
         return pd.DataFrame({**columns, "phase": phase}, copy=False)
