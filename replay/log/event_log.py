@@ -7,7 +7,6 @@ run and a recording are the same three tables.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -197,6 +196,11 @@ class EventLog:
         tables: dict[str, Columns] = {}
         for name in SCHEMA:
             pieces = [log.columns(name) for log in logs]
+            if name == "runs" and any("forgets_at_end" in piece for piece in pieces):
+                pieces = [
+                    {"forgets_at_end": np.zeros(len(piece["run"]), dtype=bool), **piece}
+                    for piece in pieces
+                ]
             shared_columns = set(pieces[0]).intersection(*pieces)
             tables[name] = {
                 column: np.concatenate([piece[column] for piece in pieces])
@@ -440,7 +444,7 @@ class EventLog:
             raise ValueError(
                 f"The log keeps no step of run {run} up to {'its end' if until is None else until}."
             )
-        if json.loads(str(runs.loc[run, "parameters"])).get("reset_model", False):
+        if runs.loc[run].get("forgets_at_end", False):
             steps = steps[steps["episode"] == steps["episode"].iloc[-1]]
 
         starts = steps.drop_duplicates("episode")["state"]

@@ -112,6 +112,8 @@ class LogWriter:
         self.keep, self.learner, self.mdp, self.on_block = keep, learner, mdp, on_block
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
         self.run["parameters"] = learner.parameters
+        if learner.forgets_at_end:
+            self.run["forgets_at_end"] = True
         self.buffer: backups.BackupBuffer | None = None
         if keep != "none" and n_steps > _MOST_LOGGED:
             raise ValueError(
