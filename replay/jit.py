@@ -238,9 +238,9 @@ def sources_digest(*modules: str) -> str:
 
     Examples
     --------
-    >>> sources_digest("replay.names") == sources_digest("replay.names")
+    >>> sources_digest("replay.checks") == sources_digest("replay.checks")
     True
-    >>> sources_digest("replay.names") == sources_digest("replay.files")
+    >>> sources_digest("replay.checks") == sources_digest("replay.files")
     False
     """
     if not modules:

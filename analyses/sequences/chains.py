@@ -32,10 +32,10 @@ from replay.checks import (
     check_table,
     check_whole,
     shown,
+    unknown_name,
 )
 from replay.jit import kernel
 from replay.log.backups import PHASES, REST
-from replay.names import unknown_name
 
 __all__ = ["FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]
 __all__ += ["UNKNOWN", "Chains", "DecodedPaths", "Links", "chains", "decoded_backups"]

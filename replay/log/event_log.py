@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_list, check_whole, shown
+from replay.checks import check_list, check_whole, shown, unknown_name
 from replay.log import parquet
 from replay.log.parquet import LogError
 from replay.log.schema import (
@@ -33,7 +33,6 @@ from replay.log.schema import (
     schema_of,
     to_frame,
 )
-from replay.names import unknown_name
 from replay.version import __version__
 from replay.worlds.mdp import MDP
 
