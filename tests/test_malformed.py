@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from malformed import damage, is_ours, malformed_options, time_limit
 
 from analyses.findings import published
-from analyses.reward_rate import area_under_curve, normalise
+from analyses.reward_rate import normalise
 from analyses.sequences.classification import classify, classify_paths
 from replay import LEARNERS, MDP, EventLog, feed, simulate
 from replay.data import data_file, reference_table
@@ -454,7 +454,7 @@ OTHER_ENTRIES = {
     ),
     "normalise": Entry(
         {"windows": WINDOWS, "baselines": BASELINES},
-        lambda windows, baselines: area_under_curve(normalise(windows, baselines)),
+        normalise,
     ),
     "findings": Entry(
         {"text": own_findings().to_csv(index=False)},
