@@ -23,12 +23,9 @@ from analyses.jobs import workers
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results, write_table
 from analyses.jobs.study import Figures, Piece, Plan, Study
-from replay.checks import check_whole
 from replay.jit import sources_digest
 
 __all__ = ["draw_figures", "manifest", "run"]
-
-_MOST_PROCESSES = 10_000
 
 
 def run(
@@ -78,7 +75,7 @@ def run(
     ValueError
         If the number of processes is out of range, or a manifest is damaged.
     """
-    check_whole("The number of jobs", jobs, at_least=1, at_most=_MOST_PROCESSES)
+    jobs = workers.n_processes(jobs)
     scratch = TemporaryDirectory(prefix="hippocampal-replay-") if out is None else nullcontext(out)
     with scratch as folder:
         results = Results(folder)

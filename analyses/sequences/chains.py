@@ -145,8 +145,8 @@ def link_backups(
     links = Links(*(uninitialised(n, dtype) for dtype in (np.int32, np.uint8, np.int32, np.bool_)))
     n_begun = 0 if begun is None else len(begun.parent)
     if begun is not None:
-        for known, column in zip(begun, links, strict=True):
-            column[:n_begun] = known
+        for name in Links._fields:
+            getattr(links, name)[:n_begun] = getattr(begun, name)
     temporal = order == "temporal"
     late = _link(event, state, next_state, action, cause, n_begun, temporal, across_events, *links)
     if late >= 0:
