@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from analyses.sequences.runs import MOST_STATES, Columns, whole_columns
 from analyses.sequences.sequences import Lists
-from replay.arrays import uninitialised
 from replay.checks import (
     check_array,
     check_choice,
@@ -35,6 +34,7 @@ from replay.checks import (
     unknown_name,
 )
 from replay.jit import kernel
+from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, REST
 
 __all__ = ["FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]

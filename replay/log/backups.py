@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
 from replay.jit import inlined
+from replay.log.arrays import uninitialised
 
 __all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
 __all__ += ["EVALUATION", "BackupBuffer", "Log", "backup_buffer", "keeps", "record"]

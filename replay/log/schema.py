@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
 from replay.checks import check_array, check_text, shown
 from replay.jit import kernel
+from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, START, STEP
 
 __all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "check_values", "complete", "schema_of"]
