@@ -104,7 +104,7 @@ def test_the_cost_is_told_once_something_is_done(tmp_path):
     told = []
     run(STUDY, PLAN, tmp_path, on_cost=told.append)
     [cost] = told
-    assert cost.counts == {"pieces": 2}
+    assert cost.counts == {"pieces": 1}
     assert cost.seconds > 0
     run(STUDY, PLAN, tmp_path, on_cost=told.append)
     assert len(told) == 1, "nothing is left to do"
