@@ -173,7 +173,7 @@ def test_studies_go_on_too(tmp_path):
 
 def test_any_study_is_a_command(tmp_path):
     out = tmp_path / "out"
-    command = ("study", "gain_floor", "--size", 0.04, "--jobs", 1, "--out", out)
+    command = ("study", "gain_floor", "--size", 0.06, "--jobs", 1, "--out", out)
     done = replay(*command)
     assert done.returncode == 0, done.stderr
     assert "no_floor" in done.stdout
