@@ -7,6 +7,7 @@ the edge; what lies within relies on it.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import math
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -15,10 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.names import unknown_name
-
 __all__ = ["check_array", "check_choice", "check_column", "check_flag", "check_list"]
 __all__ += ["check_number", "check_seed", "check_table", "check_text", "check_whole", "shown"]
+__all__ += ["unknown_name"]
 
 _LONGEST = 60
 _LARGEST = 2**63 - 1
@@ -48,6 +48,35 @@ def shown(value: object) -> str:
     except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
+    """Make the error for a name that is none of the choices.
+
+    Parameters
+    ----------
+    what : str
+        What it should be the name of.
+    name : object
+        What was given for a name.
+    choices : iterable of str
+        The names there are.
+
+    Returns
+    -------
+    ValueError
+        To be raised; it lists the choices, and the one that may be meant.
+
+    Examples
+    --------
+    >>> print(unknown_name("learner", "q_lerning", ["q_learning", "sfma"]))
+    Unknown learner 'q_lerning'. Did you mean 'q_learning'? Choose from: q_learning, sfma.
+    """
+    names = list(choices)
+    is_short = isinstance(name, str) and len(name) <= _LONGEST
+    close = difflib.get_close_matches(str(name), names, n=1) if is_short else []
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ValueError(f"Unknown {what} {shown(name)}.{hint} Choose from: {', '.join(names)}.")
 
 
 def check_whole(

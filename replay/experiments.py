@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from replay.checks import unknown_name
 from replay.learners import LEARNERS
-from replay.names import unknown_name
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree

@@ -164,7 +164,7 @@ def _mutated_array(values, pick):
     how = pick(6)
     if how == 0:
         kind = _any_of([float, complex, str, object, "S", np.int8, bool], pick)
-        with suppress(TypeError, ValueError, OverflowError):
+        with suppress(TypeError, ValueError, OverflowError, RuntimeError, Warning):
             return values.astype(kind)
         return values[:-1]
     if how == 1:

@@ -17,7 +17,7 @@ from replay.log.backups import PHASES
 from replay.log.event_log import EventLog, LogError
 from replay.log.parquet import beginning
 from replay.log.schema import SCHEMA
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
@@ -399,12 +399,28 @@ class TestGraph:
         assert "pos" not in graph.nodes[0]
 
     def test_a_reset_model_forgets_earlier_episodes(self):
-        log = small_log(reset_model=True)
+        log = EventLog(small_log().tables, {"log": "all"})
+        log = log.label(forgets_at_end=True)
         assert set(log.graph(until=1).edges(keys=True)) == {(0, 1, 0), (1, 2, 0)}
         graph = log.graph()
         assert set(graph.edges(keys=True)) == {(0, 0, 1), (0, 1, 0)}
         assert graph.edges[0, 1, 0]["count"] == 1
         assert graph.nodes[1]["value"] == 1.0  # action values outlive the model
+
+    def test_a_reset_model_among_others(self, tmp_path):
+        both = EventLog.concat([small_log(), small_log().label(forgets_at_end=True)])
+        assert both.runs["forgets_at_end"].tolist() == [False, True]
+        both.save(tmp_path / "log")
+        for log in (both, EventLog.read(tmp_path / "log")):
+            assert log.graph(run=0).edges[0, 1, 0]["count"] == 2
+            assert log.graph(run=1).edges[0, 1, 0]["count"] == 1
+
+    def test_a_learner_tells_whether_it_forgets(self):
+        for reset_model in (False, True):
+            run = simulate(
+                from_ascii("SG"), "prioritized_sweeping", {"reset_model": reset_model}, n_steps=9
+            )
+            assert ("forgets_at_end" in run.log.runs) == reset_model
 
     def test_another_run(self):
         both = EventLog.concat([small_log(), small_log()])

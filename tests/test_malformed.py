@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from malformed import damage, is_ours, malformed_options, time_limit
 
 from analyses.findings import published
-from analyses.reward_rate import area_under_curve, normalise
+from analyses.reward_rate import normalise
 from analyses.sequences.classification import classify, classify_paths
 from analyses.sequences.experience import Experience
 from analyses.sequences.growing import chain_kinds
@@ -485,7 +485,7 @@ OTHER_ENTRIES = {
     "replayed_moves": Entry({"log": small_log(), "event": 0, "run": 0}, replayed_moves),
     "normalise": Entry(
         {"windows": WINDOWS, "baselines": BASELINES},
-        lambda windows, baselines: area_under_curve(normalise(windows, baselines)),
+        normalise,
     ),
     "findings": Entry(
         {"text": own_findings().to_csv(index=False)},

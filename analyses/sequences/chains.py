@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from analyses.sequences.runs import MOST_STATES, Columns, whole_columns
 from analyses.sequences.sequences import Lists
-from replay.arrays import uninitialised
 from replay.checks import (
     check_array,
     check_choice,
@@ -32,10 +31,11 @@ from replay.checks import (
     check_table,
     check_whole,
     shown,
+    unknown_name,
 )
 from replay.jit import kernel
+from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, REST
-from replay.names import unknown_name
 
 __all__ = ["FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]
 __all__ += ["UNKNOWN", "Chains", "DecodedPaths", "Links", "chains", "decoded_backups"]

@@ -17,9 +17,9 @@ from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import FORWARD_EPISODE, NEVER_TAKEN, NOVEL_PATH, REVERSE_EPISODE
 from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
-from replay.arrays import uninitialised
 from replay.checks import check_flag
 from replay.jit import kernel
+from replay.log.arrays import uninitialised
 
 __all__ = ["ChainKinds", "GrowingChains", "chain_kinds"]
 

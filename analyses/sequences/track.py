@@ -156,11 +156,9 @@ class Track:
             name = data.get("shortcut", False)
             if isinstance(name, str):
                 connections.setdefault(name, []).append(number)
-            elif check_flag(
-                f"Unless it is a name, the 'shortcut' of the edge from {u} to {v}", name
-            ):
+            elif check_flag(f"'shortcut', unless a name, of the edge from {u} to {v}", name):
                 connections[number] = [number]
-            what = f"The 'impossible' of the edge from {u} to {v}"
+            what = f"'impossible' of the edge from {u} to {v}"
             impossible[number] = check_flag(what, data.get("impossible", False))
         here, there = ends.T
         key = np.concatenate((here * MOST_STATES + there, there * MOST_STATES + here))

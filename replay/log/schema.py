@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
 from replay.checks import check_array, check_text, shown
 from replay.jit import kernel
+from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, START, STEP
 
 __all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "check_values", "complete", "schema_of"]
@@ -78,10 +78,15 @@ SCHEMA = {
 }
 """Table -> its columns and their types, as they are on disk."""
 
-_COUNTED = _schema(
-    words=pa.float64(), backups=pa.int64(), queue_operations=pa.int64(), comparisons=pa.int64()
-)
-"""More columns of `steps`, in the log of a run whose demands were counted."""
+_MORE = {
+    "runs": _schema(forgets_at_end=pa.bool_()),
+    "steps": _schema(
+        words=pa.float64(), backups=pa.int64(), queue_operations=pa.int64(), comparisons=pa.int64()
+    ),
+    "backups": _schema(),
+}
+"""Columns that only some logs have: of learners whose model is emptied at the end of each episode,
+and of runs whose demands were counted."""
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "runs": {
@@ -148,8 +153,9 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     Returns
     -------
     pyarrow.Schema
-        That in ``SCHEMA``; in `steps` also the columns `words, backups, queue_operations,
-        comparisons` of :func:`replay.demands.count_demands`, if they are among `columns`.
+        That in ``SCHEMA``; if they are among `columns`, in `runs` also `forgets_at_end`, whether
+        the learner's model is emptied at the end of each episode, and in `steps` the `words,
+        backups, queue_operations, comparisons` of :func:`replay.demands.count_demands`.
 
     Examples
     --------
@@ -157,8 +163,7 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     ['truncated', 'words']
     """
     present = set(columns)
-    counted = [field for field in _COUNTED if name == "steps" and field.name in present]
-    return pa.schema([*SCHEMA[name], *counted])
+    return pa.schema([*SCHEMA[name], *(field for field in _MORE[name] if field.name in present)])
 
 
 def complete(
@@ -344,7 +349,23 @@ def _is_json_object(text: str) -> bool:
 
 
 def to_frame(columns: Columns) -> pd.DataFrame:
-    """Make a DataFrame of a complete table without copying it; `phase` is a category."""
+    """Make a DataFrame of a complete table without copying it.
+
+    Parameters
+    ----------
+    columns : dict of ndarray
+        What `complete` gives.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `phase` is a category.
+
+    Examples
+    --------
+    >>> to_frame(complete("steps", {"state": [0, 1], "next_state": [1, 2]})).shape
+    (2, 10)
+    """
     if "phase" in columns:
         phase = pd.Categorical.from_codes(columns["phase"], categories=pd.Index(PHASES))
         return pd.DataFrame({**columns, "phase": phase}, copy=False)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
 from replay.learners.contract import Learner, Pause, Sizes
 from replay.log import backups
+from replay.log.arrays import uninitialised
 from replay.log.blocks import Block
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt
@@ -112,6 +112,8 @@ class LogWriter:
         self.keep, self.learner, self.mdp, self.on_block = keep, learner, mdp, on_block
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
         self.run["parameters"] = learner.parameters
+        if learner.forgets_at_end:
+            self.run["forgets_at_end"] = True
         self.buffer: backups.BackupBuffer | None = None
         if keep != "none" and n_steps > _MOST_LOGGED:
             raise ValueError(

@@ -171,7 +171,13 @@ class Protocol:
         Raises
         ------
         ValueError
-            If a step is outside of the protocol.
+            If a step is no whole number, or outside of the protocol.
+
+        Examples
+        --------
+        >>> corridor = MDP.from_tables([[1], [0]], reward=[0, 1], terminal=[1])
+        >>> Protocol([Phase(corridor, 10), Phase(corridor, 10)]).phase_of([9, 10])
+        array([0, 1])
         """
         steps = check_array(step, "step", kind="whole", n_dims=None)
         outside = (steps < 0) | (steps >= self.n_steps)

@@ -18,10 +18,9 @@ from analyses.findings.published import findings as read_findings
 from analyses.jobs.study import MOST
 from analyses.measures import STATISTICS
 from analyses.measures.animals import parameters
-from replay.checks import check_choice, check_whole, shown
+from replay.checks import check_choice, check_whole, shown, unknown_name
 from replay.learners import LEARNERS, find_learner
 from replay.learners.contract import LearnerModule
-from replay.names import unknown_name
 from replay.tasks import BEHAVIOURS, Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
