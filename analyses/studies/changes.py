@@ -208,7 +208,7 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
-    """Find out how long learners take to recover from each change.
+    """Find out how long learners need to recover from each change.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ class Comparison(NamedTuple):
         return find_learner(self.learners[learner][0]).module
 
     def is_reversible(self, learner: str) -> bool:
-        """Tell whether the learner's model knows ways back without having gone them."""
+        """Tell whether the learner's model knows each move's reverse before it was made."""
         name, given = self.learners[learner]
         return find_learner(name, given).needs_way_back
 
@@ -146,7 +146,8 @@ def _built(build: Callable[[], Task]) -> Task:
 
 
 def all_learners() -> dict[str, tuple[str, dict[str, Any]]]:
-    """List all learners, and once more as reversible those whose model may know ways back.
+    """List all learners, and once more as reversible those whose model may
+    know the reverse of each move.
 
     Returns
     -------
