@@ -280,7 +280,7 @@ def _on_cluster(
     from distributed import Future as ClusterFuture
     from distributed import KilledWorker, wait
 
-    futures: set[ClusterFuture] = set()
+    futures: set[ClusterFuture[Any]] = set()
     finish: Any = wait
     try:
         with _reaching(address):

@@ -146,8 +146,7 @@ def _built(build: Callable[[], Task]) -> Task:
 
 
 def all_learners() -> dict[str, tuple[str, dict[str, Any]]]:
-    """List all learners, and once more as reversible those whose model may
-    know the reverse of each move.
+    """List all learners, and once more those that can know the reverse of each move.
 
     Returns
     -------
