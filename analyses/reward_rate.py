@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
 import pandas as pd
 from scipy import stats
 
@@ -347,13 +346,7 @@ def _checked(windows: pd.DataFrame, name: str) -> pd.DataFrame:
     """Check the windows of runs, and bring their columns into the form in which they are used."""
     check_table(windows, _WINDOWS, name)
     for column in ("experiment", "learner"):
-        names = windows[column]
-        wrong = [value for value in names.unique() if not (isinstance(value, str) and value)]
-        if wrong:
-            row = int(np.flatnonzero(names.isin(wrong[:1]))[0])
-            raise ValueError(
-                f"The column {column!r} of {name} must hold names; row {row} has {shown(wrong[0])}."
-            )
+        _check_names(windows, column, name)
     whole = {
         column: check_column(windows, column, name, kind="whole", at_least=0)
         for column in ("mdp", "seed", "time_step")
@@ -368,8 +361,17 @@ def _checked_baselines(baselines: pd.DataFrame) -> pd.DataFrame:
         column: check_column(baselines, column, "baselines", kind="number", missing=True)
         for column in ("random", "optimal")
     }
+    _check_names(baselines, "experiment", "baselines")
     mdp = check_column(baselines, "mdp", "baselines", kind="whole", at_least=0)
     return baselines[["experiment"]].assign(mdp=mdp, **rates)
+
+
+def _check_names(table: pd.DataFrame, column: str, name: str) -> None:
+    for row, value in enumerate(table[column]):
+        if not (isinstance(value, str) and value and value.isprintable()):
+            raise ValueError(
+                f"The column {column!r} of {name} must hold names; row {row} has {shown(value)}."
+            )
 
 
 def _means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:

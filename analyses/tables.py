@@ -13,7 +13,6 @@ import pandas as pd
 from replay import experiments, learners
 
 __all__ = ["EXPERIMENT_ORDER", "KINDS", "LEARNER_ORDER", "in_order", "in_paper_order"]
-__all__ += ["require_columns"]
 
 EXPERIMENT_ORDER = tuple(experiments.EXPERIMENTS)
 """The names of the experiments, in the paper's order."""
@@ -81,32 +80,3 @@ def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
         if column in table
     }
     return table.assign(**ordered)
-
-
-def require_columns(table: pd.DataFrame, columns: Iterable[str], name: str) -> None:
-    """Check that a table has the columns that it is read for.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table.
-    columns : iterable of str
-        The columns needed.
-    name : str
-        What the table is called in the message.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
-
-    Examples
-    --------
-    >>> require_columns(pd.DataFrame({"mdp": [0]}), ["mdp"], "baselines")
-    """
-    columns = list(columns)
-    missing = [column for column in columns if column not in table]
-    if missing:
-        raise ValueError(
-            f"{name} lacks the columns {missing}: it needs {columns} and has {list(table.columns)}."
-        )

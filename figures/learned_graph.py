@@ -7,7 +7,8 @@ import sys
 
 from analyses.jobs.results import Results
 from analyses.jobs.worlds import read_mdps
-from analyses.plots import growth_moments, learned_graph_figure, save
+from analyses.plots import learned_graph_figure, save
+from analyses.plots.learned_graph import growth_moments
 from replay import EventLog
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")

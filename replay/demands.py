@@ -116,7 +116,7 @@ def count_demands(
     """
     found = find_learner(learner, params)
     tally = _Tally()
-    counting = _counting_learner(found, tally)
+    counting = _counting_learner(found, tally, mdp)
     run = simulate(
         mdp, counting, n_steps=n_steps,
         max_episode_steps=max_episode_steps, seed=seed, log="all",
@@ -132,7 +132,7 @@ def count_demands(
     return Demands(replace(run, learner=found, memory=memory, log=log))
 
 
-def _counting_learner(found: Learner, tally: _Tally) -> Learner:
+def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
     """Copy a learner so that it does the same and counts it."""
     number = _number_type(tally)
     functions = _copied(found.module, lambda queue: _count_queue(queue, tally, number))
@@ -140,7 +140,12 @@ def _counting_learner(found: Learner, tally: _Tally) -> Learner:
     copied = resolve(module, found.params, name=found.name)
 
     def init(params: Any, sizes: Sizes) -> Any:
-        return _converted(copied.init(params, sizes), lambda array: _numbers(array, number))
+        memory = found.init(params, sizes)
+        found.explore(params, memory, mdp)  # before anything counts, on arrays as kernels take them
+        return _converted(memory, lambda array: _numbers(array, number))
+
+    def explore(params: Any, memory: Any, known: MDP | None) -> None:
+        pass
 
     def learn(params: Any, memory: Any, transition: Transition, log: Any) -> None:
         counts = (tally.queue_operations, tally.comparisons)
@@ -150,7 +155,7 @@ def _counting_learner(found: Learner, tally: _Tally) -> Learner:
         known = Known(len(tally.pairs), len(tally.states))
         tally.rows.append((float(found.n_words(params, memory, known)), *counts))
 
-    return replace(copied, init=init, learn=learn)
+    return replace(copied, init=init, explore=explore, learn=learn)
 
 
 def _number_type(tally: _Tally) -> type[float]:

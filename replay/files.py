@@ -194,7 +194,22 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
 
 
 def is_leftover(path: Path) -> bool:
-    """Tell a file or folder that is being written, or was when its process was killed."""
+    """Tell a file or folder that is being written, or was when its process was killed.
+
+    Parameters
+    ----------
+    path : Path
+        Only its name counts.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_leftover(Path(".note.txt.4242")), is_leftover(Path("note.txt"))
+    (True, False)
+    """
     return bool(_LEFTOVER.fullmatch(path.name))
 
 

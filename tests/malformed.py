@@ -164,7 +164,7 @@ def _mutated_array(values, pick):
     how = pick(6)
     if how == 0:
         kind = _any_of([float, complex, str, object, "S", np.int8, bool], pick)
-        with suppress(TypeError, ValueError, OverflowError):
+        with suppress(TypeError, ValueError, OverflowError, RuntimeError, Warning):
             return values.astype(kind)
         return values[:-1]
     if how == 1:
@@ -223,7 +223,9 @@ def _mutated_table(table, pick):
     wrong = np.empty(len(column), dtype=object)
     for each, value in enumerate(column):
         wrong[each] = value
-    return changed.assign(**{str(name): wrong})
+    with suppress(UnicodeEncodeError):  # pandas itself holds no lone surrogates
+        return changed.assign(**{str(name): wrong})
+    return changed.iloc[::2]
 
 
 def _mutated_graph(graph, pick):
@@ -292,7 +294,7 @@ def damage(folder, pick):
 def _rewrite(path, pick):
     """Write another table into a parquet file, with the same or other metadata."""
     table, how = pq.read_table(path), pick(6)
-    metadata = table.schema.metadata
+    metadata = pq.read_metadata(path).metadata
     if not len(table):
         return
     place = pick(len(table.schema))

@@ -19,9 +19,8 @@ from analyses.sequences.suffix_automaton import (
     suffix_automaton,
 )
 from analyses.tables import KINDS
-from replay import arrays
 from replay.experiments import EXPERIMENTS
-from replay.log import parquet
+from replay.log import arrays, parquet
 from replay.log.blocks import Block
 from replay.log.event_log import EventLog
 from replay.log.schema import SCHEMA

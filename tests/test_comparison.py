@@ -246,7 +246,7 @@ def test_all_learners_come_with_ways_back():
     [
         ({"tasks": ["linear_trak"]}, ValueError, "Did you mean 'linear_track'"),
         ({"tasks": []}, ValueError, "Name at least one task"),
-        ({"tasks": ["nowhere.py"]}, FileNotFoundError, "nowhere.py is no file"),
+        ({"tasks": ["nowhere.py"]}, FileNotFoundError, "'nowhere.py' is no file"),
         ({"tasks": {"x": TaskEntry(short_track, ("S99",))}}, ValueError, "Unknown statistic 'S99'"),
         ({"learners": {}}, ValueError, "Name at least one learner"),
         ({"learners": {"x": ("dyna", {})}}, ValueError, "Unknown learner 'dyna'"),

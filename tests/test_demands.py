@@ -134,8 +134,9 @@ def test_models_and_squares_by_hand():
 def test_memory_access_by_hand():
     params = {"max_backups": 1}
     steps = count_demands(CHAIN, "prioritized_memory_access", params, n_steps=3).steps
-    # Tables; states whose gain is stale, all so far; model; chain.
-    known = np.array([5 + 1, 10 + 2, 15 + 3]) + MODEL + [3 + 1, 6 + 2, 9 + 3]
+    # Tables; states whose gain is stale, all so far; model; chain, with the link of the end to the
+    # start that is there from the beginning.
+    known = np.array([5 + 1, 10 + 2, 15 + 3]) + MODEL + [3 + 1, 6 + 2, 9 + 3] + (3 + 1)
     assert steps["words"].tolist() == np.add(known, [2, 4, 6]).tolist()
 
 

@@ -116,11 +116,27 @@ class TestTables:
             ({"steps": STEPS, "backups": BACKUPS | {"phase": 9}}, "Unknown phase.*online"),
             ({"steps": STEPS, "backups": BACKUPS | {"step": 4}}, "step 4, which .* lacks"),
             ({"runs": {"run": [1, 0]}}, "must ascend"),
+            ({"runs": {"mdp": 5}}, "'mdp' of 'runs' must be text, got 5"),
+            ({"runs": {"mdp": None}}, "'mdp' of 'runs' must be text, got None"),
+            ({"runs": {"parameters": "[]"}}, "'parameters' of 'runs' must hold JSON objects"),
+            ({"steps": STEPS | {"state": [0, 1, -2, 0]}}, "'state' .* row 2 has -2"),
+            ({"steps": STEPS | {"state": [0, 1, 10**9, 0]}}, "'state' .* row 2 has 1000000000"),
+            ({"steps": STEPS | {"time": [0, 2, 1, 3]}}, "'time' .* not run back.* row 2 has 1.0"),
+            ({"steps": STEPS | {"time": [0, 1, 2, np.inf]}}, "'time' .* finite.*; row 3"),
+            ({"steps": STEPS | {"step": [0, 1, 1, 2]}}, "'step' .* ascend within a run; row 2"),
+            ({"steps": STEPS | {"episode": 0, "step": range(4), "run": 1}}, "'runs' lacks run 1"),
+            ({"steps": STEPS, "backups": BACKUPS | {"cause": 8}}, "'cause' .* earlier row.* row 0"),
+            ({"steps": STEPS, "backups": BACKUPS | {"next_state": -1}}, "'next_state' .* row 0"),
         ],
     )
     def test_wrong_tables(self, tables, message):
         with pytest.raises(ValueError, match=message):
             repr(EventLog(tables))
+
+    def test_a_world_that_lacks_the_states(self):
+        world = MDP.from_tables([[0]], [0])
+        with pytest.raises(ValueError, match="names state 1, but the world 'mdp' has the states 0"):
+            repr(EventLog({"steps": STEPS}, mdp=world))
 
     def test_a_table_of_another_kind(self):
         with pytest.raises(TypeError, match="'steps' must be a DataFrame"):
@@ -260,6 +276,20 @@ def foreign(table):
     return pa.table({"a": [1]})
 
 
+def nested(table):
+    return table.replace_schema_metadata({b"hippocampal-replay": "[" * 100_000})
+
+
+def twice(table):
+    return table.append_column("gain", table["gain"])
+
+
+def negative(table):
+    place = table.schema.get_field_index("state")
+    states = [-1, *table["state"].to_pylist()[1:]]
+    return table.set_column(place, "state", pa.array(states, pa.int32()))
+
+
 class TestDamage:
     @pytest.fixture
     def folder(self, tmp_path):
@@ -277,6 +307,9 @@ class TestDamage:
             (with_nulls, "'state'.*empty cells"),
             (lambda table: table.slice(1), "8 rows instead of 9"),
             (foreign, "not of an event log"),
+            (nested, "not of an event log"),
+            (twice, "'gain' twice"),
+            (negative, "'state' .* must lie between 0 and .* row 0 has -1"),
         ],
     )
     def test_another_table(self, folder, change, message):

@@ -222,7 +222,7 @@ def test_refused_paths():
     [
         (
             {"state": ["a", "b"]},
-            "'state' of steps must hold whole numbers from 0 to 16777215",
+            "'state' of steps must hold whole numbers from 0 to 9999999",
         ),
         ({"state": [0, -1]}, "row 1 has -1"),
         ({"next_state": [1, 10**9]}, "row 1 has 1000000000"),

@@ -21,8 +21,12 @@ from hypothesis import strategies as st
 from malformed import damage, is_ours, malformed_options, time_limit
 
 from analyses.findings import published
-from analyses.reward_rate import area_under_curve, normalise
+from analyses.reward_rate import normalise
 from analyses.sequences.classification import classify, classify_paths
+from analyses.sequences.experience import Experience
+from analyses.sequences.growing import chain_kinds
+from analyses.sequences.pauses import replayed_moves
+from analyses.sequences.place_sequences import Detection, place_sequences
 from replay import LEARNERS, MDP, EventLog, feed, simulate
 from replay.data import data_file, reference_table
 from replay.learners import find_learner
@@ -452,9 +456,36 @@ OTHER_ENTRIES = {
     "classify_paths": Entry(
         {"paths": PATHS, "log": EventLog({"steps": STEPS}), "min_length": 2}, classify_paths
     ),
+    "place_sequences": Entry({"log": small_log()}, place_sequences),
+    "place_sequences of paths": Entry(
+        {
+            "log": EventLog({"steps": STEPS}),
+            "paths": PATHS,
+            "graph": nx.Graph([(0, 1, {"distance": 10.0}), (1, 2, {"shortcut": "bridge"})]),
+            "detection": Detection(min_length=2, largest_jump=2, min_correlation=0.1),
+        },
+        place_sequences,
+    ),
+    "chain_kinds": Entry(
+        {
+            "steps": {name: [0, 1] for name in ("episode", "step", "state")}
+            | {"next_state": [1, 2]},
+            "backups": dict(small_log().columns("backups")),
+            "across_events": True,
+        },
+        chain_kinds,
+    ),
+    "Experience": Entry(
+        {
+            "steps": pd.DataFrame(STEPS),
+            "by": "states",
+        },
+        lambda steps, by: Experience(steps, by).pieces([0, 1]),
+    ),
+    "replayed_moves": Entry({"log": small_log(), "event": 0, "run": 0}, replayed_moves),
     "normalise": Entry(
         {"windows": WINDOWS, "baselines": BASELINES},
-        lambda windows, baselines: area_under_curve(normalise(windows, baselines)),
+        normalise,
     ),
     "findings": Entry(
         {"text": own_findings().to_csv(index=False)},

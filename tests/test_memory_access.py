@@ -12,7 +12,9 @@ from replay import feed, simulate
 from replay.learners import find_learner, prioritized_memory_access
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import REST
-from replay.parts.memory_access.priority_table import mark_stale
+from replay.parts.memory_access.paths import draw_extension
+from replay.parts.memory_access.priority_table import mark_stale, refresh
+from replay.parts.memory_access.values import state_value
 from replay.parts.policies import softmax
 from replay.simulation import driver
 from replay.worlds.mazes import from_ascii, open_maze, two_way_track
@@ -147,7 +149,7 @@ def test_a_path_is_extended_greedily_or_by_the_policy(rng):
     memory, _ = taught(LAP)
     memory.action_values[1] = 0.0, 0.5
     memory.path.state[0] = memory.path.action[0] = 0  # from state 0 to state 1
-    draw = prioritized_memory_access._extension
+    draw = draw_extension
     params = prioritized_memory_access.Params(inverse_temperature=2 * math.log(3))
     assert draw(params, memory, 0, rng) == -1
     assert {draw(params, memory, 1, rng) for _ in range(50)} == {1}
@@ -197,16 +199,15 @@ def test_compiled_code_does_what_the_source_says(mdp, params, monkeypatch):
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 def test_only_what_changed_is_computed_anew_and_nothing_is_missed(params):
-    learner = prioritized_memory_access
     run = simulate(open_maze(), "prioritized_memory_access", params, n_steps=5000)
     memory, full, table = run.memory, run.learner.params, run.memory.table
-    learner._refresh(full, memory)
+    refresh(full, memory)
     gain, priority, highest = table.gain.copy(), table.priority.copy(), table.highest.copy()
     for state in range(len(memory.values)):
-        value = learner._value(full, memory, state, full.plan_policy)
+        value = state_value(full, memory, state, full.plan_policy)
         assert memory.values[state] == value  # noqa: PD011
         mark_stale(table, state)
-    learner._refresh(full, memory)
+    refresh(full, memory)
     np.testing.assert_array_equal(table.gain, gain)
     np.testing.assert_array_equal(table.priority, priority)
     np.testing.assert_array_equal(table.highest, highest)

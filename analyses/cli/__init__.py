@@ -17,6 +17,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _unwrapped(text: str) -> str:
+    """Join the lines of each paragraph, so that the terminal breaks them where it needs to."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
 for _command in (
     paper.reproduce,
     paper.discrepancies,
@@ -32,7 +39,7 @@ for _command in (
     learners.learners,
     paper.experiments,
 ):
-    app.command()(_command)
+    app.command(help=_unwrapped(_command.__doc__ or ""))(_command)
 
 
 def main() -> None:

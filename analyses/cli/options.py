@@ -41,7 +41,7 @@ def split(names: Sequence[str]) -> list[str]:
     ['maze', 'tree']
     """
     each = [name.strip() for text in names for name in text.split(",")]
-    return list(dict.fromkeys(name for name in each if name not in ("all", "")))
+    return list(dict.fromkeys(name for name in each if name != "all"))
 
 
 def is_all(names: Sequence[str]) -> bool:
@@ -93,7 +93,7 @@ def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]
 
     found = {}
     for text in texts:
-        name, *pairs = text.split()
+        name, *pairs = text.split() or [""]
         given = {}
         for pair in pairs:
             key, equals, value = pair.partition("=")

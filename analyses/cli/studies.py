@@ -72,7 +72,7 @@ def do_study(
 
     if jobs is not None and cluster is not None:
         raise ValueError("--jobs and --cluster exclude each other: all workers of a cluster work.")
-    n_jobs = workers.cpu_count() if jobs is None else jobs
+    n_jobs = workers.n_processes(jobs)
     pieces = study.all_pieces(plan)
     totals: dict[str, float] = {}
     for piece in pieces:

@@ -51,6 +51,7 @@ __all__ = ["Results", "Status", "write_parts", "write_table"]
 _PRODUCTS = {"tables": ("*.csv", "*.parquet", "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
 _WRITTEN = ("pieces", "logs", "mdps", "figures")
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -165,6 +166,8 @@ class Results:
             )
         if error.errno in _READ_ONLY:
             return f"{self.folder} cannot be written to ({error}). Choose another with --out."
+        if error.errno in _NO_PLACE:
+            return f"{self.folder} cannot be made ({error}). Choose another folder with --out."
         if error.errno == errno.ENAMETOOLONG:
             return (
                 f"The name {shown(self.folder.name)} is too long for the file system. Choose a "

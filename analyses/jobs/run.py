@@ -23,12 +23,9 @@ from analyses.jobs import workers
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results, write_table
 from analyses.jobs.study import Figures, Piece, Plan, Study
-from replay.checks import check_whole
 from replay.jit import sources_digest
 
 __all__ = ["draw_figures", "manifest", "run"]
-
-_MOST_PROCESSES = 10_000
 
 
 def run(
@@ -57,8 +54,8 @@ def run(
     cluster : str, optional
         Address of a Dask scheduler whose workers make the pieces; the rest is done here.
     on_cost : callable, optional
-        Called with a `Cost` before the first piece, or after the first ones if the study has no
-        estimate of its own; not at all if nothing is left to do.
+        Called with a `Cost` before the first piece, or after the first two of each process if the
+        study has no estimate of its own; not at all if no more are left to do.
     on_piece : callable, optional
         Called after each piece, those found done included.
     tell : callable, default print
@@ -78,7 +75,7 @@ def run(
     ValueError
         If the number of processes is out of range, or a manifest is damaged.
     """
-    check_whole("The number of jobs", jobs, at_least=1, at_most=_MOST_PROCESSES)
+    jobs = workers.n_processes(jobs)
     scratch = TemporaryDirectory(prefix="hippocampal-replay-") if out is None else nullcontext(out)
     with scratch as folder:
         results = Results(folder)
@@ -165,17 +162,18 @@ def _make_pieces(
     on_cost: Callable[[Cost], None] | None,
 ) -> Iterator[Piece]:
     n_bytes, seconds = 0, 0.0
+    n_first = call.n_processes  # each process may have to compile for its first piece
     work = [(study.make, plan, piece, call.is_far) for piece in left]
     with closing(call(_make, work)) as made:
         for n_made, (piece, files, took) in enumerate(made, start=1):
             n_bytes += sum(map(_size, files.values()))
             results.keep_piece(piece, files)
-            seconds += took
+            seconds += took if n_made > n_first else 0.0
             yield piece
             n_left = len(left) - n_made
-            if on_cost is not None and n_made == call.n_processes and n_left:
+            if on_cost is not None and n_made == 2 * n_first and n_left:
                 mean_bytes = n_bytes / n_made * n_left + BYTES_OF_FIGURES
-                on_cost(Cost({"pieces": n_left}, seconds / n_made * n_left, mean_bytes))
+                on_cost(Cost({"pieces": n_left}, seconds / n_first * n_left, mean_bytes))
 
 
 def _size(content: bytes | Path) -> int:

@@ -26,18 +26,48 @@ from typing import Any, NamedTuple, TypeVar
 from joblib import cpu_count
 from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
+from replay.checks import check_whole
 from replay.jit import sources_digest
 from replay.version import __version__
 
-__all__ = ["Call", "cpu_count", "pool", "software", "versions"]
+__all__ = ["Call", "n_processes", "pool", "software", "versions"]
 
 Result = TypeVar("Result")
 
 _PACKAGES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "networkx", "matplotlib")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_MOST_PROCESSES = 10_000
 _ANSWER_SECONDS = 10
 _LOOK_SECONDS = 10
 _PARENT_SECONDS = 0.5
+
+
+def n_processes(jobs: int | None) -> int:
+    """Check how many processes are asked for.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        What was asked for; without it, one for each core.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If it is out of range.
+
+    Examples
+    --------
+    >>> n_processes(2)
+    2
+    """
+    if jobs is None:
+        return int(cpu_count())
+    return check_whole("The number of jobs", jobs, at_least=1, at_most=_MOST_PROCESSES)
 
 
 def versions() -> dict[str, str]:
@@ -250,7 +280,7 @@ def _on_cluster(
     from distributed import Future as ClusterFuture
     from distributed import KilledWorker, wait
 
-    futures: set[ClusterFuture] = set()
+    futures: set[ClusterFuture[Any]] = set()
     finish: Any = wait
     try:
         with _reaching(address):

@@ -137,7 +137,7 @@ def replays(
     >>> from replay.tasks.published import TASKS
     >>> made = replays(TASKS["gupta_2t"].build(), "sfma", {"n_replays": 5}, animals=[0])
     >>> sorted(made.pauses["phase"].unique())
-    ['episode_end', 'start']
+    ['episode_end', 'rest', 'start']
     """
     params = parameters(learner, given)
     made = []

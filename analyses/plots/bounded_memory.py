@@ -51,7 +51,7 @@ def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> table = pd.DataFrame({"retention": "fading", "capacity": [1.0, 2.0], "mean": [0.2, 0.4],
     ...                       "n_transitions": [5, 9], "ci_low": [0.1, 0.3], "ci_high": 0.5})
     >>> draw_bounded_memory(table).lines[-1].get_xdata().tolist()
-    [5, 9]
+    [5.0, 9.0]
     """
     check_table(table, _COLUMNS, "bounded_memory")
     if "experiment" in table and len(table["experiment"].unique()) > 1:

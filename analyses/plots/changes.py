@@ -60,8 +60,8 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> rates = pd.DataFrame({"learner": "dyna_q", "phase": [0, 0, 1, 1], "mean": 0.5,
     ...                       "time_step": [10, 20, 10, 20], "ci_low": 0.4, "ci_high": 0.6})
     >>> ax = draw_change_rates(rates)
-    >>> ax.lines[-1].get_xdata().tolist()
-    [10, 20, 30, 40]
+    >>> ax.lines[0].get_xdata().tolist()
+    [10.0, 20.0, 30.0, 40.0]
     """
     check_table(rates, _RATES, "change_rates")
     ax = new_axes() if ax is None else ax

@@ -55,7 +55,7 @@ def draw_learning_curves(
     --------
     >>> table = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
     ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
-    >>> draw_learning_curves(table).lines[-1].get_ydata().tolist()
+    >>> draw_learning_curves(table).lines[0].get_ydata().tolist()
     [0.2, 0.4]
     """
     check_table(reward_rate, ["learner", "time_step", "mean", "ci_low", "ci_high"], "reward_rate")

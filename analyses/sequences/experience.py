@@ -25,9 +25,9 @@ from analyses.sequences.suffix_automaton import (
     appended,
     second_ends,
 )
-from replay.arrays import GrowingArray, uninitialised
 from replay.checks import check_array, check_choice, check_whole
 from replay.jit import jitable, kernel
+from replay.log.arrays import GrowingArray, uninitialised
 
 __all__ = ["Experience", "Piece", "stitch"]
 

@@ -14,7 +14,7 @@ References
 import numpy as np
 import pandas as pd
 
-from analyses.tables import require_columns
+from replay.checks import check_table
 
 __all__ = ["find_segments", "segments_per_episode"]
 
@@ -55,7 +55,7 @@ def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
     """
     whole = ["run", "episode", "step", "event"]
     columns = [*whole, "phase", "pop", "state", "action", "next_state", "priority"]
-    require_columns(backups, columns, "backups")
+    check_table(backups, columns, "backups")
     if min_length < 2:
         raise ValueError(f"A segment has at least 2 states, got min_length={min_length}.")
     replayed = backups.loc[backups["event"] >= 0, columns]
@@ -109,8 +109,8 @@ def segments_per_episode(segments: pd.DataFrame, steps: pd.DataFrame) -> pd.Data
     >>> segments_per_episode(segments, steps)["per_episode"].tolist()
     [0.0, 0.0, 0.0, 0.5]
     """
-    require_columns(segments, ["run", "place", "direction"], "segments")
-    require_columns(steps, ["run", "episode"], "steps")
+    check_table(segments, ["run", "place", "direction"], "segments")
+    check_table(steps, ["run", "episode"], "steps")
     n_episodes = steps.groupby("run")["episode"].nunique()
     cells = pd.MultiIndex.from_product(
         [n_episodes.index, ["start", "goal"], ["forward", "reverse"]],

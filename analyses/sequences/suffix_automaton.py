@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import GrowingArray
 from replay.jit import jitable, kernel
+from replay.log.arrays import GrowingArray
 
 __all__ = ["GrowingAutomaton", "LatestEnds", "SuffixAutomaton", "appended", "latest_ends"]
 __all__ += ["prepended", "relocated", "second_ends", "suffix_automaton"]

@@ -7,7 +7,7 @@ in ``STUDIES``. Nothing is imported before a study is asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from replay.names import unknown_name
+from replay.checks import unknown_name
 
 if TYPE_CHECKING:
     from analyses.jobs.study import Study

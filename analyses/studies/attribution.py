@@ -29,7 +29,7 @@ from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended
-from analyses.tables import in_paper_order, require_columns
+from analyses.tables import in_paper_order
 from replay.experiments import EXPERIMENTS, find_experiment
 from replay.jit import kernel
 from replay.learners import find_learner
@@ -38,6 +38,7 @@ from replay.simulation import simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+from replay.checks import check_table
 
 __all__ = ["ATTRIBUTED_LEARNERS", "ATTRIBUTIONS", "STUDY", "attribute", "attribution_overview"]
 __all__ += ["count_attributions", "measure_attribution", "summarise_attribution"]
@@ -103,8 +104,8 @@ def attribute(sequences: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
     ['several', 'one']
     """
     wanted = ["run", "step", "states", "orientation", "direction"]
-    require_columns(sequences, wanted, "sequences")
-    require_columns(steps, ["run", "episode", "step", "state", "next_state"], "steps")
+    check_table(sequences, wanted, "sequences")
+    check_table(steps, ["run", "episode", "step", "state", "next_state"], "steps")
     codes = np.full(len(sequences), _NONE)
     for run, rows in sequences.groupby("run").indices.items():
         experience = Experience(steps[steps["run"] == run])
@@ -301,8 +302,8 @@ def summarise_attribution(counts: pd.DataFrame) -> pd.DataFrame:
     [['one', 0.25], ['none', 0.75]]
     """
     by = ["experiment", "learner", "of", "over", "up_to"]
-    require_columns(counts, ["experiment", "learner", "mdp", "episode", "length"], "counts")
-    require_columns(counts, ["attribution", "count"], "counts")
+    check_table(counts, ["experiment", "learner", "mdp", "episode", "length"], "counts")
+    check_table(counts, ["attribution", "count"], "counts")
     counts = in_paper_order(counts)
     kinds = pd.Categorical(counts["attribution"], pd.Index(ATTRIBUTIONS))
     is_long = counts["length"] >= _SHORTEST_SEQUENCE

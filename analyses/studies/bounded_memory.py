@@ -1,8 +1,8 @@
 """Reward rate against memory: what prioritized sweeping earns if it may not keep all transitions.
 
-Between remembering the last episode only and remembering everything lie four ways to forget, those
-of :func:`replay.parts.retention.retain`. `measure_bounded_memory` lets the learner act with each
-of them at several capacities; `summarise_bounded_memory` averages over worlds.
+Between remembering the last episode only and remembering everything lie four rules of forgetting,
+those of :func:`replay.parts.retention.retain`. `measure_bounded_memory` lets the learner act with
+each of them at several capacities; `summarise_bounded_memory` averages over worlds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CAPACITIES: dict[str, tuple[int, ...]] = {
     "recent_transitions": _TRANSITIONS,
     "valuable_transitions": _TRANSITIONS,
 }
-"""Way to forget -> the bounds that are tried, in episodes or in transitions."""
+"""Rule of forgetting -> the bounds that are tried, in episodes or in transitions."""
 
 _EXPERIMENTS = ("deterministic_tree", "stochastic_tree", "maze")
 _STEPS = {"maze": 100_000}
@@ -62,7 +62,7 @@ def measure_bounded_memory(
         A learner with the parameters `retention` and `capacity`, as the paper's experiments have
         it.
     capacities : mapping of str to sequence of float
-        Way to forget -> bounds; one without a bound is added to each.
+        Rule of forgetting -> bounds; one without a bound is added to each.
     n_seeds : int, default 2
         Runs with each memory.
     n_steps : int, optional
@@ -80,7 +80,7 @@ def measure_bounded_memory(
     Raises
     ------
     ValueError
-        If the experiment, or a way to forget, is unknown.
+        If the experiment, or a rule of forgetting, is unknown.
 
     Examples
     --------

@@ -24,8 +24,8 @@ from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study
 from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
 from analyses.studies.baselines import Baselines, baselines
-from analyses.tables import KINDS, require_columns
-from replay.checks import check_whole
+from analyses.tables import KINDS
+from replay.checks import check_table, check_whole
 from replay.learners import find_learner
 from replay.simulation import Run, simulate
 from replay.worlds.changing_worlds import find_world
@@ -208,7 +208,7 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
-    """Find out how long learners take to recover from each change.
+    """Find out how long learners need to recover from each change.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     by = [*_BY, "mdp", "time_step"]
-    require_columns(rates, [*by, "reward_rate"], "rates")
+    check_table(rates, [*by, "reward_rate"], "rates")
     over_seeds = rates.groupby(by, sort=False)["reward_rate"].mean().reset_index()
     worlds = over_seeds.groupby(["world", "learner", "mdp"], sort=False)
     for (world, learner, mdp), table in worlds:
@@ -306,7 +306,7 @@ def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
     [[0.75, 0.06], [0.25, 0.02]]
     """
     by = [*_BY, "period"]
-    require_columns(replay, [*by, "mdp", "seed", "kind", "count", "n_steps"], "replay")
+    check_table(replay, [*by, "mdp", "seed", "kind", "count", "n_steps"], "replay")
     runs = replay.drop_duplicates([*by, "mdp", "seed"])
     n_steps = runs.groupby(by, as_index=False)["n_steps"].sum()
     table = shares(replay, by).merge(n_steps, on=by)

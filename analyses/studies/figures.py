@@ -7,7 +7,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import draw_figures
 from analyses.jobs.study import Study
 from analyses.studies import STUDIES, find_study
-from replay.names import unknown_name
+from replay.checks import unknown_name
 
 __all__ = ["draw", "draw_all"]
 

@@ -15,11 +15,11 @@ import pandas as pd
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, Study
 from analyses.measures.animals import replays
-from analyses.tables import require_columns
 from replay.tasks.published import TASKS, find_task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+from replay.checks import check_table
 
 __all__ = ["SHOWN_LEARNERS", "STUDY", "TypicalReplayPlan", "measure_typical_replay"]
 __all__ += ["typical_replays"]
@@ -71,8 +71,8 @@ def typical_replays(
     [['2 1 0', 2, 3]]
     """
     wanted = ["animal", "episode", "order", "phase", "place", "block", "states", "length"]
-    require_columns(chains, [*wanted, "orientation", "kind"], "chains")
-    require_columns(laps, ["animal", "episode", "goal"], "laps")
+    check_table(chains, [*wanted, "orientation", "kind"], "chains")
+    check_table(laps, ["animal", "episode", "goal"], "laps")
     long = chains[(chains["order"] == order) & (chains["length"] >= min_length)]
     long = long.assign(
         states=[" ".join(map(str, path)) for path in long["states"]],

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
 from replay.jit import inlined
+from replay.log.arrays import uninitialised
 
 __all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
 __all__ += ["EVALUATION", "BackupBuffer", "Log", "backup_buffer", "keeps", "record"]
@@ -98,9 +98,27 @@ def _empty(capacity: int, counter: NDArray[np.int64], evaluates: bool) -> Backup
 
 
 def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[Any], ...], BackupBuffer]:
-    """Take the filled rows out of a buffer, and go on with an empty one of another capacity.
+    """Give the filled rows of a buffer, and an empty buffer of another capacity to go on with.
 
-    Their evaluations come beside them, if there are any.
+    Parameters
+    ----------
+    buffer : BackupBuffer
+        Not to be used any more.
+    capacity : int
+        How many backups the next buffer holds.
+
+    Returns
+    -------
+    filled : tuple of ndarray
+        The rows, and beside them their evaluations if there are any.
+    buffer : BackupBuffer
+        The next buffer; it counts on.
+
+    Examples
+    --------
+    >>> filled, buffer = renew(backup_buffer(5, "all"), 100)
+    >>> len(filled[0]), len(buffer.rows)
+    (0, 100)
     """
     tables = (buffer.rows, buffer.evaluations)
     filled = tuple(table[: buffer.counter[_FILL]] for table in tables if table is not None)
@@ -114,27 +132,64 @@ def n_kept(buffer: BackupBuffer) -> int:
 
 
 def n_lost(buffer: BackupBuffer) -> int:
-    """Count the backups that found the buffer full."""
+    """Count the backups that found the buffer full.
+
+    Parameters
+    ----------
+    buffer : BackupBuffer
+
+    Returns
+    -------
+    int
+        Since the run began.
+    """
     return int(buffer.counter[_N_LOST])
 
 
 @inlined
 def set_step(log: BackupBuffer | None, step: int) -> None:
-    """Tell the buffer, if there is one, at which step of the run the next backups are made."""
+    """Tell the buffer, if there is one, at which step of the run the next backups are made.
+
+    Parameters
+    ----------
+    log : BackupBuffer or None
+    step : int
+        Counted over the run; -1 before the first.
+    """
     if log is not None:
         log.counter[_STEP] = step
 
 
 @inlined
 def room(log: BackupBuffer) -> int:
-    """Count the backups that still fit."""
+    """Count the backups that still fit.
+
+    Parameters
+    ----------
+    log : BackupBuffer
+
+    Returns
+    -------
+    int
+    """
     n_rows: int = len(log.rows) - log.counter[_FILL]
     return n_rows
 
 
 @inlined
 def keeps(log: BackupBuffer | None, phase: int) -> bool:
-    """Tell whether backups of a phase are logged at all."""
+    """Tell whether backups of a phase are logged at all.
+
+    Parameters
+    ----------
+    log : BackupBuffer or None
+    phase : int
+        A number in ``PHASES``.
+
+    Returns
+    -------
+    bool
+    """
     if log is None:
         return False
     is_kept: bool = phase >= log.counter[_FIRST_PHASE]

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_list, check_whole, shown
+from replay.checks import check_list, check_whole, shown, unknown_name
 from replay.log import parquet
 from replay.log.parquet import LogError
 from replay.log.schema import (
@@ -33,7 +33,6 @@ from replay.log.schema import (
     schema_of,
     to_frame,
 )
-from replay.names import unknown_name
 from replay.version import __version__
 from replay.worlds.mdp import MDP
 
@@ -176,8 +175,16 @@ class EventLog:
 
         Raises
         ------
+        TypeError
+            If something else is among the logs.
         ValueError
             If there is no log.
+
+        Examples
+        --------
+        >>> log = EventLog({"steps": {"state": [0], "next_state": [1]}})
+        >>> EventLog.concat([log, log]).steps["run"].tolist()
+        [0, 1]
         """
         logs = check_list("logs", logs)
         if not logs:
@@ -229,7 +236,18 @@ class EventLog:
         Raises
         ------
         LogError
-            If a file is missing, damaged, foreign, of another version, or lacks a column.
+            If a file is missing, damaged, foreign, of another version, lacks a column, or has it
+            twice; or if a number is out of range or time runs back.
+        TypeError
+            If the folder is no path.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     EventLog({"steps": {"state": [0], "next_state": [1]}}).save(folder)
+        ...     EventLog.read(folder)
+        EventLog(1 run, 1 step, 0 backups)
         """
         tables, provenance = parquet.read(folder)
         return cls(tables, provenance, mdp)
@@ -248,6 +266,12 @@ class EventLog:
             If the folder holds something already.
         OSError
             If it cannot be written, for instance because the disk is full.
+        TypeError
+            If the folder is no path, or the provenance cannot be kept as JSON.
+
+        See Also
+        --------
+        read : Reads it, and has an example.
         """
         with parquet.writing(folder) as writer:
             writer.provenance = self.provenance
@@ -329,6 +353,17 @@ class EventLog:
         -------
         dict of ndarray
             All columns; `phase` as its number in ``replay.log.backups.PHASES``.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, unknown, of another length or of another type, a number is out
+            of range, or time runs back.
+
+        Examples
+        --------
+        >>> EventLog({"steps": {"state": [0, 1], "next_state": [1, 0]}}).columns("steps")["step"]
+        array([0, 1])
         """
         done: dict[str, Columns] = self.__dict__["_complete"]
         if name not in done:
@@ -389,6 +424,12 @@ class EventLog:
         ------
         ValueError
             If there is no such run, or no step of it was kept.
+
+        Examples
+        --------
+        >>> log = EventLog({"steps": {"state": [0, 1, 0], "next_state": [1, 0, 1]}})
+        >>> log.graph().edges[0, 1, -1]["count"]
+        2
         """
         import networkx as nx
 

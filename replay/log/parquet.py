@@ -311,7 +311,7 @@ def _opened(path: Path, name: str) -> Iterator[tuple[pq.ParquetFile, dict[str, A
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, MemoryError) as error:
         raise LogError(
-            f"{path} is damaged, cut off or no parquet file ({error}). "
+            f"{path} is damaged, cut off or no parquet file ({' '.join(str(error).split())}). "
             "Make the log again, or fetch the file anew."
         ) from error
 

@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
 from replay.checks import check_array, check_text, shown
 from replay.jit import kernel
+from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, START, STEP
 
 __all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "check_values", "complete", "schema_of"]
@@ -349,7 +349,23 @@ def _is_json_object(text: str) -> bool:
 
 
 def to_frame(columns: Columns) -> pd.DataFrame:
-    """Make a DataFrame of a complete table without copying it; `phase` is a category."""
+    """Make a DataFrame of a complete table without copying it.
+
+    Parameters
+    ----------
+    columns : dict of ndarray
+        What `complete` gives.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `phase` is a category.
+
+    Examples
+    --------
+    >>> to_frame(complete("steps", {"state": [0, 1], "next_state": [1, 2]})).shape
+    (2, 10)
+    """
     if "phase" in columns:
         phase = pd.Categorical.from_codes(columns["phase"], categories=pd.Index(PHASES))
         return pd.DataFrame({**columns, "phase": phase}, copy=False)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
 from replay.learners.contract import Learner, Pause, Sizes
 from replay.log import backups
+from replay.log.arrays import uninitialised
 from replay.log.blocks import Block
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt

@@ -104,12 +104,38 @@ class Places:
         return max(max(map(len, self.neighbours.values())), 1)
 
     def start(self, node: str, memory: str = "") -> State:
-        """Give the state in which a lap begins: it heads away from home there, else homewards."""
+        """Give the state in which a lap begins: it heads away from home there, else homewards.
+
+        Parameters
+        ----------
+        node : str
+            Where the lap begins.
+        memory : str
+            What the animal remembers.
+
+        Returns
+        -------
+        State
+        """
         is_home = self.steps_from_home.get(node) == 0
         return State(node, _AWAY if is_home else self._homewards, memory)
 
     def enter(self, state: State, node: str, end: bool) -> State:
-        """Give the state in which a neighbouring node is entered; a lap ends there or goes on."""
+        """Give the state in which a neighbouring node is entered; a lap ends there or goes on.
+
+        Parameters
+        ----------
+        state : State
+            Where the animal comes from.
+        node : str
+            The neighbour.
+        end : bool
+            Whether the lap ends there.
+
+        Returns
+        -------
+        State
+        """
         far = self.steps_from_home
         away = bool(far) and far[node] > far[state.node]
         return State(node, _AWAY if away else self._homewards, state.memory, end)
@@ -126,10 +152,12 @@ class Places:
         nodes : iterable of str
             Neighbours one after the other, at least two.
         memory : str
+            What the animal remembers in this lap.
 
         Returns
         -------
         tuple of int
+            One state a node.
 
         Raises
         ------

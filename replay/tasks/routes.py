@@ -124,6 +124,8 @@ def _checked(routes: object) -> dict[str, tuple[str, ...]]:
             raise ValueError(
                 f"The route {shown(name)} must go through two nodes at least, got {shown(given)}."
             )
+        for node in nodes:
+            check_text(f"Each node of the route {shown(name)}", node)
         found[check_text("The name of a route", name)] = nodes
     return found
 

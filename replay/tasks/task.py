@@ -114,19 +114,21 @@ def check_blocks(graph: nx.Graph, blocks: object) -> tuple[Block, ...]:
     ValueError
         If a field of one is of another kind or out of range, or names a node that the graph lacks.
     """
-    listed = check_list("blocks", blocks)
-    for block in listed:
+    checked = []
+    for block in check_list("blocks", blocks):
         if not isinstance(block, Block):
             raise TypeError(f"Each block must be a Block, got {shown(block)}.")
         name = check_text("The name of a block", block.name)
         check_whole(f"n_laps of the block {name!r}", block.n_laps, at_most=_MOST_LAPS)
         check_whole(f"n_rest of the block {name!r}", block.n_rest, at_most=_MOST_RESTS)
         check_number(f"error of the block {name!r}", block.error, at_least=0, at_most=1)
-        for each in check_list(f"contingency of the block {name!r}", block.contingency):
+        contingency = check_list(f"contingency of the block {name!r}", block.contingency)
+        for each in contingency:
             check_text(f"Each contingency of the block {name!r}", each)
         check_rewards(graph, block.rewards)
         check_moves(graph, block.closed)
-    return listed
+        checked.append(block._replace(contingency=contingency))
+    return tuple(checked)
 
 
 def _checked(lap: object) -> Lap:

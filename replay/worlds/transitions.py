@@ -405,5 +405,16 @@ def check_indices(
 
 
 def pair(state: NDArray[Any], action: NDArray[Any], number: int) -> str:
-    """Name the pair (s, a) of one transition in a message."""
+    """Name the pair (s, a) of one transition in a message.
+
+    Parameters
+    ----------
+    state, action : ndarray of int, shape (n_transitions,)
+    number : int
+        Which transition.
+
+    Returns
+    -------
+    str
+    """
     return f"state {state[number]}, action {action[number]}"

@@ -77,8 +77,8 @@ def compare(
             One row a task, learner, statistic, `order` (of chains) and `min_length`: `label, value`
             (mean over animals) `, ci_low, ci_high, null, p, n_animals`; how many animals are above
             and below their nulls, and what share of these chance puts above; `n_chains, n_replays,
-            reversible` (whether the learned model knows ways back) and `judged`, whether verdicts
-            rest on this row.
+            reversible` (whether the learned model knows the reverse of each move) and `judged`,
+            whether verdicts rest on this row.
         ``verdicts``
             As `analyses.findings.verdicts.verdicts` gives them.
         ``animals``

@@ -18,10 +18,9 @@ from analyses.findings.published import findings as read_findings
 from analyses.jobs.study import MOST
 from analyses.measures import STATISTICS
 from analyses.measures.animals import parameters
-from replay.checks import check_choice, check_whole, shown
+from replay.checks import check_choice, check_whole, shown, unknown_name
 from replay.learners import LEARNERS, find_learner
 from replay.learners.contract import LearnerModule
-from replay.names import unknown_name
 from replay.tasks import BEHAVIOURS, Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
@@ -100,7 +99,7 @@ class Comparison(NamedTuple):
         return find_learner(self.learners[learner][0]).module
 
     def is_reversible(self, learner: str) -> bool:
-        """Tell whether the learner's model knows ways back without having gone them."""
+        """Tell whether the learner's model knows each move's reverse before it was made."""
         name, given = self.learners[learner]
         return find_learner(name, given).needs_way_back
 
@@ -147,7 +146,7 @@ def _built(build: Callable[[], Task]) -> Task:
 
 
 def all_learners() -> dict[str, tuple[str, dict[str, Any]]]:
-    """List all learners, and once more as reversible those whose model may know ways back.
+    """List all learners, and once more those that can know the reverse of each move.
 
     Returns
     -------
