@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pandas as pd
 import pytest
+import recent_sarsa
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
@@ -25,7 +26,9 @@ from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
 MODULES = {module: name for name, (module, _) in LEARNERS.items()}
-LEARNER = pytest.mark.parametrize("learner", sorted(MODULES.values()))
+LEARNER = pytest.mark.parametrize(
+    "learner", [*sorted(MODULES.values()), pytest.param(recent_sarsa, id="recent_sarsa")]
+)
 
 CHECKED = bool(numba.config.BOUNDSCHECK)
 OPTIONS = {

@@ -9,6 +9,7 @@ import numpy as np
 import own_learner
 import pandas as pd
 import pytest
+import recent_sarsa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_mdp import mdps
@@ -22,7 +23,12 @@ from replay.worlds.mdp import MDP
 from replay.worlds.trees import stochastic_tree
 
 LEARNER = pytest.mark.parametrize(
-    "learner", [*LEARNERS, pytest.param(own_learner, id="own_learner")]
+    "learner",
+    [
+        *LEARNERS,
+        pytest.param(own_learner, id="own_learner"),
+        pytest.param(recent_sarsa, id="recent_sarsa"),
+    ],
 )
 QUEUES = [name for name in LEARNERS if name.startswith("prioritized_sweeping")]
 AT_ENDS = ["monte_carlo", "episodic_control", "episodic_sequences"]
@@ -35,7 +41,7 @@ FORWARD = [
     "retrieved_episodes",
 ]
 REPLAYING = [name for name, (module, _) in LEARNERS.items() if hasattr(module, "replay")]
-REPLAYING += [own_learner]
+REPLAYING += [own_learner, recent_sarsa]
 
 UNUSUAL = {
     "dyna_q": {"initial_value": np.inf, "n_replays": 3},
