@@ -1,6 +1,7 @@
 """The decoder against sums over all paths of hidden states, and against what is known of them."""
 
 from itertools import product
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -158,3 +159,11 @@ def test_no_time_is_no_error():
     found = decode(np.empty((0, 3)), np.eye(3))
     assert found.posterior.shape == (0, 3, 3)
     assert found.log_evidence == 0.0
+
+
+def test_it_meets_the_decoder_of_the_field():
+    """Numbers of replay_trajectory_classification; it adds 2e-16 to what it divides by."""
+    with np.load(Path(__file__).with_name("reference") / "rtc_decoder.npz") as stored:
+        found = decode(stored["log_likelihoods"], stored["walk"])
+        np.testing.assert_allclose(found.posterior, stored["posterior"], rtol=0, atol=1e-9)
+        assert found.log_evidence == pytest.approx(float(stored["log_evidence"]), abs=1e-9)
