@@ -22,39 +22,25 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import FunctionType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from replay.learners import find_learner
+from replay.learners.contract import Known, Learner, Sizes, Transition, resolve
 from replay.log.event_log import EventLog
 from replay.parts import priority_queue
 from replay.simulation.driver import Run, simulate
 from replay.worlds.mdp import MDP
 
-__all__ = ["Demands", "Known", "count_demands"]
+__all__ = ["Demands", "count_demands"]
 
 _COLUMNS = ("words", "backups", "queue_operations", "comparisons")
 _COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__")
 _ALONE = ("__neg__", "__abs__")
 _WITH_ANOTHER = ("__add__", "__sub__", "__mul__", "__truediv__")
 _FROM_ANOTHER = ("__radd__", "__rsub__", "__rmul__", "__rtruediv__")
-
-
-class Known(NamedTuple):
-    """How much of the world was met.
-
-    Attributes
-    ----------
-    pairs : int
-        Pairs of state and action that were tried.
-    states : int
-        States in which the agent acted.
-    """
-
-    pairs: int
-    states: int
 
 
 @dataclass(frozen=True)
@@ -130,9 +116,9 @@ def count_demands(
     """
     found = find_learner(learner, params)
     tally = _Tally()
-    counting = _counting_learner(found.module, tally)
+    counting = _counting_learner(found, tally)
     run = simulate(
-        mdp, counting, found.params, n_steps=n_steps,
+        mdp, counting, n_steps=n_steps,
         max_episode_steps=max_episode_steps, seed=seed, log="all",
     )  # fmt: skip
     tally.rows.append((np.nan, tally.queue_operations, tally.comparisons))
@@ -146,27 +132,25 @@ def count_demands(
     return Demands(replace(run, learner=found, memory=memory, log=log))
 
 
-def _counting_learner(module: Any, tally: _Tally) -> SimpleNamespace:
+def _counting_learner(found: Learner, tally: _Tally) -> Learner:
     """Copy a learner so that it does the same and counts it."""
     number = _number_type(tally)
-    functions = SimpleNamespace(**_copied(module, lambda queue: _count_queue(queue, tally, number)))
-    init, learn = functions.init, functions.learn
-    n_words = getattr(module, "n_words", lambda params, memory, known: np.nan)
+    functions = _copied(found.module, lambda queue: _count_queue(queue, tally, number))
+    module = SimpleNamespace(**functions, COMPILED=False)
+    copied = resolve(module, found.params, name=found.name)
 
-    def counting_init(params: Any, sizes: Any) -> Any:
-        return _converted(init(params, sizes), lambda array: _numbers(array, number))
+    def init(params: Any, sizes: Sizes) -> Any:
+        return _converted(copied.init(params, sizes), lambda array: _numbers(array, number))
 
-    def counting_learn(params: Any, memory: Any, transition: Any, log: Any) -> None:
+    def learn(params: Any, memory: Any, transition: Transition, log: Any) -> None:
         counts = (tally.queue_operations, tally.comparisons)
-        learn(params, memory, transition._replace(reward=number(transition.reward)), log)
+        copied.learn(params, memory, transition._replace(reward=number(transition.reward)), log)
         tally.states.add(int(transition.state))
         tally.pairs.add((int(transition.state), int(transition.action)))
         known = Known(len(tally.pairs), len(tally.states))
-        tally.rows.append((float(n_words(params, memory, known)), *counts))
+        tally.rows.append((float(found.n_words(params, memory, known)), *counts))
 
-    functions.init, functions.learn = counting_init, counting_learn
-    functions.COMPILED = False
-    return functions
+    return replace(copied, init=init, learn=learn)
 
 
 def _number_type(tally: _Tally) -> type[float]:

@@ -43,6 +43,7 @@ _IMPORT = re.compile(
     r"|import ((?:replay|analyses)[\w.]*))",
     re.MULTILINE,
 )
+_TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n)+", re.MULTILINE)
 _lock = threading.Lock()
 _settings: Any = numba.config
 
@@ -200,7 +201,8 @@ def _closure(files: frozenset[Path]) -> frozenset[Path]:
 def _imports(file: Path) -> frozenset[Path]:
     """List the files of this project that a file imports from, at its top or within functions."""
     found = set()
-    for package, names, module in _IMPORT.findall(_text(file).decode("utf-8", errors="replace")):
+    text = _TYPES_ONLY.sub("", _text(file).decode("utf-8", errors="replace"))
+    for package, names, module in _IMPORT.findall(text):
         words = (name.split() for name in names.strip("() ").split(","))
         each = [f"{package}.{word[0]}" for word in words if word] if package else [module]
         found |= {_file_of(name) or _file_of(package) for name in each}

@@ -11,10 +11,9 @@ import numpy as np
 
 from replay.learners import prioritized_memory_access
 from replay.learners.prioritized_memory_access import (
-    CHOICES,
-    EVALUATES,
     Params,
     act,
+    evaluates,
     most_backups,
 )
 from replay.parts.memory_access.laps import Lap, link_episodes, need_origin
@@ -24,7 +23,7 @@ from replay.parts.memory_access.priority_table import PriorityTable, best_pair
 from replay.parts.memory_access.state_traces import StateTraces
 from replay.parts.world_model import WorldModel
 
-__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "act", "explore", "init", "learn"]
+__all__ = ["Memory", "Params", "act", "evaluates", "explore", "init", "learn"]
 __all__ += ["most_backups", "replay"]
 
 MOST_IMPOSED = 50

@@ -1,5 +1,7 @@
 """Gain, need and their product: by hand, and against slow formulas at every choice of a run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -108,7 +110,9 @@ class Checked:
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
         kernels = driver.kernels
-        monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
+        monkeypatch.setattr(
+            driver, "kernels", lambda found: kernels(replace(found, compiled=False))
+        )
         for name, own in zip(
             ("learn", "look_ahead", "_take"), (self.learn, self.look_ahead, self.take), strict=True
         ):
@@ -166,7 +170,7 @@ def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
 def test_gain_and_need_are_logged(learner, rule, monkeypatch):
     """Of full backups their product is the priority; of a state, what all it tells gain at once."""
     kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
+    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
     params = COMMON | {"priority": rule, "max_pops": 9}
     log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
     replayed = log.backups["event"] >= 0

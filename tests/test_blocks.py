@@ -235,7 +235,7 @@ def test_memory_does_not_grow_with_the_run(monkeypatch):
 
 FORGETFUL = """
 from replay.learners.prioritized_sweeping import (
-    CHOICES, Memory, Params, account, init, learn, most_backups, replay
+    Memory, Params, description, init, learn, most_backups, replay
 )
 """
 

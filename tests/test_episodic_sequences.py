@@ -7,8 +7,8 @@ from test_textbook import CHAIN, experienced, taught
 
 from replay import LEARNERS, feed, simulate
 from replay.learners import episodic_sequences
+from replay.learners.contract import Pause
 from replay.log.backups import EPISODE_END
-from replay.simulation.loop import Pause
 from replay.worlds.mazes import from_ascii
 from replay.worlds.trees import deterministic_tree
 

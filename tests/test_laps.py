@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from replay import feed
+from replay.learners.contract import Pause
 from replay.learners.prioritized_memory_access import Params
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.markov_chain import markov_chain
@@ -17,7 +18,6 @@ from replay.parts.memory_access.laps import (
     note_tries,
 )
 from replay.parts.priorities import MOMENTS
-from replay.simulation.loop import Pause
 
 # A lap 0, 1, 2 that ends in 3, rest there, a start in 0, and the first two steps of another.
 PAUSES = [

@@ -2,6 +2,7 @@
 
 import importlib
 import types
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -118,7 +119,7 @@ def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
     choices = [None, *filter(None, (published, UNUSUAL.get(learner)))]
     compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
     kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
+    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
     for params, run in zip(choices, compiled, strict=True):
         plain = simulate(mdp, learner, params, n_steps=300, log="all")
         assert_same_run(run, plain)
@@ -589,6 +590,16 @@ def test_parameters_are_a_dict_or_a_named_tuple():
         ("q_learning", {"discount": "high"}, TypeError, "must be a number, such as 0.99"),
         ("q_learning", {"discount": np.nan}, TypeError, "must be a number, such as 0.99, got nan"),
         ("q_learning", {"initial_value": -np.inf}, ValueError, "must be at least .*, got -inf"),
+        (
+            "q_learning",
+            {"initial_value": 1e308},
+            ValueError,
+            r"infinite, or no larger than 1e\+100",
+        ),
+        ("sfma", {"reward_modulation": np.inf}, ValueError, r"between 0 and 1e\+100, got inf"),
+        ("q_learning", {"discount": True}, TypeError, "must be a number, such as 0.99, got True"),
+        ("q_learning", {"discount": np.ones(2)}, TypeError, r"must be a number.*got array\(\["),
+        ("q_learning", {"act_before_update": 1}, TypeError, "must be True or False"),
         ("q_learning", {"act_before_update": "no"}, TypeError, "must be True or False"),
         ("q_learning", [0.9], TypeError, "must be a dict or its own Params, got list"),
         ("n_step_td", {"n": 0}, ValueError, "n of 'n_step_td' must be between 1 and"),

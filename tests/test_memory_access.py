@@ -1,6 +1,7 @@
 """Prioritized memory access: by hand, and what must hold of every backup."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,11 +10,11 @@ from test_learners import assert_same_run, module
 
 from replay import feed, simulate
 from replay.learners import prioritized_memory_access
+from replay.learners.contract import Pause, Sizes
 from replay.log.backups import REST
 from replay.parts.memory_access.priority_table import mark_stale
 from replay.parts.policies import softmax
 from replay.simulation import driver
-from replay.simulation.loop import Pause, Sizes
 from replay.worlds.mazes import from_ascii, open_maze, two_way_track
 from replay.worlds.trees import stochastic_tree
 
@@ -188,7 +189,7 @@ def test_compiled_code_does_what_the_source_says(mdp, params, monkeypatch):
     compiled = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert compiled.log.backups["gain"].notna().any()
     kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
+    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
     plain = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert_same_run(compiled, plain)
     assert compiled.memory.need.expected.tobytes() == plain.memory.need.expected.tobytes()
@@ -321,7 +322,11 @@ def test_a_learner_of_ones_own_may_log_gain_and_need():
 from replay.log.backups import record
 from replay.learners import q_learning
 from replay.learners.q_learning import Memory, Params, init, learn
-EVALUATES = True
+
+
+def evaluates(params):
+    return True
+
 
 def most_backups(params, memory):
     return 3

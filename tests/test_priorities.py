@@ -8,11 +8,11 @@ import pytest
 from test_learners import MAZE, queued
 from test_textbook import experienced, taught
 
-from replay import LEARNERS, feed, simulate
+from replay import feed, simulate
 from replay.learners import find_learner
+from replay.learners.contract import Pause
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.priorities import MOMENTS, is_due
-from replay.simulation.loop import Pause
 from replay.worlds.mazes import from_ascii
 
 SWEEPING = pytest.mark.parametrize("learner", ["prioritized_sweeping", "full_backups"])
@@ -190,7 +190,7 @@ def test_random_order(learner):
 def test_every_order_comes_to_the_same_values(learner):
     maze = from_ascii("S..\n.#.\n..G")
     exact = maze.solve(0.8).action_values[~maze.terminal]
-    for priority in LEARNERS[learner][0].CHOICES["priority"]:
+    for priority in find_learner(learner).choices["priority"]:
         params = {"discount": 0.8, "epsilon": 1.0, "priority": priority}
         run = simulate(maze, learner, params, n_steps=20_000)
         learned = run.memory.action_values[~maze.terminal]
@@ -237,5 +237,5 @@ def test_rest(learner):
     found = find_learner(learner, {"replay_at": "rest", "discount": 0.5})
     assert memory.action_values[0, 0] == 0.0
     assert len(queued(memory)) == 1
-    found.module.replay(found.params, memory, Pause(REST, 0, False), np.random.default_rng(0), None)
+    found.replay(found.params, memory, Pause(REST, 0, False), np.random.default_rng(0), None)
     assert memory.action_values[0, 0] == 0.5

@@ -1,10 +1,13 @@
 """Worlds that change: phases, what happens at a change, and rest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from test_learners import MAZE, TREE, assert_same_memory, assert_same_run, assert_same_table
 
 from replay import LEARNERS, simulate
+from replay.learners import find_learner
 from replay.simulation import driver
 from replay.simulation.loop import kernels
 from replay.worlds.mdp import MDP
@@ -72,7 +75,7 @@ def test_equal_phases_are_a_plain_run_where_an_episode_ends_anyway(learner):
 def test_cut_into_equal_phases_it_is_a_run_with_cuts(learner):
     """Cut every 20 steps by the phases, or by the longest episode allowed."""
     far = MDP.from_tables([[1, 0], [2, 0], [0, 1]], np.zeros(3), start=0, terminal=[], name="ring")
-    if getattr(LEARNERS[learner][0], "NEEDS_EPISODES", False):
+    if find_learner(learner).needs_episodes:
         pytest.skip("learns at ends only")
     plain = simulate(far, learner, n_steps=100, max_episode_steps=20, log="all")
     phases = simulate(Protocol([Phase(far, 20)] * 5), learner, max_episode_steps=20, log="all")
@@ -84,7 +87,7 @@ def test_cut_into_equal_phases_it_is_a_run_with_cuts(learner):
 def test_compiled_protocols_do_what_the_source_says(learner, monkeypatch):
     protocol = Protocol([Phase(RIGHT, 50, n_rest=3), Phase(LEFT, 50, n_rest=2)])
     compiled = simulate(protocol, learner, log="all", seed=3)
-    monkeypatch.setattr(driver, "kernels", lambda module: kernels(module, compiled=False))
+    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
     assert_same_run(compiled, simulate(protocol, learner, log="all", seed=3))
 
 

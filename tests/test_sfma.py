@@ -8,8 +8,8 @@ from test_textbook import CHAIN, experienced, taught
 
 from replay import LEARNERS, simulate
 from replay.learners import sfma
+from replay.learners.contract import Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, backup_buffer, renew
-from replay.simulation.loop import Pause, Sizes, Transition
 from replay.worlds.mazes import from_ascii
 
 PARAMS = LEARNERS["sfma"][1]

@@ -306,10 +306,9 @@ def learners(
         return
     rows = []
     for learner in LEARNERS:
-        found = find_learner(learner)
-        account = found.module.account(found.params)
-        source = account.source.replace(", ", "\n")
-        rows.append((learner, account.stores, account.pauses, account.priority, source))
+        told = find_learner(learner).description
+        source = told.source.replace(", ", "\n")
+        rows.append((learner, told.stores, told.pauses, told.priority, source))
     print_table(("learner", "stores", "replays at", "what is next", "source"), rows)
     screen.print(
         "\nsteps: after each; ends and starts: of episodes. Parameters: replay learners NAME"
@@ -321,17 +320,15 @@ def _print_parameters(learner: str) -> None:
     from replay.learners import find_learner
 
     found = find_learner(learner)
-    choices = getattr(found.module, "CHOICES", {})
     meanings = _described(found.module.Params.__doc__ or "")
     rows = []
     for key, value in found.parameters.items():
         meaning = meanings.get(key, "")
-        if key in choices:
-            meaning = f"One of {', '.join(choices[key])}. {meaning}"
+        if key in found.choices:
+            meaning = f"One of {', '.join(found.choices[key])}. {meaning}"
         rows.append((key, _plain(value), meaning))
-    account = found.module.account(found.params)
     print((found.module.__doc__ or "").partition("\n")[0])
-    print(f"Source: {account.source}\n")
+    print(f"Source: {found.description.source}\n")
     print_table(("parameter", "default", "what it is"), rows)
 
 

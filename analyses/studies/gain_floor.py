@@ -18,9 +18,11 @@ import pandas as pd
 from analyses.intervals import mean_interval
 from analyses.studies.segments import find_segments, segments_per_episode
 from replay.learners import find_learner
+from replay.learners.contract import Sizes
 from replay.log import backups
 from replay.log.event_log import EventLog
-from replay.simulation.loop import STEP, Clock, Sizes, kernels, world_of
+from replay.simulation.driver import world_of
+from replay.simulation.loop import STEP, Clock, kernels
 from replay.worlds.mazes import open_maze, two_way_track
 from replay.worlds.mdp import MDP
 
@@ -95,7 +97,7 @@ def simulate_laps(
     if task not in TASKS:
         raise ValueError(f"Unknown task {task!r}. Choose from: {', '.join(TASKS)}.")
     found = find_learner("prioritized_memory_access", _PUBLISHED | dict(params or {}))
-    learner, parameters = found.module, found.params
+    learner, parameters = found, found.params
     mdp, ends = _tasks(task)
     rng, replay_rng = (
         np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2)

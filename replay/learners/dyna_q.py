@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replay.learners import q_learning
-from replay.learners.account import Account
+from replay.learners.contract import Count, Description, Share, Value
 from replay.log.backups import EPISODE_END, REST, START, STEP, record
 from replay.parts.policies import epsilon_greedy
 from replay.parts.world_model import (
@@ -32,8 +32,8 @@ from replay.parts.world_model import (
     world_model,
 )
 
-__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
-__all__ += ["replay"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
+__all__ += ["needs_way_back", "replay"]
 
 _OUTCOME = np.dtype([("reward", np.float64), ("terminated", np.int8)], align=True)
 
@@ -65,14 +65,14 @@ class Params(NamedTuple):
         assumed to pay nothing, until it is tried.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    n_replays: int = 10
-    learning_rate: float = 0.1
-    initial_value: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    n_replays: Count = 10
+    learning_rate: Share = 0.1
+    initial_value: Value = 0.0
     sample_trajectories: bool = False
-    forgetting: float = 0.0
-    surprise_rate: float = 0.0
+    forgetting: Share = 0.0
+    surprise_rate: Share = 0.0
     reversible: bool = False
 
 
@@ -100,13 +100,18 @@ class Memory(NamedTuple):
     n_known: np.ndarray
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     stores = "a model of all transitions"
     if params.sample_trajectories:
         priority = "along the policy, from the agent"
-        return Account(stores, (STEP, START, REST), priority, "Sutton & Barto 2018")
-    return Account(stores, (STEP, EPISODE_END, REST), "at random", "Sutton 1990")
+        return Description(stores, (STEP, START, REST), priority, "Sutton & Barto 2018")
+    return Description(stores, (STEP, EPISODE_END, REST), "at random", "Sutton 1990")
+
+
+def needs_way_back(params: Params) -> bool:
+    """Tell whether the model knows both directions of a move at once."""
+    return params.reversible
 
 
 def init(params, sizes):

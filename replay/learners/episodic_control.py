@@ -17,15 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import Description, Share, Value
 from replay.log.backups import EPISODE_END, record
 from replay.parts.episode import Episode, begin, episode, episode_words, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params", "account", "init", "learn"]
-__all__ += ["most_backups", "n_words", "replay"]
-
-NEEDS_EPISODES = True
-"""Nothing is learned before an episode ends in a terminal state."""
+__all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
+__all__ += ["most_backups", "n_words", "needs_episodes", "replay"]
 
 
 class Params(NamedTuple):
@@ -45,10 +42,10 @@ class Params(NamedTuple):
     """
 
     # Two learners whose Params have the same types in the same order are slow to call in numba.
-    discount: float = 0.99
-    epsilon: float = 0.1
+    discount: Share = 0.99
+    epsilon: Share = 0.1
     act_before_update: bool = False
-    initial_value: float = 0.0
+    initial_value: Value = 0.0
 
 
 class Memory(NamedTuple):
@@ -69,9 +66,21 @@ class Memory(NamedTuple):
     episode: Episode
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    return Account("the episode; best returns", (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
+    return Description(
+        "the episode; best returns", (EPISODE_END,), "backwards", "Lengyel & Dayan 2008"
+    )
+
+
+def acts_before_learning(params: Params) -> bool:
+    """Tell whether the next action is drawn before this step's update."""
+    return params.act_before_update
+
+
+def needs_episodes(params: Params) -> bool:
+    """Tell that nothing is learned before an episode ends in a terminal state."""
+    return True
 
 
 def init(params, sizes):

@@ -17,19 +17,16 @@ References
    Advances in Neural Information Processing Systems 20, 889-896.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import Between, Description, Share
 from replay.log.backups import EPISODE_END, record
 from replay.parts.episode import Episode, begin, episode, episode_words, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params", "account", "act", "init", "learn"]
-__all__ += ["most_backups", "n_words", "replay"]
-
-NEEDS_EPISODES = True
-"""Nothing is learned before an episode ends in a terminal state."""
+__all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
+__all__ += ["needs_episodes", "replay"]
 
 _MOVE = np.dtype([("action", np.int32), ("next_state", np.int32)])
 _VISIT = np.dtype([("total", np.float64), ("place", np.int64), ("row", np.int64)])
@@ -48,9 +45,9 @@ class Params(NamedTuple):
         What is expected a priori: a sequence is remembered if it brought more.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    expected_return: float = -np.inf
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    expected_return: Annotated[float, Between(-np.inf, np.inf)] = -np.inf
 
 
 class Memory(NamedTuple):
@@ -85,10 +82,15 @@ class Memory(NamedTuple):
     last_visits: np.ndarray
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     stores = "the episode; the best sequence from each state"
-    return Account(stores, (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
+    return Description(stores, (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
+
+
+def needs_episodes(params: Params) -> bool:
+    """Tell that nothing is learned before an episode ends in a terminal state."""
+    return True
 
 
 def init(params, sizes):

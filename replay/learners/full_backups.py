@@ -19,11 +19,11 @@ References
    https://doi.org/10.1038/s41593-018-0232-z
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import Between, Choice, Count, Description, Share, Threshold, Value
 from replay.log.backups import EPISODE_END, ONLINE, START, record
 from replay.parts.appraisal import (
     Appraisal,
@@ -74,13 +74,8 @@ from replay.parts.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "causes", "init", "learn"]
-__all__ += ["most_backups", "n_words", "replay"]
-
-EVALUATES = appraises
-
-CHOICES = {"priority": PRIORITIES, "replay_at": MOMENTS, "retention": RETENTION}
-"""The parameters that are chosen by name."""
+__all__ = ["Memory", "Params", "causes", "description", "evaluates", "init", "learn"]
+__all__ += ["most_backups", "n_words", "needs_way_back", "replay"]
 
 
 class Params(NamedTuple):
@@ -114,18 +109,18 @@ class Params(NamedTuple):
         Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    max_pops: int = 3
-    min_priority: float = 1e-8
-    initial_value: float = 0.0
-    priority: int = CHANGE
-    replay_at: int = EACH_STEP
-    forgetting: float = 0.0
-    surprise_rate: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    max_pops: Count = 3
+    min_priority: Threshold = 1e-8
+    initial_value: Value = 0.0
+    priority: Annotated[int, Choice(PRIORITIES)] = CHANGE
+    replay_at: Annotated[int, Choice(MOMENTS)] = EACH_STEP
+    forgetting: Share = 0.0
+    surprise_rate: Share = 0.0
     reversible: bool = False
-    retention: int = EPISODES
-    capacity: float = np.inf
+    retention: Annotated[int, Choice(RETENTION)] = EPISODES
+    capacity: Annotated[float, Between(1.0, np.inf)] = np.inf
 
 
 class Memory(NamedTuple):
@@ -158,11 +153,21 @@ class Memory(NamedTuple):
     appraisal: Appraisal | None
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     priority = IN_WORDS[PRIORITIES[params.priority]].format("Q")
     source = "Moore & Atkeson 1993, Peng & Williams 1993"
-    return Account(in_words(params), phases_of(params.replay_at), priority, source)
+    return Description(in_words(params), phases_of(params.replay_at), priority, source)
+
+
+def needs_way_back(params: Params) -> bool:
+    """Tell whether the model knows both directions of a move at once."""
+    return params.reversible
+
+
+def evaluates(params: Params) -> bool:
+    """Tell whether gain and need are logged: if the priority depends on them."""
+    return appraises(params)
 
 
 def init(params, sizes):

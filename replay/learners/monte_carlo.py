@@ -14,15 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import Description, Share, Value
 from replay.log.backups import EPISODE_END, record
 from replay.parts.episode import Episode, begin, episode, episode_words, remember
 
-__all__ = ["NEEDS_EPISODES", "Memory", "Params", "account", "init", "learn"]
-__all__ += ["most_backups", "n_words", "replay"]
-
-NEEDS_EPISODES = True
-"""Nothing is learned before an episode ends in a terminal state."""
+__all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
+__all__ += ["most_backups", "n_words", "needs_episodes", "replay"]
 
 
 class Params(NamedTuple):
@@ -41,9 +38,9 @@ class Params(NamedTuple):
         Whether the next action is drawn before this step's update, as in the published code.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    initial_value: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    initial_value: Value = 0.0
     act_before_update: bool = False
 
 
@@ -65,9 +62,21 @@ class Memory(NamedTuple):
     episode: Episode
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    return Account("the episode; mean returns", (EPISODE_END,), "backwards", "Sutton & Barto 2018")
+    return Description(
+        "the episode; mean returns", (EPISODE_END,), "backwards", "Sutton & Barto 2018"
+    )
+
+
+def acts_before_learning(params: Params) -> bool:
+    """Tell whether the next action is drawn before this step's update."""
+    return params.act_before_update
+
+
+def needs_episodes(params: Params) -> bool:
+    """Tell that nothing is learned before an episode ends in a terminal state."""
+    return True
 
 
 def init(params, sizes):

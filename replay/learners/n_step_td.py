@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import Description, PositiveCount, Share, Value
 from replay.log.backups import ONLINE, TRACE
 from replay.parts.policies import best_tried
 from replay.parts.traces import (
@@ -28,11 +28,8 @@ from replay.parts.traces import (
     traces,
 )
 
-__all__ = ["ON_POLICY", "Memory", "Params", "account", "init", "learn", "most_backups"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "learns_on_policy", "most_backups"]
 __all__ += ["n_words"]
-
-ON_POLICY = True
-"""The next action is part of the target, so it is drawn before the update."""
 
 _STEP = np.dtype(
     [
@@ -67,12 +64,12 @@ class Params(NamedTuple):
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    learning_rate: float = 0.1
-    n: int = 5
-    trace_decay: float = 0.0
-    initial_value: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    learning_rate: Share = 0.1
+    n: PositiveCount = 5
+    trace_decay: Share = 0.0
+    initial_value: Value = 0.0
 
 
 class Memory(NamedTuple):
@@ -96,12 +93,17 @@ class Memory(NamedTuple):
     n_seen: np.ndarray
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     stores = "action values; the last n steps"
     if params.trace_decay > 0.0:
         stores += "; traces"
-    return Account(stores, (), "", "Sutton & Barto 2018")
+    return Description(stores, (), "", "Sutton & Barto 2018")
+
+
+def learns_on_policy(params: Params) -> bool:
+    """Tell that the action drawn next is part of the target."""
+    return True
 
 
 def init(params, sizes):

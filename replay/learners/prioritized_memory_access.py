@@ -17,11 +17,11 @@ References
    https://doi.org/10.1038/s41593-018-0232-z
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import LARGEST, Between, Choice, Count, Description, Share, Threshold
 from replay.log.backups import ONLINE, START, STEP, TRACE, record
 from replay.parts.markov_chain import chain_words, move
 from replay.parts.memory_access import laps, policy_gain, priority_table
@@ -47,18 +47,8 @@ from replay.parts.policies import epsilon_greedy
 from replay.parts.priorities import IN_PAUSES, MOMENTS, phases_of
 from replay.parts.world_model import WorldModel, model_words, observe, world_model
 
-__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "act", "explore", "init"]
-__all__ += ["learn", "most_backups", "n_words", "replay"]
-
-EVALUATES = True
-
-CHOICES = {
-    "act_policy": policy_gain.POLICIES,
-    "plan_policy": policy_gain.POLICIES,
-    "need": NEEDS,
-    "replay_at": MOMENTS,
-    "tie_break": priority_table.TIES,
-}
+__all__ = ["Memory", "Params", "act", "description", "evaluates", "explore", "init", "learn"]
+__all__ += ["most_backups", "n_words", "replay"]
 
 
 class Params(NamedTuple):
@@ -120,27 +110,27 @@ class Params(NamedTuple):
         Whether every action was tried once in every state before the first step, without reward.
     """
 
-    discount: float = 0.9
-    act_policy: int = policy_gain.SOFTMAX
-    plan_policy: int = policy_gain.SOFTMAX
-    inverse_temperature: float = 5.0
-    epsilon: float = 0.05
-    learning_rate: float = 1.0
+    discount: Share = 0.9
+    act_policy: Annotated[int, Choice(policy_gain.POLICIES)] = policy_gain.SOFTMAX
+    plan_policy: Annotated[int, Choice(policy_gain.POLICIES)] = policy_gain.SOFTMAX
+    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
+    epsilon: Share = 0.05
+    learning_rate: Share = 1.0
     copy_targets: bool = False
-    trace_decay: float = 0.0
-    transition_rate: float = 0.9
-    replay_at: int = IN_PAUSES
+    trace_decay: Share = 0.0
+    transition_rate: Share = 0.9
+    replay_at: Annotated[int, Choice(MOMENTS)] = IN_PAUSES
     one_step_late: bool = False
-    max_backups: int = 20
-    min_priority: float = 0.0
+    max_backups: Count = 20
+    min_priority: Threshold = 0.0
     opportunity_cost: bool = False
     use_gain: bool = True
-    gain_floor: float = 1e-10
-    need: int = SUCCESSORS
+    gain_floor: Annotated[float, Between(0.0, LARGEST)] = 1e-10
+    need: Annotated[int, Choice(NEEDS)] = SUCCESSORS
     n_step: bool = True
     allow_loops: bool = False
     replay_bumps: bool = False
-    tie_break: int = priority_table.SHORTEST
+    tie_break: Annotated[int, Choice(priority_table.TIES)] = priority_table.SHORTEST
     on_policy: bool = False
     link_starts: bool = True
     pre_explored: bool = False
@@ -185,13 +175,20 @@ class Memory(NamedTuple):
     lap: Lap
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     at_start = STEP if params.one_step_late else START
     phases = (at_start if phase == START else phase for phase in phases_of(params.replay_at))
     terms = ["gain"] * params.use_gain + ["need"] * (params.need != ONE)
     stores = "the last try of each pair; moves between states"
-    return Account(stores, tuple(sorted(phases)), " x ".join(terms) or "any", "Mattar & Daw 2018")
+    return Description(
+        stores, tuple(sorted(phases)), " x ".join(terms) or "any", "Mattar & Daw 2018"
+    )
+
+
+def evaluates(params: Params) -> bool:
+    """Tell that gain and need of each backup are logged."""
+    return True
 
 
 def init(params, sizes):

@@ -22,11 +22,11 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import Between, Choice, Count, Description, Share, Threshold, Value
 from replay.log.backups import EPISODE_END, ONLINE, START, record
 from replay.parts.appraisal import (
     Appraisal,
@@ -80,13 +80,9 @@ from replay.parts.world_model import (
     world_model,
 )
 
-__all__ = ["CHOICES", "EVALUATES", "Memory", "Params", "account", "causes", "init", "learn"]
-__all__ += ["most_backups", "n_words", "replay"]
-
-EVALUATES = appraises
-
-CHOICES = {"priority": PRIORITIES, "replay_at": MOMENTS, "retention": RETENTION}
-"""The parameters that are chosen by name."""
+__all__ = ["Memory", "Params", "acts_before_learning", "causes", "description", "evaluates"]
+__all__ += ["forgets_at_end", "init", "learn", "most_backups", "n_words", "needs_way_back"]
+__all__ += ["replay"]
 
 
 class Params(NamedTuple):
@@ -139,22 +135,22 @@ class Params(NamedTuple):
         Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    max_pops: int = 3
-    min_priority: float = 1e-8
-    initial_value: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    max_pops: Count = 3
+    min_priority: Threshold = 1e-8
+    initial_value: Value = 0.0
     priority_only_lowers: bool = False
     reset_model: bool = False
     queue_visited: bool = True
     act_before_update: bool = False
-    priority: int = CHANGE
-    replay_at: int = EACH_STEP
-    forgetting: float = 0.0
-    surprise_rate: float = 0.0
+    priority: Annotated[int, Choice(PRIORITIES)] = CHANGE
+    replay_at: Annotated[int, Choice(MOMENTS)] = EACH_STEP
+    forgetting: Share = 0.0
+    surprise_rate: Share = 0.0
     reversible: bool = False
-    retention: int = EPISODES
-    capacity: float = np.inf
+    retention: Annotated[int, Choice(RETENTION)] = EPISODES
+    capacity: Annotated[float, Between(1.0, np.inf)] = np.inf
 
 
 class Memory(NamedTuple):
@@ -187,16 +183,36 @@ class Memory(NamedTuple):
     appraisal: Appraisal | None
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     priority = IN_WORDS[PRIORITIES[params.priority]].format("V")
     if params.reset_model:
-        return Account("a model of the episode", (EPISODE_END,), priority, "Brea 2018")
+        return Description("a model of the episode", (EPISODE_END,), priority, "Brea 2018")
     stores = in_words(params)
     if params.initial_value > 0.0:
         stores += "; optimistic action values"
     source = "Moore & Atkeson 1993, van Seijen & Sutton 2013"
-    return Account(stores, phases_of(params.replay_at), priority, source)
+    return Description(stores, phases_of(params.replay_at), priority, source)
+
+
+def acts_before_learning(params: Params) -> bool:
+    """Tell whether the next action is drawn before this step's update."""
+    return params.act_before_update
+
+
+def needs_way_back(params: Params) -> bool:
+    """Tell whether the model knows both directions of a move at once."""
+    return params.reversible
+
+
+def forgets_at_end(params: Params) -> bool:
+    """Tell whether the model is forgotten at each episode's end."""
+    return params.reset_model
+
+
+def evaluates(params: Params) -> bool:
+    """Tell whether gain and need are logged: if the priority depends on them."""
+    return appraises(params)
 
 
 def init(params, sizes):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import Description, Share, Value
 from replay.log.backups import ONLINE
 from replay.parts.policies import best_tried
 from replay.parts.traces import (
@@ -26,7 +26,8 @@ from replay.parts.traces import (
     traces,
 )
 
-__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
+__all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
+__all__ += ["most_backups", "n_words"]
 
 
 class Params(NamedTuple):
@@ -49,11 +50,11 @@ class Params(NamedTuple):
         Whether the next action is drawn before this step's update, as in the published code.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    learning_rate: float = 0.1
-    trace_decay: float = 0.2
-    initial_value: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    learning_rate: Share = 0.1
+    trace_decay: Share = 0.2
+    initial_value: Value = 0.0
     act_before_update: bool = False
 
 
@@ -72,9 +73,14 @@ class Memory(NamedTuple):
     traces: Traces
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    return Account("action values; traces", (), "", "Sutton & Barto 1998")
+    return Description("action values; traces", (), "", "Sutton & Barto 1998")
+
+
+def acts_before_learning(params: Params) -> bool:
+    """Tell whether the next action is drawn before this step's update."""
+    return params.act_before_update
 
 
 def init(params, sizes):

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import Description, Share, Value
 from replay.log.backups import ONLINE, record
 from replay.parts.policies import best_tried
 
-__all__ = ["Memory", "Params", "account", "back_up", "init", "learn", "most_backups"]
-__all__ += ["n_words", "target"]
+__all__ = ["Memory", "Params", "acts_before_learning", "back_up", "description", "init", "learn"]
+__all__ += ["most_backups", "n_words", "target"]
 
 
 class Params(NamedTuple):
@@ -41,10 +41,10 @@ class Params(NamedTuple):
         Whether the next action is drawn before this step's update, as in the published code.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    learning_rate: float = 0.1
-    initial_value: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    learning_rate: Share = 0.1
+    initial_value: Value = 0.0
     act_before_update: bool = False
 
 
@@ -60,10 +60,15 @@ class Memory(NamedTuple):
     action_values: np.ndarray
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     stores = "optimistic action values" if params.initial_value > 0.0 else "action values"
-    return Account(stores, (), "", "Watkins & Dayan 1992")
+    return Description(stores, (), "", "Watkins & Dayan 1992")
+
+
+def acts_before_learning(params: Params) -> bool:
+    """Tell whether the next action is drawn before this step's update."""
+    return params.act_before_update
 
 
 def init(params, sizes):

@@ -22,11 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replay.learners.account import Account
+from replay.learners.contract import Description, PositiveCount, Share, Value
 from replay.log.backups import EPISODE_END, REST, START, STEP, record
 from replay.parts.policies import best_tried
 
-__all__ = ["Memory", "Params", "account", "init", "learn", "most_backups", "n_words"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
 
 _STEP = np.dtype(
@@ -62,12 +62,12 @@ class Params(NamedTuple):
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    n: int = 5
-    n_retrieved: int = 5
-    n_remembered: int = 10_000
-    initial_value: float = 0.0
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    n: PositiveCount = 5
+    n_retrieved: PositiveCount = 5
+    n_remembered: PositiveCount = 10_000
+    initial_value: Value = 0.0
 
 
 class Memory(NamedTuple):
@@ -91,10 +91,10 @@ class Memory(NamedTuple):
     n_steps: np.ndarray
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     priority = "the latest tries of each action"
-    return Account("the last steps", (STEP, START, REST), priority, "Gershman & Daw 2017")
+    return Description("the last steps", (STEP, START, REST), priority, "Gershman & Daw 2017")
 
 
 def init(params, sizes):

@@ -32,21 +32,39 @@ References
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from replay.learners import q_learning
-from replay.learners.account import Account
+from replay.learners.contract import (
+    LARGEST,
+    Between,
+    Choice,
+    Count,
+    Description,
+    Share,
+    Threshold,
+    Value,
+)
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, record
 
-__all__ = ["CHOICES", "DEFAULT", "DYNAMIC", "REVERSE", "Memory", "Params", "account"]
-__all__ += ["init", "learn", "most_backups", "n_words", "replay"]
+__all__ = [
+    "DEFAULT",
+    "DYNAMIC",
+    "MODES",
+    "REVERSE",
+    "Memory",
+    "Params",
+    "description",
+    "init",
+    "learn",
+]
+__all__ += ["most_backups", "n_words", "replay"]
 
-CHOICES = {"replay_mode": ("default", "reverse", "dynamic")}
-"""The parameter that is chosen by name."""
+MODES = ("default", "reverse", "dynamic")
+"""Similar experiences begin, or end, at the state reactivated last; or either."""
 DEFAULT, REVERSE, DYNAMIC = range(3)
-"""Modes: similar experiences begin, or end, at the state reactivated last; or either."""
 
 _EXPERIENCE = np.dtype(
     [
@@ -94,19 +112,19 @@ class Params(NamedTuple):
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: float = 0.99
-    epsilon: float = 0.1
-    learning_rate: float = 0.9
-    n_replays: int = 10
-    replay_mode: int = DEFAULT
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    learning_rate: Share = 0.9
+    n_replays: Count = 10
+    replay_mode: Annotated[int, Choice(MODES)] = DEFAULT
     replay_at_start: bool = False
-    similarity_discount: float = 0.1
-    inverse_temperature: float = 9.0
-    inhibition_decay: float = 0.9
-    strength_decay: float = 1.0
-    reward_modulation: float = 1.0
-    min_priority: float = 1e-6
-    initial_value: float = 0.0
+    similarity_discount: Annotated[float, Between(0.0, 0.999999)] = 0.1
+    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 9.0
+    inhibition_decay: Share = 0.9
+    strength_decay: Share = 1.0
+    reward_modulation: Annotated[float, Between(0.0, LARGEST)] = 1.0
+    min_priority: Threshold = 1e-6
+    initial_value: Value = 0.0
 
 
 class Memory(NamedTuple):
@@ -149,7 +167,7 @@ class Memory(NamedTuple):
     surprise: np.ndarray
 
 
-def account(params):
+def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     phases = (EPISODE_END, START, REST) if params.replay_at_start else (EPISODE_END, REST)
     priority = (
@@ -158,7 +176,7 @@ def account(params):
         "either, by surprise",
     )[params.replay_mode]
     stores = "the last try of each pair; similarity of states"
-    return Account(stores, phases, priority, "Diekmann & Cheng 2023")
+    return Description(stores, phases, priority, "Diekmann & Cheng 2023")
 
 
 def init(params, sizes):

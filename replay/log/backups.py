@@ -52,7 +52,7 @@ class BackupBuffer(NamedTuple):
         Rows kept since the run began, rows filled, the current step, the first phase that is
         kept, rows lost because the buffer was full.
     evaluations : ndarray of EVALUATION, shape (capacity,), or None
-        Gain and need, for learners whose module says ``EVALUATES = True``.
+        Gain and need, for learners that evaluate their backups.
     """
 
     rows: np.ndarray
@@ -166,7 +166,7 @@ def record(
         The row of the backup that led to this one, as returned by an earlier call.
     gain, need : float, default nan
         What the backup is worth in its state, and how often that will be visited; kept if the
-        learner's module says ``EVALUATES = True``.
+        learner evaluates its backups.
 
     Returns
     -------

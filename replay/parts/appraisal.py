@@ -104,7 +104,7 @@ def appraisal(params: Any, model: WorldModel) -> Appraisal | None:
     >>> from replay.log.backups import STEP
     >>> from replay.learners.full_backups import Params
     >>> from replay.parts.priorities import NEED
-    >>> from replay.simulation.loop import Pause
+    >>> from replay.learners.contract import Pause
     >>> from replay.parts.world_model import observe, world_model
     >>> params, model = Params(priority=NEED, discount=0.5), world_model(3, 1, 2)
     >>> seen = appraisal(params, model)

@@ -90,7 +90,7 @@ def is_due(moment, phase):
     moment : int
         The place of a name in ``MOMENTS``.
     phase : int
-        Of a :class:`replay.simulation.loop.Pause`.
+        Of a :class:`replay.learners.contract.Pause`.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def phases_of(moment: int) -> tuple[int, ...]:
     Returns
     -------
     tuple of int
-        Phases of :class:`replay.simulation.loop.Pause`.
+        Phases of :class:`replay.learners.contract.Pause`.
 
     Examples
     --------

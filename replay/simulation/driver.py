@@ -10,20 +10,11 @@ import pandas as pd
 
 from replay.arrays import uninitialised
 from replay.learners import Learner, find_learner
+from replay.learners.contract import Pause, Sizes
 from replay.log import backups
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE, Cut
-from replay.simulation.loop import (
-    STEP,
-    Clock,
-    Pause,
-    Sizes,
-    World,
-    act_epsilon_greedily,
-    kernels,
-    start,
-    world_of,
-)
+from replay.simulation.loop import STEP, Clock, World, kernels, start
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
@@ -97,6 +88,21 @@ class Block(NamedTuple):
     causes: np.ndarray
 
 
+def world_of(mdp: MDP) -> World:
+    """Bring an MDP into the form that the loop reads."""
+    starts = np.flatnonzero(mdp.start_probability)
+    return World(
+        mdp.n_actions,
+        mdp.successor_offset,
+        mdp.successor,
+        mdp.cumulative_probability,
+        mdp.reward,
+        mdp.terminal,
+        starts.astype(np.int32),
+        np.cumsum(mdp.start_probability[starts]),
+    )
+
+
 class _Log:
     """The buffers of a run; what was filled is set aside whenever a learner needs more room."""
 
@@ -123,10 +129,7 @@ class _Log:
         self.n_steps = n_steps if on_block is None else min(n_steps, _STEPS_PER_BLOCK)
         if keep != "none":
             self.steps = uninitialised(self.n_steps, STEP)
-            evaluates = getattr(learner.module, "EVALUATES", False)
-            if callable(evaluates):
-                evaluates = evaluates(learner.params)
-            self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, evaluates)
+            self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, learner.evaluates)
         self.pieces: list[tuple[np.ndarray, ...]] = []
         self.cut = WHOLE
         self.first_row = 0
@@ -149,11 +152,9 @@ class _Log:
         self.cut = self.cut._replace(next_state=-1 if is_last else int(clock.state[0]))
         log = self.take(n_steps)
         n_backups = sum(len(rows[0]) for rows in log.tables["backups"])
-        causes = np.empty(0, dtype=np.int64)
-        if not is_last and hasattr(self.learner.module, "causes"):
-            causes = np.unique(self.learner.module.causes(memory))
-            causes = causes[causes >= 0]
-        self.on_block(Block(log, n_backups, self.first_row, causes))
+        causes = np.unique(self.learner.causes(memory))
+        known = causes[(causes >= 0) & (not is_last)]
+        self.on_block(Block(log, n_backups, self.first_row, known))
         n_events = self.cut.n_events
         if n_backups:
             n_events = int(log.columns("backups")["event"].max(initial=n_events - 1)) + 1
@@ -259,25 +260,19 @@ def simulate(
         protocol.n_links,
         _way_back(found, protocol, first.n_actions),
     )
-    memory = found.module.init(found.params, sizes)
-    if hasattr(found.module, "explore"):
-        found.module.explore(found.params, memory, first)
+    memory = found.init(found.params, sizes)
+    found.explore(found.params, memory, first)
     rng, replay_rng = np.random.default_rng(seed), _replay_rng(seed)
     world = world_of(first)
-    act_first = bool(
-        getattr(found.module, "ON_POLICY", False)
-        or getattr(found.params, "act_before_update", False)
-    )
-    run, _ = kernels(found.module)
+    act_first = found.acts_before_learning
+    run, _ = kernels(found)
     ends = window_ends(n_steps, n_windows)
     rewards = np.zeros(n_windows + 1)
     kept = _Log(log, n_steps, found, first, name=protocol.name, seed=seed, on_block=on_block)
 
     clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
     clock.state[0] = start(world, rng)
-    clock.action[0] = getattr(found.module, "act", act_epsilon_greedily)(
-        found.params, memory, int(clock.state[0]), rng
-    )
+    clock.action[0] = found.act(found.params, memory, int(clock.state[0]), rng)
 
     def go_on(world: World, until: int, longest: int, n_rest: int | None = None) -> None:
         while clock.time[0] < until:
@@ -289,7 +284,7 @@ def simulate(
                 rewards, np.append(ends, -1), rows, kept.buffer,
             )  # fmt: skip
             if clock.time[0] < until:
-                most = found.module.most_backups(found.params, memory)
+                most = found.most_backups(found.params, memory)
                 kept.hand_over(clock, memory)
                 kept.make_room(2 * most * (1 + (n_rest or 0)))
 
@@ -425,21 +420,20 @@ def feed(
         n_links += Protocol([Phase(mdp, 1)]).n_links
     way_back = _way_back(found, mdp, n_actions)
     sizes = Sizes(n_states, n_actions, n_transitions, len(steps), n_links, way_back)
-    memory = found.module.init(found.params, sizes)
-    if hasattr(found.module, "explore"):
-        found.module.explore(found.params, memory, mdp)
-    _, follow = kernels(found.module)
+    memory = found.init(found.params, sizes)
+    found.explore(found.params, memory, mdp)
+    _, follow = kernels(found)
     kept = _Log(log, 0, found, mdp, name="" if mdp is None else mdp.name)
     kept.steps = steps
     rng = _replay_rng(_count("seed", seed, at_least=0))
     clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
     n_before, rests = _rests(rest or {}, steps)
-    if n_before and hasattr(found.module, "explore"):  # the others know nothing yet
+    if n_before and found.explores:  # the others know nothing yet
         backups.set_step(kept.buffer, -1)
         for _ in range(n_before):
-            kept.make_room(2 * found.module.most_backups(found.params, memory))
+            kept.make_room(2 * found.most_backups(found.params, memory))
             pause = Pause(backups.REST, int(steps["state"][0]), False)
-            found.module.replay(found.params, memory, pause, rng, kept.buffer)
+            found.replay(found.params, memory, pause, rng, kept.buffer)
     most_rest = 0 if rests is None else int(rests.max())
     per_call = _STEPS_PER_CALL if on_step is None else 1
     while clock.time[0] < len(steps):
@@ -449,7 +443,7 @@ def feed(
             kept.buffer,
         )  # fmt: skip
         if n_done < n_left:
-            most = found.module.most_backups(found.params, memory)
+            most = found.most_backups(found.params, memory)
             kept.make_room(2 * most * (1 + most_rest))
         elif on_step is not None:
             on_step(int(clock.time[0]) - 1, memory)
@@ -477,7 +471,7 @@ def _experience(
     missing = [column for column in needed if column not in transitions]
     if missing:
         raise ValueError(f"transitions lacks the column {missing[0]!r}; it needs {needed}.")
-    if getattr(learner.module, "ON_POLICY", False) and "next_action" not in transitions:
+    if learner.learns_on_policy and "next_action" not in transitions:
         raise ValueError(
             f"{learner.name!r} learns on-policy: transitions needs a column 'next_action', the "
             "action taken in next_state (after an end: in the next episode's first state)."
@@ -549,7 +543,7 @@ def _check_world(found: Learner, mdp: MDP) -> None:
     if found.params.discount == 1.0:
         why = "with a discount of 1 values are sums over an episode"
         cure = "take a discount below 1"
-    elif getattr(found.module, "NEEDS_EPISODES", False):
+    elif found.needs_episodes:
         why = f"{found.name!r} learns at an episode's end"
         cure = "take another learner"
     else:
@@ -564,7 +558,7 @@ def _check_world(found: Learner, mdp: MDP) -> None:
 
 def _way_back(found: Learner, mdp: MDP | Protocol | None, n_actions: int) -> np.ndarray | None:
     """Look up which action undoes which, for a learner that knows both directions at once."""
-    if not getattr(found.params, "reversible", False):
+    if not found.needs_way_back:
         return None
     if mdp is None or mdp.n_actions != n_actions:
         given = "no mdp" if mdp is None else f"an mdp of {mdp.n_actions} actions"

@@ -16,12 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from replay.jit import inlined, jitable, loop_kernel, uncached_kernel
+from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
-from replay.parts import policies
-from replay.worlds.mdp import MDP
 
-__all__ = ["STEP", "Clock", "Pause", "Sizes", "Transition", "World"]
-__all__ += ["act_epsilon_greedily", "kernels", "start", "world_of"]
+__all__ = ["STEP", "Clock", "World", "kernels", "start"]
 
 STEP = np.dtype(
     [
@@ -37,78 +35,6 @@ STEP = np.dtype(
 """One step as the loop writes it."""
 
 
-class Sizes(NamedTuple):
-    """How large the memory of a learner must be.
-
-    Attributes
-    ----------
-    n_states, n_actions : int
-        Size of the world.
-    n_transitions : int
-        The most distinct transitions (state, action, next state) that can occur.
-    n_steps : int
-        The longest episode that can occur.
-    n_links : int
-        The most distinct pairs (terminal state, start of the next episode) that can occur.
-    way_back : ndarray of int32, shape (n_states, n_actions), optional
-        The action that undoes each pair, -1 if there is none; only for learners whose
-        ``Params.reversible`` is true.
-    """
-
-    n_states: int
-    n_actions: int
-    n_transitions: int
-    n_steps: int
-    n_links: int = 0
-    way_back: np.ndarray | None = None
-
-
-class Transition(NamedTuple):
-    """One step of experience, as a learner sees it.
-
-    Attributes
-    ----------
-    state, action : int
-        Where the agent was, and what it did.
-    reward : float
-        What it got.
-    next_state : int
-        The state it entered, the terminal one at an end.
-    next_action : int
-        The action drawn in `next_state`, or, after an end, in the first state of the next
-        episode; -1 if it is drawn after learning.
-    terminated, truncated : bool
-        Whether the episode ended in a terminal state, or was cut off.
-    """
-
-    state: int
-    action: int
-    reward: float
-    next_state: int
-    next_action: int
-    terminated: bool
-    truncated: bool
-
-
-class Pause(NamedTuple):
-    """A moment at which a learner may replay.
-
-    Attributes
-    ----------
-    phase : int
-        ``STEP`` after a step, ``EPISODE_END`` after the last one of an episode, ``START`` in the
-        first state of the next one, ``REST`` between them (of :mod:`replay.log.backups`).
-    state : int
-        Where the agent is; at rest, where the last episode ended.
-    terminated : bool
-        Whether the episode has just ended there, in a terminal state.
-    """
-
-    phase: int
-    state: int
-    terminated: bool
-
-
 class World(NamedTuple):
     """The tables of an MDP as the loop reads them; see :class:`replay.worlds.mdp.MDP`."""
 
@@ -120,21 +46,6 @@ class World(NamedTuple):
     terminal: np.ndarray
     start_state: np.ndarray
     start_cumulative: np.ndarray
-
-
-def world_of(mdp: MDP) -> World:
-    """Bring an MDP into the form that the loop reads."""
-    starts = np.flatnonzero(mdp.start_probability)
-    return World(
-        mdp.n_actions,
-        mdp.successor_offset,
-        mdp.successor,
-        mdp.cumulative_probability,
-        mdp.reward,
-        mdp.terminal,
-        starts.astype(np.int32),
-        np.cumsum(mdp.start_probability[starts]),
-    )
 
 
 class Clock(NamedTuple):
@@ -177,17 +88,10 @@ def _outcome(world, state, action, rng):
     return entry
 
 
-def kernels(module: Any, compiled: bool = True) -> tuple[Callable, Callable]:
+def kernels(learner: Learner) -> tuple[Callable[..., int], Callable[..., int]]:
     """Make the loops of one learner: acting in a world, and fed with recorded experience."""
-    functions = (
-        module.learn,
-        getattr(module, "replay", _no_replay),
-        getattr(module, "act", act_epsilon_greedily),
-        module.most_backups,
-    )
-    if compiled and getattr(module, "COMPILED", True):
-        return _compiled_loops(*functions)
-    return _loops(*functions, _plain)
+    functions = (learner.learn, learner.replay, learner.act, learner.most_backups)
+    return _compiled_loops(*functions) if learner.compiled else _loops(*functions, _plain)
 
 
 @cache
@@ -341,14 +245,3 @@ def _make_jitable(namespace: dict[str, Any]) -> None:
 
 def _plain(function: Callable) -> Callable:
     return function
-
-
-@inlined
-def _no_replay(params, memory, pause, rng, log):
-    pass
-
-
-@inlined
-def act_epsilon_greedily(params, memory, state, rng):
-    """Draw an action as learners do that have no `act` of their own."""
-    return policies.epsilon_greedy(memory.action_values, state, params.epsilon, rng)

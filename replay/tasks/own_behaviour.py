@@ -8,18 +8,11 @@ from typing import Any
 import numpy as np
 
 from replay.learners import find_learner
+from replay.learners.contract import Pause, Sizes
 from replay.log import backups
 from replay.log.event_log import EventLog
-from replay.simulation.loop import (
-    STEP,
-    Clock,
-    Pause,
-    Sizes,
-    World,
-    act_epsilon_greedily,
-    kernels,
-    world_of,
-)
+from replay.simulation.driver import world_of
+from replay.simulation.loop import STEP, Clock, World, kernels
 from replay.tasks.task import Lap, Task, begin, send
 
 __all__ = ["LONGEST_LAP", "act_through", "noisy"]
@@ -81,25 +74,21 @@ class _Animal:
         self.task, self.found = task, find_learner(learner, params)
         self.replay_rng, laps_rng, self.reward_rng, self.rng = rngs
         self.protocol, self.first = begin(task, laps_rng)
-        module, chosen, whole = self.found.module, self.found.params, task.model.whole
+        found, whole = self.found, task.model.whole
         sizes = Sizes(
             whole.n_states,
             whole.n_actions,
             3 * whole.n_transitions,  # a move may lead on, end the lap, or meet a barrier
             LONGEST_LAP,
             int(whole.terminal.sum()) * len(task.model.starts),
-            whole.way_back if getattr(chosen, "reversible", False) else None,
+            whole.way_back if found.needs_way_back else None,
         )
-        self.memory = module.init(chosen, sizes)
-        if hasattr(module, "explore"):
-            module.explore(chosen, self.memory, whole)
-        self.act_first = bool(
-            getattr(module, "ON_POLICY", False) or getattr(chosen, "act_before_update", False)
-        )
-        self.kernels = kernels(module)
+        self.memory = found.init(found.params, sizes)
+        found.explore(found.params, self.memory, whole)
+        self.kernels = kernels(found)
         self.clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
         self.steps = np.zeros(0, dtype=STEP)
-        self.buffer = backups.backup_buffer(0, "all", getattr(module, "EVALUATES", False))
+        self.buffer = backups.backup_buffer(0, "all", found.evaluates)
         self.pieces: list[tuple[np.ndarray, ...]] = []
 
     def run(self, n_rest_before: int) -> list[Lap]:
@@ -126,21 +115,17 @@ class _Animal:
 
     def _rest(self, state: int, n_pauses: int) -> None:
         backups.set_step(self.buffer, -1)
-        knows = hasattr(self.found.module, "explore")  # the others know nothing yet
-        for _ in range(n_pauses if knows else 0):
+        for _ in range(n_pauses if self.found.explores else 0):  # the others know nothing yet
             self._make_room(1)
             pause = Pause(backups.REST, state, False)
-            self.found.module.replay(
-                self.found.params, self.memory, pause, self.replay_rng, self.buffer
-            )
+            self.found.replay(self.found.params, self.memory, pause, self.replay_rng, self.buffer)
 
     def _begin(self, state: int) -> None:
         self.clock.state[0] = state
         self.clock.action[0] = self._choose(state)
 
     def _choose(self, state: int) -> int:
-        act = getattr(self.found.module, "act", act_epsilon_greedily)
-        return int(act(self.found.params, self.memory, state, self.rng))
+        return int(self.found.act(self.found.params, self.memory, state, self.rng))
 
     def _act(self, lap: Lap) -> Lap | None:
         """Run a lap step by step: how it ends decides on the next one, and on where to replay."""
@@ -169,9 +154,10 @@ class _Animal:
         self._make_room(1 + n_rest)
         self._lengthen(1)
         steps = self.steps[int(self.clock.time[0]) :]
+        act_first = self.found.acts_before_learning
         self.kernels[0](
             world, self.found.params, self.memory, self.clock, self.rng, self.replay_rng, 1,
-            LONGEST_LAP, n_rest, self.act_first, np.zeros(2), np.array([-1]), steps,
+            LONGEST_LAP, n_rest, act_first, np.zeros(2), np.array([-1]), steps,
             self.buffer,
         )  # fmt: skip
 
@@ -207,7 +193,7 @@ class _Animal:
             self.steps = np.append(self.steps, np.zeros(_STEPS_PER_CHUNK + n_steps, dtype=STEP))
 
     def _make_room(self, n_pauses: int) -> None:
-        n_rows = 2 * n_pauses * self.found.module.most_backups(self.found.params, self.memory)
+        n_rows = 2 * n_pauses * self.found.most_backups(self.found.params, self.memory)
         if backups.room(self.buffer) < n_rows or not n_pauses:
             rows, self.buffer = backups.renew(self.buffer, max(n_rows, _ROWS_PER_BUFFER))
             self.pieces.append(rows)

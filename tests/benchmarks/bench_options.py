@@ -16,7 +16,7 @@ from rich.progress import track
 from rich.table import Table
 
 from replay.experiments import EXPERIMENTS
-from replay.learners import LEARNERS
+from replay.learners import find_learner
 from replay.parts.world_model import RETENTION
 from replay.simulation.driver import simulate
 
@@ -25,7 +25,7 @@ N_STEPS = {"deterministic_tree": 20_000, "stochastic_tree": 10_000, "maze": 200_
 
 def options(learner: str) -> dict[str, dict[str, object]]:
     """Name what is measured of a learner, and give its parameters."""
-    priorities = LEARNERS[learner][0].CHOICES["priority"]
+    priorities = find_learner(learner).choices["priority"]
     bounds = {"recent_episodes": 16, "fading": 16}
     return {
         **{f"priority {name}": {"priority": name} for name in priorities},

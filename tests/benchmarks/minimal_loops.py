@@ -13,7 +13,7 @@ import numpy as np
 from replay.jit import inlined
 from replay.parts import priority_queue as queues
 from replay.parts import world_model as models
-from replay.simulation.loop import world_of
+from replay.simulation.driver import world_of
 from replay.worlds.mdp import MDP
 
 __all__ = ["run_minimal"]

@@ -61,7 +61,7 @@ class Comparison(NamedTuple):
     def is_reversible(self, learner: str) -> bool:
         """Tell whether the learner's model knows ways back without having gone them."""
         name, given = self.learners[learner]
-        return bool(find_learner(name, given).parameters.get("reversible", False))
+        return find_learner(name, given).needs_way_back
 
     def pieces(self, task: str) -> list[tuple[str, range]]:
         """List the pieces of a task: learners, and the numbers of their animals."""

@@ -1,0 +1,192 @@
+"""The contract of a learner, and that learners do what their descriptions say."""
+
+import inspect
+import math
+import re
+import types
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import pytest
+
+from replay import LEARNERS, simulate
+from replay.learners import contract, find_learner, q_learning
+from replay.learners.contract import Pause
+from replay.log.backups import PHASES, REST, backup_buffer
+from replay.worlds.mazes import from_ascii
+
+MAZE = from_ascii("S....G")
+
+VARIANTS = [
+    *((name, {}) for name in LEARNERS),
+    *(("prioritized_sweeping", {"replay_at": moment}) for moment in ("episode_end", "rest")),
+    ("full_backups", {"replay_at": "start_and_end"}),
+    ("sfma", {"replay_at_start": True}),
+    ("prioritized_memory_access", {"one_step_late": True}),
+]
+VARIANT = pytest.mark.parametrize(
+    ("learner", "params"), VARIANTS, ids=["-".join(map(str, (n, *p.values()))) for n, p in VARIANTS]
+)
+
+
+def described(learner, params=None):
+    return find_learner(learner, params).description
+
+
+def rests(run, learner, params):
+    """Tell whether a learner replays in a rest after a run."""
+    found = find_learner(learner, params)
+    log = backup_buffer(1000, "replay", found.evaluates)
+    pause = Pause(REST, 0, False)
+    found.replay(found.params, run.memory, pause, np.random.default_rng(0), log)
+    return bool((log.rows["phase"][: log.counter[1]] == REST).any())
+
+
+@VARIANT
+def test_replay_is_logged_in_the_pauses_that_are_named(learner, params):
+    # Reward is met for the last time in the last step, so that something is left to be told.
+    n_steps = 1
+    while not simulate(MAZE, learner, params, n_steps=n_steps).log.steps["terminated"].iloc[-1]:
+        n_steps += 1
+    phases = set()
+    for steps in (n_steps, 2000):
+        run = simulate(MAZE, learner, params, n_steps=steps, seed=0)
+        phases |= set(run.log.backups["phase"].unique())
+        if rests(run, learner, params):
+            phases.add(PHASES[REST])
+    assert phases == {PHASES[phase] for phase in described(learner, params).phases}
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_sources_are_references_of_the_module(learner):
+    module, _ = LEARNERS[learner]
+    told = described(learner)
+    for source in told.source.split(", "):
+        authors, year = source.rsplit(" ", 1)
+        assert re.search(rf"{authors} \({year}\)", " ".join(module.__doc__.split())), source
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_priority_is_named_if_anything_is_replayed(learner):
+    told = described(learner)
+    assert bool(told.priority) == bool(told.phases)
+    assert told.stores
+
+
+def test_no_two_learners_say_the_same():
+    descriptions = [described(learner) for learner in LEARNERS]
+    assert len(set(descriptions)) == len(LEARNERS)
+
+
+def test_parameters_tell():
+    bounded = {"capacity": 3, "retention": "fading", "priority": "recency"}
+    told = described("full_backups", bounded)
+    assert (told.stores, told.priority) == (
+        "a model of fading transitions",
+        "latest change of Q",
+    )
+    assert described("prioritized_memory_access", {"need": "one"}).priority == "gain"
+    indifferent = {"need": "one", "use_gain": False, "replay_at": "step"}
+    told = described("prioritized_memory_access", indifferent)
+    assert (told.priority, told.pauses) == ("any", "steps, ends")
+    assert described("n_step_td", {"trace_decay": 0.8}).stores.endswith("traces")
+
+
+def own(**members):
+    """Make a module that is a learner, with other or more members."""
+    made = types.SimpleNamespace(__name__="own")
+    taken = ("Params", "Memory", "init", "learn", "most_backups")
+    vars(made).update({name: getattr(q_learning, name) for name in taken} | members)
+    return made
+
+
+def test_what_a_module_lacks_is_the_default():
+    found = find_learner(own())
+    assert (found.replay, found.act, found.explore) == (
+        contract.replay,
+        contract.act,
+        contract.explore,
+    )
+    flags = ("evaluates", "learns_on_policy", "acts_before_learning", "needs_episodes")
+    flags += ("needs_way_back", "forgets_at_end", "explores")
+    assert not any(getattr(found, flag) for flag in flags)
+    assert found.compiled
+    assert math.isnan(found.n_words(found.params, None, contract.Known(1, 1)))
+    assert found.causes(None).size == 0
+    assert found.description.pauses == "never"
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "evaluates",
+        "learns_on_policy",
+        "acts_before_learning",
+        "needs_episodes",
+        "needs_way_back",
+        "forgets_at_end",
+    ],
+)
+def test_flags_depend_on_parameters(flag):
+    module = own(**{flag: lambda params: params.epsilon > 0.5})
+    assert [getattr(find_learner(module, {"epsilon": e}), flag) for e in (0.1, 0.9)] == [
+        False,
+        True,
+    ]
+
+
+def test_who_learns_on_policy_acts_first():
+    assert find_learner(own(learns_on_policy=lambda params: True)).acts_before_learning
+    assert find_learner("n_step_td").acts_before_learning
+    assert find_learner("q_learning", {"act_before_update": True}).acts_before_learning
+    assert not find_learner("q_learning").acts_before_learning
+
+
+def test_every_hook_of_every_learner_is_of_the_contract():
+    """A misspelt hook would be lost in silence."""
+    known = {hook.__name__ for hook in contract.HOOKS}
+    known |= {"Params", "Memory", "init", "learn", "most_backups"}
+    for module, _ in LEARNERS.values():
+        functions = {
+            name
+            for name in module.__all__
+            if inspect.isfunction(getattr(module, name)) and name not in ("back_up", "target")
+        }
+        assert functions <= known, module.__name__
+
+
+class Ranged(NamedTuple):
+    discount: float = 0.9
+    epsilon: float = 0.1
+    width: Annotated[float, "of a door", contract.Between(1.0, 2.0)] = 1.5
+    order: Annotated[int, contract.Choice(("up", "down"))] = 0
+    free: float = 0.0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"width": 3}, "width of 'own' must be between 1 and 2, got 3.0"),
+        ({"order": "left"}, "order of 'own' must be one of up, down; got 'left'"),
+        ({"order": 2}, "order of 'own' must be one of up, down; got 2"),
+        ({"discount": 2}, "discount of 'own' must be between 0 and 1, got 2.0"),
+    ],
+)
+def test_ranges_stand_beside_parameters(given, message):
+    with pytest.raises(ValueError, match=message):
+        find_learner(own(Params=Ranged), given)
+
+
+def test_parameters_within_their_ranges():
+    found = find_learner(own(Params=Ranged), {"order": "down", "width": 2, "free": -1e300})
+    assert found.parameters == {
+        "discount": 0.9, "epsilon": 0.1, "width": 2.0, "order": "down", "free": -1e300,
+    }  # fmt: skip
+    assert found.params.order == 1
+    assert find_learner(found) is found
+    assert find_learner(found, {"width": 1}).params == found.params._replace(width=1.0)
+
+
+def test_a_hook_that_is_no_function():
+    with pytest.raises(TypeError, match="evaluates of the learner 'own' must be a function"):
+        find_learner(own(evaluates=True))
