@@ -1,8 +1,8 @@
-"""Models of hippocampal replay: worlds, learners, and a log of every backup that they make.
+"""Models of hippocampal replay: worlds, learners, and a log of every backup.
 
-The short way through: make a world (:class:`MDP`, or the builders in :mod:`replay.worlds`), let a
+In short: make a world (:class:`MDP`, or the builders in :mod:`replay.worlds`), let a
 learner act in it (:func:`simulate`) or learn from recorded experience (:func:`feed`), and read the
-:class:`EventLog` that comes of it.
+:class:`EventLog` that this gives.
 """
 
 from replay.learners import LEARNERS

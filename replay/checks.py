@@ -6,6 +6,7 @@ the edge; what lies within relies on it.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 from replay.names import unknown_name
 
 __all__ = ["check_array", "check_choice", "check_column", "check_flag", "check_number"]
-__all__ += ["check_table", "check_whole", "shown"]
+__all__ += ["check_seed", "check_table", "check_text", "check_whole", "shown"]
 
 _LONGEST = 60
 _LARGEST = 2**63 - 1
+_ANY = 2**4096  # numpy makes seeds of whole numbers of any size
 
 
 def shown(value: object) -> str:
@@ -82,13 +84,15 @@ def check_whole(
     Traceback (most recent call last):
     ValueError: n_steps must be a whole number of at least 1, got 0.
     """
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
-    if not is_whole or not at_least <= int(value) <= at_most:  # type: ignore[call-overload]
+    number = None
+    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_):
+        number = int(value)
+    if number is None or not at_least <= number <= at_most:
         limits = f"of at least {at_least}"
         if at_most < _LARGEST:
             limits = f"from {at_least} to {at_most}"
         raise ValueError(_message(f"{name} must be a whole number {limits}", value, hint))
-    return int(value)  # type: ignore[call-overload]
+    return number
 
 
 def check_number(
@@ -133,13 +137,11 @@ def check_number(
     Traceback (most recent call last):
     ValueError: discount must be a number between 0 and 1, got 'much'.
     """
-    is_number = isinstance(value, int | float | np.integer | np.floating)
     number = math.nan
+    is_number = isinstance(value, int | float | np.integer | np.floating)
     if is_number and not isinstance(value, bool | np.bool_):
-        try:
+        with contextlib.suppress(OverflowError):
             number = float(value)  # type: ignore[arg-type]
-        except OverflowError:
-            number = math.nan
     if not at_least <= number <= at_most or (finite and math.isinf(number)):
         limits = " finite" * finite
         limits = f"a{limits} number" if limits else "a number"
@@ -181,6 +183,81 @@ def check_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(_message(f"{name} must be True or False", value, ""))
     return bool(value)
+
+
+def check_text(name: str, value: object, *, hint: str = "") -> str:
+    """Check that a value is text.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave.
+    hint : str, optional
+        A sentence on what to do, which ends the message.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else, or holds characters that no file can (lone surrogates).
+
+    Examples
+    --------
+    >>> check_text("name", 5)
+    Traceback (most recent call last):
+    ValueError: name must be text, got 5.
+    """
+    if not isinstance(value, str):
+        raise ValueError(_message(f"{name} must be text", value, hint))
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            _message(f"{name} must be text that can be written", value, hint)
+        ) from None
+    return str(value)
+
+
+def check_seed(
+    value: object, name: str = "seed"
+) -> int | list[int] | np.random.Generator | np.random.SeedSequence | None:
+    """Check what random numbers are to be made from.
+
+    Parameters
+    ----------
+    value : object
+        What the user gave: a whole number of at least 0, a list of these, a generator, a
+        `numpy.random.SeedSequence`, or None for other numbers each time.
+    name : str, default "seed"
+        What it is called in the message.
+
+    Returns
+    -------
+    int, list of int, numpy.random.Generator, numpy.random.SeedSequence or None
+        What `numpy.random.default_rng` takes.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    ValueError: seed must be a whole number of at least 0, got -1.
+    """
+    if value is None or isinstance(value, np.random.Generator | np.random.SeedSequence):
+        return value
+    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+        return [check_whole(f"each number of {name}", each, at_most=_ANY) for each in value]
+    return check_whole(name, value, at_most=_ANY)
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
@@ -308,19 +385,20 @@ _KINDS = {"whole": "whole numbers", "number": "finite numbers", "flag": "True an
 
 
 def check_array(
-    values: Any,
+    values: object,
     what: str,
     *,
     kind: str,
     at_least: float = -math.inf,
     at_most: float = math.inf,
     missing: bool = False,
+    n_dims: int | None = 1,
 ) -> NDArray[Any]:
-    """Check a list of values, and bring it into the form in which it is used.
+    """Check a list or table of values, and bring it into the form in which it is used.
 
     Parameters
     ----------
-    values : array_like, one-dimensional
+    values : array_like
         What the user gave.
     what : str
         What it is called at the beginning of the message.
@@ -331,10 +409,12 @@ def check_array(
         Limits of numbers, both included.
     missing : bool, default False
         Whether numbers may be NaN, which no limit refuses.
+    n_dims : int or None, default 1
+        Number of dimensions; None allows any.
 
     Returns
     -------
-    ndarray of int64, float64 or bool, shape (n,)
+    ndarray of int64, float64 or bool, of the shape of `values`
         The values.
 
     Raises
@@ -349,6 +429,9 @@ def check_array(
     >>> check_array(["a"], "counts", kind="whole")
     Traceback (most recent call last):
     ValueError: counts must hold whole numbers; row 0 has 'a'.
+    >>> check_array([[0, None]], "reward", kind="number", n_dims=2)
+    Traceback (most recent call last):
+    ValueError: reward must hold finite numbers; entry [0, 1] has None.
     """
     expected = _KINDS[kind]
     if at_least > -math.inf and at_most < math.inf:
@@ -357,29 +440,48 @@ def check_array(
         expected += f" of at least {at_least:.15g}"
     elif at_most < math.inf:
         expected += f" of at most {at_most:.15g}"
-    try:
-        given = np.asarray(values)
-    except (ValueError, TypeError, OverflowError):
-        given = np.empty((0, 0))
-    if given.ndim != 1:
-        raise ValueError(f"{what} must be a list of {expected}, got {shown(values)}.")
-    numbers, fits = _numbers(given)
+    given = _array(values)
+    if given is None or n_dims not in (None, given.ndim):
+        form = "a list of" if n_dims == 1 else f"{n_dims or 'any'} dimensions of"
+        raise ValueError(f"{what} must be {form} {expected}, got {shown(values)}.")
+    flat = given.ravel()
+    numbers, fits = _numbers(flat)
     if kind == "flag":
         fits &= (numbers == 0) | (numbers == 1)
     else:
         limited = np.isfinite(numbers) & (numbers >= at_least) & (numbers <= at_most)
         if kind == "whole":
             limited &= (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**63)
-            limited &= given.dtype.kind != "b"
+            limited &= ~_are_flags(flat)
         fits &= limited | (np.isnan(numbers) if missing and kind == "number" else False)
     if not fits.all():
         row = int(np.flatnonzero(~fits)[0])
-        raise ValueError(f"{what} must hold {expected}; row {row} has {shown(given[row])}.")
+        place = [int(index) for index in np.unravel_index(row, given.shape)]
+        where = f"row {row}" if given.ndim == 1 else f"entry {place}"
+        raise ValueError(f"{what} must hold {expected}; {where} has {shown(flat[row])}.")
     if kind == "flag":
-        return numbers.astype(bool)
-    if kind == "whole":
-        return given.astype(np.int64) if given.dtype.kind in "iu" else numbers.astype(np.int64)
-    return numbers
+        return numbers.astype(bool).reshape(given.shape)
+    if kind == "number":
+        return numbers.reshape(given.shape)
+    if given.dtype.kind == "O":  # floats would round what is above 2 ** 53
+        return np.array([int(value) for value in flat], dtype=np.int64).reshape(given.shape)
+    return given.astype(np.int64)
+
+
+def _array(values: object) -> NDArray[Any] | None:
+    """Make an array of what a user gave; None if its rows are of several lengths, or it is none."""
+    try:
+        if isinstance(values, np.ma.MaskedArray):
+            return np.asarray(np.ma.filled(values.astype(object), None))
+        return np.asarray(values)
+    except Exception:  # of whatever kind of object: it is no array
+        return None
+
+
+def _are_flags(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "O":
+        return np.array([isinstance(value, bool | np.bool_) for value in values], dtype=bool)
+    return np.full(len(values), values.dtype.kind == "b")
 
 
 def _numbers(given: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -391,10 +493,8 @@ def _numbers(given: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_
         return numbers, fits
     for place, value in enumerate(given):
         if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
-            try:
+            with contextlib.suppress(OverflowError):
                 numbers[place], fits[place] = float(value), True
-            except OverflowError:
-                pass
         elif value is None or value is pd.NA:
             fits[place] = True
     return numbers, fits

@@ -3,12 +3,19 @@
 from itertools import pairwise
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from replay.log.event_log import EventLog
 
 N_STATES = 5
 N_ACTIONS = 2
+
+
+def examples(number):
+    """Ask for so many examples in the nightly profile, and for its share in the others."""
+    everything = settings.get_profile("nightly").max_examples
+    return settings(max_examples=max(1, number * settings().max_examples // everything))
 
 
 @st.composite

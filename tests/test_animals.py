@@ -9,7 +9,7 @@ from analyses.sequences.chains import ORDERS
 from analyses.sequences.classification import classify
 from replay.log.event_log import EventLog
 from replay.tasks import run_task
-from replay.tasks.published.tracks import linear_track
+from replay.tasks.published.linear_tracks import linear_track
 from replay.tasks.published.two_choice_t import gupta_2t
 
 TRACK = linear_track(n_training=2, n_laps=4)

@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import columns, event_log, experienced_episodes, holding_episodes, logs
+from strategies import columns, event_log, examples, experienced_episodes, holding_episodes, logs
 
 from analyses.plots import attribution_figure, attribution_length_figure
 from analyses.sequences.classification import classify
@@ -32,7 +32,7 @@ HOW = [("causal", False), ("causal", True), ("temporal", False)]
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=5))
-@settings(max_examples=500)
+@examples(500)
 def test_second_ends_are_those_of_a_search(texts):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     text_of = np.repeat(np.arange(len(texts)), [len(one) for one in texts])
@@ -73,7 +73,7 @@ def by_definition(steps, sequence):
 
 
 @given(logs(), st.sampled_from(HOW))
-@settings(max_examples=500)
+@examples(500)
 def test_attributions_are_those_of_a_search(log, how):
     steps, backups = log
     log = event_log(steps, backups)
@@ -85,7 +85,7 @@ def test_attributions_are_those_of_a_search(log, how):
 
 
 @given(logs(decoded=True))
-@settings(max_examples=300)
+@examples(300)
 def test_decoded_replay_is_read_each_way(log):
     steps, backups = log
     log = event_log(steps, backups)

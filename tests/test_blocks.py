@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import event_log, logs
+from strategies import event_log, examples, logs
 from test_learners import module
 
 from analyses.sequences.classification import classify, classify_parts
@@ -69,7 +69,7 @@ def cut_between_steps(backups, wanted):
 
 
 @given(logs(), st.booleans(), st.lists(st.integers(0, 14), max_size=5), st.integers(0, 3))
-@settings(max_examples=600)
+@examples(600)
 def test_chains_are_the_same_wherever_a_log_is_cut(log, across_events, cuts, n_more):
     """Rows that are kept although no later one names them make no difference either."""
     whole = event_log(*log)
@@ -96,7 +96,7 @@ def test_chains_are_the_same_wherever_a_log_is_cut(log, across_events, cuts, n_m
     st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=15), min_size=1, max_size=6),
     st.lists(st.integers(0, 60), max_size=6),
 )
-@settings(max_examples=400)
+@examples(400)
 def test_an_index_that_is_read_on_is_that_of_the_whole(texts, cuts):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     begins = np.array([i == 0 for one in texts for i in range(len(one))])
@@ -120,7 +120,7 @@ def node_of(automaton, substring):
     st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=6),
     st.integers(1, 60),
 )
-@settings(max_examples=400)
+@examples(400)
 def test_substrings_are_found_again_when_the_index_has_read_on(texts, cut):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     episode = np.repeat(np.arange(len(texts)), [len(one) for one in texts])
@@ -190,13 +190,15 @@ def test_counts_of_blocks_are_those_of_the_whole(learner, params, sizes, monkeyp
             parts = np.concatenate([block.log.columns(name)[column] for block in blocks])
             np.testing.assert_array_equal(parts, values, err_msg=column)
     assert (len(blocks) > 1) == (sizes[0] < n_steps)
-    whole = counts_of_whole(run).columns()
-    for name, count in counts.columns().items():
-        assert count.tolist() == whole[name].tolist(), name
-    for chains in CHAINS:
+    whole = counts_of_whole(run).counts
+    assert whole.shape == (100, len(CHAINS), len(KINDS))
+    np.testing.assert_array_equal(counts.counts, whole)
+    for number, chains in enumerate(CHAINS):
         found = classify(run.log, across_events=chains == "across_events", min_length=3)
-        listed = found["kind"].value_counts()
-        assert {kind: whole[f"{chains}:{kind}"].sum() for kind in KINDS} == listed.to_dict()
+        window = np.searchsorted(run.window_ends, found["step"], side="right")
+        listed = np.zeros(whole[:, number].shape, dtype=int)
+        np.add.at(listed, (window, found["kind"].cat.codes), 1)
+        np.testing.assert_array_equal(whole[:, number], listed)
     assert counts.n_backups == len(run.log.backups)
 
 
@@ -209,10 +211,10 @@ def test_an_index_on_disk_is_that_in_memory(learner, monkeypatch):
         Small(monkeypatch, 500, 1000)
         counts = ReplayCounts(5000, 100)
         simulate(MAZE, learner, {"epsilon": 1.0}, n_steps=5000, on_block=counts.add)
-        found.append({name: count.tolist() for name, count in counts.columns().items()})
+        found.append(counts.counts.tolist())
     assert found[0] == found[1] == found[2]
     assert counts.experience.n_indexed > 1000
-    assert sum(found[0]["within_event:novel_path"]) > 0
+    assert counts.counts[:, CHAINS.index("within_event"), KINDS.index("novel_path")].sum() > 0
 
 
 def test_memory_does_not_grow_with_the_run(monkeypatch):

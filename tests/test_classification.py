@@ -2,13 +2,15 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import (
     chains_by_definition,
     event_log,
+    examples,
     experienced_episodes,
     greedy_pieces,
     holding_episodes,
@@ -16,8 +18,9 @@ from strategies import (
     logs,
 )
 
-from analyses.sequences.classification import chain_kinds, classify, classify_paths
+from analyses.sequences.classification import classify, classify_paths
 from analyses.sequences.experience import Experience
+from analyses.sequences.growing import chain_kinds
 from analyses.tables import KINDS
 from replay import simulate
 from replay.log.event_log import EventLog
@@ -105,7 +108,7 @@ def plain(sequences):
 
 
 @given(logs(), st.sampled_from(HOW), st.sampled_from(["states", "actions"]))
-@settings(max_examples=400)
+@examples(400)
 def test_model_sequences_are_those_of_the_definition(log, how, by):
     steps, backups = log
     order, across_events = how
@@ -123,7 +126,7 @@ def test_model_sequences_are_those_of_the_definition(log, how, by):
 
 
 @given(logs(decoded=True))
-@settings(max_examples=300)
+@examples(300)
 def test_recorded_sequences_are_those_of_the_definition(log):
     steps, backups = log
     sequences = classify(event_log(*log))
@@ -133,7 +136,7 @@ def test_recorded_sequences_are_those_of_the_definition(log):
 
 
 @given(logs(decoded=True), st.integers(2, 4))
-@settings(max_examples=100)
+@examples(100)
 def test_paths_are_classified_like_the_log(log, min_length):
     recording = event_log(log[0], [])
     sequences = classify(event_log(*log), min_length=min_length)
@@ -144,7 +147,7 @@ def test_paths_are_classified_like_the_log(log, min_length):
 
 
 @given(logs(), st.booleans())
-@settings(max_examples=500)
+@examples(500)
 def test_counted_kinds_are_those_of_the_listed_chains(log, across_events):
     whole = event_log(*log)
     sequences = classify(whole, across_events=across_events)
@@ -180,7 +183,7 @@ def test_kinds_of_a_learner_are_those_of_its_listed_chains(learner, needs_index,
 
 
 @given(logs(), st.sampled_from(HOW), st.permutations(range(6)))
-@settings(max_examples=100)
+@examples(100)
 def test_names_of_states_do_not_matter(log, how, names):
     order, across_events = how
     renamed = [
@@ -196,7 +199,7 @@ def test_names_of_states_do_not_matter(log, how, names):
 
 
 @given(logs(), st.sampled_from(HOW))
-@settings(max_examples=100)
+@examples(100)
 def test_novelty_never_uses_the_future(log, how):
     steps, backups = log
     order, across_events = how
@@ -213,7 +216,7 @@ def test_novelty_never_uses_the_future(log, how):
 
 
 @given(logs())
-@settings(max_examples=200)
+@examples(200)
 def test_turning_time_and_transitions_swaps_forward_and_reverse(log):
     steps, backups = log
     last = len(steps) - 1
@@ -399,8 +402,6 @@ def test_table_survives_parquet(tmp_path):
     again = pd.read_parquet(tmp_path / "sequences.parquet")
     pd.testing.assert_frame_equal(sequences, again)
     assert list(sequences)[:7] == ["run", "episode", "step", "event", "phase", "location", "order"]
-    assert sequences["shortcut"].isna().all()
-    assert sequences["impossible"].isna().all()
 
 
 def test_log_without_replay():
@@ -424,3 +425,50 @@ def test_refused_logs():
         classify(EventLog({"runs": runs, "steps": log.steps, "backups": backups}))
     with pytest.raises(ValueError, match="'run' of 'backups' must ascend"):
         classify(EventLog({"runs": runs, "steps": log.steps, "backups": backups[::-1]}))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_length": "3"}, "min_length must be a whole number of at least 2, got '3'"),
+        ({"min_length": 1}, "at least 2, got 1"),
+        ({"min_length": 2.5}, r"at least 2, got 2\.5"),
+        ({"order": "casual"}, "Did you mean 'causal'"),
+        ({"order": None}, "Unknown order None"),
+        ({"by": ["states"]}, "Unknown by"),
+        ({"across_events": "no"}, "across_events must be True or False, got 'no'"),
+    ],
+)
+def test_refused_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        classify(event_log(run_of([0, 1, 2]), sweep(2, 1, 0, step=1)), **options)
+
+
+@pytest.mark.parametrize("state", [-1, 10**9])
+def test_states_that_are_none_are_refused(state):
+    """A negative one would count as another state, a huge one would need gigabytes."""
+    message = "must hold whole numbers from 0 to 16777215; row"
+    with pytest.raises(ValueError, match=message):
+        classify(event_log(run_of([0, 1, state]), sweep(1, 0, step=1)))
+    with pytest.raises(ValueError, match=message):
+        classify(event_log(run_of([0, 1, 2]), sweep(state, 1, 0, step=1)))
+    paths = pd.DataFrame({"step": [1], "states": [[0, 1, state]]})
+    with pytest.raises(ValueError, match="row 0 has"):
+        classify_paths(paths, event_log(run_of([0, 1, 2]), []))
+
+
+def test_what_is_no_log_or_table_is_refused():
+    log = event_log(run_of([0, 1, 2]), sweep(2, 1, 0, step=1))
+    for wrong in (None, "log", log.steps, {"steps": log.steps}):
+        with pytest.raises(TypeError, match="log must be an EventLog, got"):
+            classify(wrong)
+    for wrong in (None, [[0, 1]], {"states": [[0, 1]]}):
+        with pytest.raises(TypeError, match="paths must be a DataFrame, got"):
+            classify_paths(wrong, log)
+    paths = pd.DataFrame({"step": [1], "states": [[0, 1]]})
+    with pytest.raises(ValueError, match=r"'run' of paths must hold whole numbers; row 0 has 'a'"):
+        classify_paths(paths.assign(run="a"), log)
+    backups = log.columns("backups") | {"step": np.array([1, 0])}
+    with pytest.raises(ValueError, match="'step' of backups must not descend"):
+        chain_kinds(log.columns("steps"), backups)
+    assert classify(EventLog({"runs": {"run": []}})).empty

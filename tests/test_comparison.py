@@ -15,7 +15,7 @@ from analyses.plots.style import new_figure
 from analyses.studies.comparison import all_learners, compare, plan_comparison
 from analyses.studies.comparison.cost import estimate
 from replay.tasks.published import TaskEntry, find_task
-from replay.tasks.published.tracks import linear_track
+from replay.tasks.published.linear_tracks import linear_track
 from replay.tasks.published.two_choice_t import gupta_2t
 
 LEARNERS = {
@@ -319,7 +319,7 @@ def test_second_hand_values_say_so_in_the_figure():
 
 OWN_TASK = """
 from replay.tasks.published import TaskEntry
-from replay.tasks.published.tracks import linear_track
+from replay.tasks.published.linear_tracks import linear_track
 
 def build():
     return linear_track(n_training=2, n_laps=2)

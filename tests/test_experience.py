@@ -5,11 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import (
     N_STATES,
     columns,
+    examples,
     experienced_episodes,
     greedy_pieces,
     holding_episodes,
@@ -42,7 +43,7 @@ def queries(draw):
 
 
 @given(queries(), st.sampled_from(["states", "actions"]))
-@settings(max_examples=1500)
+@examples(1500)
 def test_pieces_are_those_of_a_search(query, by):
     steps, moves, until = query
     experience = Experience(columns(steps, COLUMNS), by)
@@ -57,7 +58,7 @@ def test_pieces_are_those_of_a_search(query, by):
 
 
 @given(queries())
-@settings(max_examples=300)
+@examples(300)
 def test_the_future_does_not_count(query):
     steps, moves, until = query
     path = [moves[0][0], *(move[2] for move in moves)]
@@ -67,7 +68,7 @@ def test_the_future_does_not_count(query):
 
 
 @given(step_tables(n_states=3))
-@settings(max_examples=300)
+@examples(300)
 def test_all_that_was_experienced_is_found(steps):
     experience = Experience(columns(steps, COLUMNS))
     for until in range(len(steps)):
@@ -81,7 +82,7 @@ def test_all_that_was_experienced_is_found(steps):
 
 
 @given(queries(), st.sampled_from(["states", "actions"]), st.lists(st.integers(0, 50), max_size=4))
-@settings(max_examples=400)
+@examples(400)
 def test_experience_that_goes_on_is_that_of_the_whole(query, by, cuts):
     steps, moves, until = query
     path, actions = [moves[0][0], *(move[2] for move in moves)], [move[1] for move in moves]
@@ -101,7 +102,7 @@ def test_experience_that_goes_on_is_that_of_the_whole(query, by, cuts):
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=12), min_size=1, max_size=5))
-@settings(max_examples=500)
+@examples(500)
 def test_automaton_holds_each_substring_with_its_places(texts):
     text = np.array([symbol for one in texts for symbol in one], dtype=np.int32)
     begins = np.array([i == 0 for one in texts for i in range(len(one))])

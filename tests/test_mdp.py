@@ -151,7 +151,7 @@ def test_equality():
         ),
         ({"transition": [[0, 1], [0, 2], [1, -1], [3, 3]]}, "state 2, action 1 has -1"),
         ({"reward": np.zeros(3)}, r"reward must have shape \(4,\).*got \(3,\)"),
-        ({"reward": [0, 0, 0, np.nan]}, r"reward must be finite; entry \[5\]"),
+        ({"reward": [0, 0, 0, np.nan]}, "reward must hold finite numbers.*row 3 has nan"),
         ({"start": 4}, "from 0 to 3; got 4"),
         ({"start": 3}, "can't start in state 3: it is terminal"),
         ({"start": [0.5, 0.4, 0, 0]}, "start_probability must sum to 1; got 0.9"),
@@ -176,7 +176,7 @@ def test_errors_say_what_is_wrong(changes, message):
     [
         ([0.5, 0.5 + 1e-8, 0], "sum to 1; state 1, action 0 has 1.00000001"),
         ([1.5, -0.5, 0], "above 0.*state 1, action 0 enters state 1 with -0.5"),
-        ([0.5, np.nan, 0], "probability must be finite"),
+        ([0.5, np.nan, 0], r"transition must hold finite numbers; entry \[1, 0, 1\] has nan"),
         ([0, 0, 0], "sum to 1; state 1, action 0 has 0.0"),
     ],
 )
@@ -189,7 +189,7 @@ def test_errors_of_probabilities(row, message):
     ("changes", "message"),
     [
         ({"next_state": [1, 1, 1]}, "each once, with one reward; state 0, action 0 has 1 before 1"),
-        ({"state": [0, 0]}, "one entry per transition; got 2, 3 and 3"),
+        ({"state": [0, 0]}, "one entry per transition; got 2, 3, 3, 3 and 3"),
         ({"next_state": [0, 1, 1], "state": [0, 0, 1]}, "no transitions; state 1, action 0 "),
         ({"state": [0, 0, 2]}, "state must be a number from 0 to 1"),
     ],
@@ -377,10 +377,10 @@ def test_reward_rate_needs_one_recurrent_part():
     ("policy", "epsilon", "message"),
     [
         ([0, 0, 0, 2], 0, "0 to 1; got 0 to 2"),
-        ([0, 0, 0], 0, r"shape \(4,\)\).*got int64, shape \(3,\)"),
-        ([0.0, 0, 0, 0], 0, r"got float64, shape \(4,\)"),
+        ([0, 0, 0], 0, r"shape \(4,\)\).*int64, shape \(3,\)"),
+        ([0.0, 0, 0, 0], 0, r"float64, shape \(4,\)"),
         ([[1, 0], [0.5, 0.4], [1, 0], [0, 0]], 0, r"state 1 has \[0.5, 0.4\]"),
-        ([0, 0, 0, 0], 1.5, "epsilon must be between 0 and 1; got 1.5"),
+        ([0, 0, 0, 0], 1.5, "epsilon must be a number between 0 and 1, got 1.5"),
     ],
 )
 def test_reward_rate_errors(policy, epsilon, message):

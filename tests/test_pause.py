@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from matplotlib import animation
 from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from PIL import Image
-from strategies import event_log, logs
+from strategies import event_log, examples, logs
 from typer.testing import CliRunner
 
 from analyses.cli import app
@@ -67,7 +67,7 @@ def test_moves_are_in_the_direction_of_replay(log):
 
 
 @given(logs())
-@settings(max_examples=300)
+@examples(300)
 def test_an_event_alone_is_classified_as_in_its_log(drawn):
     steps, backups = drawn
     log = event_log(steps, backups)

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import chains_by_definition, columns, logs
+from strategies import chains_by_definition, columns, examples, logs
 
 from analyses.sequences.chains import ORIENTATIONS, UNKNOWN, chains, decoded_backups, link_backups
 
@@ -34,21 +34,21 @@ def table(transitions, events=None, causes=None, action=0):
 
 
 @given(logs(), st.sampled_from([("causal", False), ("causal", True), ("temporal", False)]))
-@settings(max_examples=600)
+@examples(600)
 def test_chains_are_those_of_the_definition(log, how):
     _, backups = log
     assert found_chains(backups, *how) == chains_by_definition(backups, *how)
 
 
 @given(logs(decoded=True), st.sampled_from(["causal", "temporal"]))
-@settings(max_examples=200)
+@examples(200)
 def test_decoded_moves_follow_one_another(log, order):
     _, backups = log
     assert found_chains(backups, order) == chains_by_definition(backups, "temporal")
 
 
 @given(logs())
-@settings(max_examples=200)
+@examples(200)
 def test_each_backup_is_in_one_temporal_chain(log):
     _, backups = log
     rows = sorted(row for chain, _ in found_chains(backups, "temporal") for row in chain)
@@ -57,7 +57,7 @@ def test_each_backup_is_in_one_temporal_chain(log):
 
 
 @given(logs(), st.integers(2, 5))
-@settings(max_examples=100)
+@examples(100)
 def test_min_length_leaves_out_the_short_ones(log, min_length):
     _, backups = log
     long = [chain for chain in found_chains(backups) if len(chain[0]) + 1 >= min_length]
@@ -65,7 +65,7 @@ def test_min_length_leaves_out_the_short_ones(log, min_length):
 
 
 @given(logs(), st.sampled_from([("causal", True), ("temporal", False)]))
-@settings(max_examples=200)
+@examples(200)
 def test_turning_all_transitions_swaps_forward_and_reverse(log, how):
     _, backups = log
     turned = [{**row, "state": row["next_state"], "next_state": row["state"]} for row in backups]
@@ -94,7 +94,7 @@ def test_interleaved_wave_fronts_hang_together_by_cause_only():
     assert all(len(rows) == 1 for rows, _ in found_chains(backups, "temporal"))
 
 
-def test_forward_accounts():
+def test_forward_chain():
     assert found_chains(table([(0, 1), (1, 2), (2, 3)])) == [([0, 1, 2], "forward")]
 
 
@@ -169,8 +169,22 @@ def test_decoded_paths_as_backups():
     ("change", "message"),
     [
         ({"phase": ["sleep"]}, "Choose from: online"),
-        ({"time": [np.nan]}, "when each event began"),
-        ({"states": [[1, -1, 0]]}, "count from 0"),
+        ({"phase": [{"rest"}]}, "Choose from: online"),
+        ({"time": [np.nan]}, "row 0 has nan"),
+        ({"time": ["noon"]}, "row 0 has 'noon'"),
+        ({"time": pd.to_datetime(["2024-05-01"])}, "finite numbers; row 0 has"),
+        ({"event": ["first"]}, "'event' of paths must hold whole numbers; row 0 has 'first'"),
+        ({"states": [[1, -1, 0]]}, r"row 0 has \[1, -1, 0\]\. Leave out what is no state"),
+        ({"states": [[1, 10**9]]}, "from 0 to 16,777,215; row 0"),
+        ({"states": [[1, 2**70]]}, "must hold lists of states"),
+        ({"states": [[1, 0.5]]}, "must hold lists of states"),
+        ({"states": [[1, np.nan]]}, "must hold lists of states"),
+        ({"states": [["a", "b"]]}, "must hold lists of states"),
+        ({"states": [{0, 1}]}, "row 0 has {0, 1}"),
+        ({"states": ["01"]}, "row 0 has '01'"),
+        ({"states": [None]}, "row 0 has None"),
+        ({"states": [[[0, 1]]]}, "must hold lists of states"),
+        ({"run": ["a"]}, "'run' of paths must hold whole numbers"),
     ],
 )
 def test_refused_paths(change, message):
@@ -181,16 +195,28 @@ def test_refused_paths(change, message):
         decoded_backups(pd.DataFrame(paths), steps)
 
 
-def test_paths_need_states():
+def test_paths_need_states_and_a_table():
     with pytest.raises(ValueError, match="states"):
         decoded_backups(pd.DataFrame({"event": [0], "time": [1.0]}), {})
+    with pytest.raises(ValueError, match=r"lacks the columns \['step'\]"):
+        decoded_backups(pd.DataFrame({"event": [0], "states": [[0, 1]]}), {})
+    with pytest.raises(TypeError, match="paths must be a DataFrame, got list"):
+        decoded_backups([[0, 1]], {})
+    paths = pd.DataFrame({"event": [0], "step": [1], "states": [[0, 1]]})
+    with pytest.raises(TypeError, match="steps must be a DataFrame or a mapping"):
+        decoded_backups(paths, None)
+    with pytest.raises(ValueError, match="steps lack the column 'run'"):
+        decoded_backups(paths, {})
 
 
 def test_time_must_be_known():
     paths = pd.DataFrame({"event": [0], "time": [1.0], "states": [[0, 1]]})
-    for time in ([np.nan, 1.0], [2.0, 1.0]):
+    steps = {name: np.arange(2) for name in ("run", "episode", "step", "state", "next_state")}
+    for time in ([np.nan, 1.0], [2.0, 1.0], []):
         with pytest.raises(ValueError, match="'time' of the steps must ascend"):
-            decoded_backups(paths, {"time": np.array(time)})
+            decoded_backups(paths, {**steps, "time": np.array(time)})
+    with pytest.raises(ValueError, match="'time' of steps must hold finite numbers; row 0"):
+        decoded_backups(paths, {**steps, "time": ["early", "late"]})
 
 
 def test_refused_options():
@@ -199,7 +225,28 @@ def test_refused_options():
         link_backups(backups, "random")
     with pytest.raises(ValueError, match="within one event"):
         link_backups(backups, "temporal", across_events=True)
-    with pytest.raises(ValueError, match="at least 2 states"):
-        chains(link_backups(backups), min_length=1)
+    with pytest.raises(ValueError, match="across_events must be True or False, got 1"):
+        link_backups(backups, across_events=1)
+    for min_length in (1, "3", 3.0, True, None, 2**70):
+        with pytest.raises(ValueError, match="min_length must be a whole number of at least 2"):
+            chains(link_backups(backups), min_length=min_length)
     with pytest.raises(ValueError, match="row 0 names row 3"):
         link_backups(columns(table([(1, 2)], causes=[3]), COLUMNS))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"state": [-1]}, "'state' of backups must hold whole numbers from 0 to 16777215; row 0"),
+        ({"state": [10**9]}, "row 0 has 1000000000"),
+        ({"next_state": ["a"]}, "row 0 has 'a'"),
+        ({"event": [0.5]}, "'event' of backups must hold whole numbers"),
+        ({"state": [1, 2]}, "must be of one length"),
+        ({"state": 1}, "must be a list of whole numbers"),
+    ],
+)
+def test_refused_backups(change, message):
+    with pytest.raises(ValueError, match=message):
+        link_backups(columns(table([(1, 2)]), COLUMNS) | change)
+    with pytest.raises(ValueError, match="backups lack the column 'event'"):
+        link_backups({})

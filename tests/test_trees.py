@@ -123,9 +123,9 @@ def test_parents_are_drawn_above_the_middle_of_their_children():
 
 
 def test_errors():
-    with pytest.raises(ValueError, match=r"got 'intermitent'. Did you mean 'intermittent'\?"):
+    with pytest.raises(ValueError, match=r"rewards 'intermitent'. Did you mean 'intermittent'\?"):
         deterministic_tree(rewards="intermitent")
-    with pytest.raises(ValueError, match="depth must be at least 1; got 0"):
+    with pytest.raises(ValueError, match="depth must be a whole number from 1 to 10000000, got 0"):
         deterministic_tree(depth=0)
-    with pytest.raises(ValueError, match="branching must be at least 1"):
+    with pytest.raises(ValueError, match="branching must be a whole number"):
         stochastic_tree(branching=0)

@@ -2,8 +2,9 @@
 
 ==============================  ============================================================
 ``manifest.json``               versions, sizes, seeds and parameters: enough to make it again
-``pieces/EXPERIMENT/N.parquet`` one world: reward rates and counts of replay, every run in it
-``pieces/EXPERIMENT/N.sha256``  checksums of this file and of the logs that belong to it
+``pieces/EXPERIMENT/N.parquet`` one world: reward rates of every run in it
+``pieces/EXPERIMENT/N.counts``  how often its learners replayed what (parquet too)
+``pieces/EXPERIMENT/N.sha256``  checksums of these files and of the logs that belong to them
 ``logs/EXPERIMENT/RUN/``        whole event logs of the runs that were kept, with their sequences
 ``mdps/EXPERIMENT.json``        the first world of each experiment
 ``*.csv, *.parquet``            the tables made of all pieces
@@ -223,6 +224,10 @@ class Results:
         """Name the file of one world."""
         return self.folder / "pieces" / experiment / f"{index}.parquet"
 
+    def counts(self, experiment: str, index: int) -> Path:
+        """Name the file of what was replayed in one world."""
+        return self.piece(experiment, index).with_suffix(".counts")
+
     def log(self, experiment: str, learner: str, index: int, run: int) -> Path:
         """Name the folder of one whole event log."""
         return self.folder / "logs" / experiment / f"{learner}-{index}-{run}"
@@ -232,6 +237,7 @@ class Results:
         logs = self._logs_of(experiment, {index})
         files = [path for log in logs for path in log.glob("[!.]*")]
         files.append(self.piece(experiment, index))
+        files += [path for path in [self.counts(experiment, index)] if path.exists()]
         write_checksums(self._listing(experiment, index), files, self.folder)
 
     def write_piece(self, experiment: str, index: int, table: pd.DataFrame) -> None:
@@ -302,7 +308,20 @@ class Results:
         ValueError
             If the file is damaged.
         """
-        path = self.piece(experiment, index)
+        return self._read(self.piece(experiment, index))
+
+    def read_counts(self, experiment: str, index: int) -> pd.DataFrame:
+        """Read what was replayed in one world.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged.
+        """
+        return self._read(self.counts(experiment, index))
+
+    @staticmethod
+    def _read(path: Path) -> pd.DataFrame:
         try:
             return pd.read_parquet(path)
         except (OSError, ValueError) as error:

@@ -10,7 +10,8 @@ import pandas as pd
 
 from analyses.measures import Replays
 from analyses.sequences.chains import ORDERS
-from analyses.sequences.classification import classify
+from analyses.sequences.classification import find_sequences
+from analyses.sequences.sequences import Sequences
 from analyses.tables import require_columns
 from replay.learners import find_learner
 from replay.log.backups import PHASES, REST, START
@@ -143,7 +144,7 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
     """
     require_columns(laps, ["episode", "block", "lap", "start", "end", "n_rest"], "laps")
     paused = _in_pauses(log)
-    chains = pd.concat([classify(paused, order=order) for order in ORDERS], ignore_index=True)
+    chains = Sequences.concat([find_sequences(paused, order=order) for order in ORDERS]).table
     place = chains["location"].to_numpy()
     of_lap = laps.set_index("episode")[["block", "lap"]].astype(object)
     of_lap.loc[-1] = [_block_before(task), ""]

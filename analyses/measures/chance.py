@@ -21,7 +21,7 @@ from analyses.measures.replays import (
     own_code,
     rows,
 )
-from analyses.sequences.chains import Columns
+from analyses.sequences.runs import Columns
 from analyses.tables import require_columns
 
 __all__ = ["CHANCE"]

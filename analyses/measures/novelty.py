@@ -29,7 +29,7 @@ from analyses.measures.replays import (
     rows,
     share,
 )
-from analyses.sequences.chains import Columns
+from analyses.sequences.runs import Columns
 
 __all__ = ["NOVELTY", "crosses", "opposite_pairs", "shortcut_share"]
 

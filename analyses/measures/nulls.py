@@ -35,7 +35,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
-from analyses.sequences.chains import Columns, link_backups
+from analyses.sequences.chains import link_backups
+from analyses.sequences.runs import Columns
 from analyses.tables import require_columns
 
 __all__ = ["NullTest", "chain_count", "distinct", "joined", "null_test", "padded"]

@@ -6,40 +6,43 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
+from analyses.plots.grids import add_legend, letter_panels
+from analyses.plots.layers import draw, draw_curves, looks_of
 from analyses.plots.style import (
     FULL_WIDTH,
-    KIND_COLOURS,
+    kind_looks,
     label,
-    learner_styles,
-    letter_panels,
+    learner_looks,
+    new_axes,
     new_figure,
     styled,
     time_axis,
     write_empty,
 )
-from analyses.tables import KINDS, require_columns
+from analyses.tables import LEARNERS, in_order, require_columns
 
 __all__ = ["changes_figure", "draw_change_rates", "draw_change_replay"]
 
 _RATES = ["learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 _REPLAY = ["learner", "phase", "period", "kind", "per_step"]
 _PERIODS = ("before", "after")
+_WIDTH = 0.75
 _FEW = 3  # learners whose intervals can be told apart
 
 
-def draw_change_rates(rates: pd.DataFrame, ax: Axes) -> Axes:
+def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the reward rate of learners through all phases; changes are vertical lines.
 
     Parameters
     ----------
     rates : pandas.DataFrame
         Rows of one world: `learner, phase, time_step, mean, ci_low, ci_high`.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -55,39 +58,37 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes) -> Axes:
     --------
     >>> rates = pd.DataFrame({"learner": "dyna_q", "phase": [0, 0, 1, 1], "mean": 0.5,
     ...                       "time_step": [10, 20, 10, 20], "ci_low": 0.4, "ci_high": 0.6})
-    >>> ax = draw_change_rates(rates, new_figure(3, 2).subplots())
+    >>> ax = draw_change_rates(rates)
     >>> ax.lines[-1].get_xdata().tolist()
     [10, 20, 30, 40]
     """
     require_columns(rates, _RATES, "change_rates")
+    ax = new_axes() if ax is None else ax
     lengths = rates.groupby("phase")["time_step"].max()
     begins = lengths.cumsum() - lengths
+    looks = learner_looks(rates["learner"])
+    curves = rates.assign(time=rates["time_step"] + rates["phase"].map(begins)).sort_values("time")
+    shade = 0.12 if len(looks) <= _FEW else 0.05
+    draw_curves(
+        curves, ax, "time", "mean", "learner", looks, ("ci_low", "ci_high"), shade, linewidth=0.9
+    )
     for change in begins.iloc[1:]:
         ax.axvline(change, color="0.75", linewidth=0.6, zorder=0)
-    looks = learner_styles(rates["learner"])
-    shade = 0.12 if len(looks) <= _FEW else 0.05
-    for learner, look in looks.items():
-        curve = rates[rates["learner"] == learner].sort_values(["phase", "time_step"])
-        time = curve["time_step"].to_numpy() + begins[curve["phase"]].to_numpy()
-        ax.fill_between(
-            time, curve["ci_low"], curve["ci_high"], color=look["color"], alpha=shade, linewidth=0
-        )
-        ax.plot(time, curve["mean"], linewidth=0.9, label=label(learner), **look)  # type: ignore[arg-type]
     time_axis(ax, lengths.sum())
     ax.set_ylim(*np.clip([rates["mean"].min() - 0.1, rates["mean"].max() + 0.1], -1.0, 1.5))
     ax.set_ylabel("Normalised reward rate")
     return ax
 
 
-def draw_change_replay(replay: pd.DataFrame, ax: Axes) -> Axes:
+def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw how much of which kind learners replay before and after changes, as stacked bars.
 
     Parameters
     ----------
     replay : pandas.DataFrame
         Rows of one world: `learner, phase, period, kind, per_step`. Changes are averaged.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -103,38 +104,42 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes) -> Axes:
     --------
     >>> replay = pd.DataFrame({"learner": "dyna_q", "phase": 1, "period": ["before", "after"],
     ...                        "kind": "novel_path", "per_step": [0.01, 0.03]})
-    >>> ax = draw_change_replay(replay, new_figure(3, 2).subplots())
+    >>> ax = draw_change_replay(replay)
     >>> [float(bar.get_width()) for bar in ax.patches if bar.get_width() > 0]
     [1.0, 3.0]
     """
     require_columns(replay, _REPLAY, "change_replay")
-    mean = 100 * replay.groupby(["learner", "period", "kind"])["per_step"].mean()
-    names = list(learner_styles(replay["learner"]))
-    bars = pd.MultiIndex.from_product([names, _PERIODS])
-    place = np.arange(len(bars)) + np.arange(len(bars)) // 2 * 0.6
-    left = np.zeros(len(bars))
-    for kind in KINDS:
-        of_kind = mean[mean.index.get_level_values("kind") == kind].droplevel("kind")
-        length = of_kind.reindex(bars, fill_value=0.0).to_numpy()
-        ax.barh(place, length, 0.85, left=left, color=KIND_COLOURS[kind])
-        left += length
-    for y, total, (_, period) in zip(place, left, bars, strict=True):
-        ax.annotate(
-            period,
-            (total, y),
-            xytext=(2, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=5.5,
-            color="0.35",
-        )
-    if not left.any():
+    ax = new_axes() if ax is None else ax
+    learners = in_order(replay["learner"], LEARNERS)
+    bars = replay.assign(chains=100 * replay["per_step"]).sort_values(
+        "period", key=lambda period: period != "before", kind="stable"
+    )
+    plot = so.Plot(bars, x="chains", y="learner", color="kind", group="period")
+    moves = (so.Agg(), so.Dodge(by=["group"], gap=0.1), so.Stack())
+    mark = so.Bar(width=_WIDTH, alpha=1, edgewidth=0)
+    plot = plot.add(mark, *moves, orient="y", legend=False)
+    colour = looks_of(kind_looks(bars["kind"]))["color"]
+    draw(plot.scale(color=colour, y=so.Nominal(order=learners)), ax)
+    mean = bars.groupby(["learner", "period", "kind"], observed=True)["chains"].mean()
+    total = mean.groupby(["learner", "period"], observed=True).sum()
+    for k, learner in enumerate(learners):
+        for period, aside in zip(_PERIODS, (-_WIDTH / 4, _WIDTH / 4), strict=True):
+            ax.annotate(
+                period,
+                (total.get((learner, period), 0.0), k + aside),
+                xytext=(2, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=5.5,
+                color="0.35",
+            )
+    if not total.any():
         write_empty(ax, "no replay")
-    lines = [label(name).replace(", ", ",\n") for name in names]
-    ax.set_yticks(place.reshape(-1, 2).mean(axis=1), lines, fontsize=6)
+    lines = [label(name).replace(", ", ",\n") for name in learners]
+    ax.set_yticks(range(len(learners)), lines, fontsize=6)
     ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
-    ax.margins(x=0.1, y=0.02)
+    ax.margins(x=0.1)
+    ax.set_ylim(len(learners) - 0.5, -0.5)
     ax.set_xlim(left=0)
     ax.set_xlabel("Chains in 100 steps, before and after a change")
     return ax
@@ -171,11 +176,8 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     draw_change_rates(rates, axes[0]).set_title(label(worlds[0]))
     draw_change_replay(replay, axes[1])
     letter_panels(axes)
-    above.legend(
-        handles=axes[0].get_legend_handles_labels()[0], loc="outside lower center", ncols=3
-    )
-    shown = set(replay.loc[replay["per_step"] > 0, "kind"])
-    kinds = [Patch(color=KIND_COLOURS[kind], label=label(kind)) for kind in KINDS if kind in shown]
-    if kinds:
-        below.legend(handles=kinds, loc="outside right upper")
+    add_legend(above, learner_looks(rates["learner"]).values(), 3)
+    shown = replay.loc[replay["per_step"] > 0, "kind"]
+    if len(shown):
+        add_legend(below, kind_looks(shown).values(), 1, loc="outside right upper")
     return figure

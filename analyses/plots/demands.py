@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from analyses.plots.style import (
-    FULL_WIDTH,
-    label,
-    learner_styles,
-    letter_panels,
-    new_figure,
-    styled,
-)
+from analyses.plots.grids import grid
+from analyses.plots.layers import draw_curves
+from analyses.plots.style import Look, label, learner_looks, new_axes, styled
 from analyses.tables import in_order, require_columns
 
 __all__ = ["demands_figure", "draw_demands"]
@@ -28,10 +24,15 @@ _WORLDS = {
     "maze_size": "Maze, larger",
 }
 _OPERATIONS = ["backups", "queue_operations", "comparisons"]
-_ROWS = {"words": "Words held, at most", "operations": "Operations a step"}
+_DEMANDS = {"words": "Words held, at most", "operations": "Operations a step"}
 
 
-def draw_demands(table: pd.DataFrame, ax: Axes, what: str = "words") -> Axes:
+def draw_demands(
+    table: pd.DataFrame,
+    ax: Axes | None = None,
+    what: str = "words",
+    looks: Mapping[str, Look] | None = None,
+) -> Axes:
     """Draw the demands of learners in worlds of one kind against their pairs of state and action.
 
     Parameters
@@ -39,10 +40,12 @@ def draw_demands(table: pd.DataFrame, ax: Axes, what: str = "words") -> Axes:
     table : pandas.DataFrame
         Columns `learner, size, n_states, n_actions`, and `words` or the three operations. Worlds of
         one size are averaged.
-    ax : matplotlib.axes.Axes
-        Where to draw.
-    what : {"words", "operations"}
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+    what : {"words", "operations"}, default "words"
         Words of memory; or backups, queue operations and comparisons a step, in sum.
+    looks : mapping of str to dict, optional
+        Label, colour and line style by learner; default `learner_looks` of the table.
 
     Returns
     -------
@@ -58,20 +61,20 @@ def draw_demands(table: pd.DataFrame, ax: Axes, what: str = "words") -> Axes:
     --------
     >>> table = pd.DataFrame({"learner": "q_learning", "size": [2, 3], "n_states": [3, 7],
     ...                       "n_actions": 2, "words": [6, 14]})
-    >>> draw_demands(table, new_figure(3, 2).subplots()).lines[0].get_xdata().tolist()
+    >>> draw_demands(table).lines[0].get_xdata().tolist()
     [6.0, 14.0]
     """
-    if what not in _ROWS:
-        raise ValueError(f"what must be one of {', '.join(_ROWS)}; got {what!r}.")
+    if what not in _DEMANDS:
+        raise ValueError(f"what must be one of {', '.join(_DEMANDS)}; got {what!r}.")
     needed = ["words"] if what == "words" else _OPERATIONS
     require_columns(table, ["learner", "size", "n_states", "n_actions", *needed], "demands")
+    ax = new_axes() if ax is None else ax
+    looks = learner_looks(table["learner"]) if looks is None else looks
     table = table.assign(
         pairs=table["n_states"] * table["n_actions"], drawn=table[needed].sum(axis=1)
     )
-    for learner, look in learner_styles(table["learner"]).items():
-        rows = table[table["learner"] == learner]
-        curve = rows.groupby("size")[["pairs", "drawn"]].mean()
-        ax.plot(curve["pairs"], curve["drawn"], linewidth=0.9, **look)  # type: ignore[arg-type]
+    curves = table.groupby(["learner", "size"], observed=True)[["pairs", "drawn"]].mean()
+    draw_curves(curves.reset_index(), ax, "pairs", "drawn", "learner", looks, linewidth=0.9)
     ax.set(xscale="log", yscale="log")
     ax.xaxis.set_minor_formatter(NullFormatter())
     return ax
@@ -100,19 +103,20 @@ def demands_figure(table: pd.DataFrame) -> Figure:
     worlds = in_order(table["world"], _WORLDS)
     if not worlds:
         raise ValueError("demands is empty: there is nothing to draw.")
-    figure = new_figure(FULL_WIDTH, 4.6)
-    axes = figure.subplots(len(_ROWS), len(worlds), squeeze=False, sharex=True, sharey="row")
-    for row, (what, title) in zip(axes, _ROWS.items(), strict=True):
-        row[0].set_ylabel(title)
-        for ax, world in zip(row, worlds, strict=True):
-            draw_demands(table[table["world"] == world], ax, what)
-    for ax, world in zip(axes[0], worlds, strict=True):
-        ax.set_title(_WORLDS.get(world, label(world)), fontsize=7)
-    axes[-1, len(worlds) // 2].set_xlabel("Pairs of state and action")
-    letter_panels(axes.ravel())
-    handles = [
-        Line2D([], [], label=label(learner), **look)  # type: ignore[arg-type]
-        for learner, look in learner_styles(table["learner"]).items()
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    looks = learner_looks(table["learner"])
+    titles = [_WORLDS.get(world, label(world)) for world in worlds]
+    figure, axes = grid(
+        [*titles, *[""] * len(worlds)],
+        len(worlds),
+        1.85,
+        legend=looks.values(),
+        sharex=True,
+        sharey="row",
+    )
+    panels = [(what, world) for what in _DEMANDS for world in worlds]
+    for ax, (what, world) in zip(axes, panels, strict=True):
+        draw_demands(table[table["world"] == world], ax, what, looks)
+    for ax, title in zip(axes[:: len(worlds)], _DEMANDS.values(), strict=True):
+        ax.set_ylabel(title)
+    axes[len(worlds) + len(worlds) // 2].set_xlabel("Pairs of state and action")
     return figure

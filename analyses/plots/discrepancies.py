@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from analyses.plots.style import (
-    FULL_WIDTH,
-    label,
-    learner_styles,
-    letter_panels,
-    new_figure,
-    styled,
-)
+from analyses.plots.grids import grid
+from analyses.plots.layers import draw, draw_curves, looks_of
+from analyses.plots.style import Look, label, learner_looks, new_axes, styled
 from analyses.tables import EXPERIMENTS, LEARNERS, in_order, require_columns
 
 __all__ = [
@@ -37,17 +32,22 @@ _TITLES = {
     "D13": "priorities may rise",
     "text": "all together",
 }
-_PERIODS = {
-    "early": {"color": "#56b4e9", "marker": "o", "label": "First tenth of the run"},
-    "whole": {"color": "#000000", "marker": "D", "label": "Whole run"},
-    "late": {"color": "#d55e00", "marker": "s", "label": "Last tenth"},
+_PERIODS: dict[str, Look] = {
+    "early": {"label": "First tenth of the run", "color": "#56b4e9", "marker": "o"},
+    "whole": {"label": "Whole run", "color": "#000000", "marker": "D"},
+    "late": {"label": "Last tenth", "color": "#d55e00", "marker": "s"},
 }
+_VERSIONS: list[Look] = [
+    {"label": "Code", "color": "0.3", "linestyle": "--"},
+    {"label": "Text", "color": "0.3", "linestyle": "-"},
+]
+_APART = 0.26
 _LINEAR_UP_TO = 0.02
 _TICKS = (-0.5, -0.05, 0, 0.05, 0.5)
 _VISIBLE = 0.02
 
 
-def draw_differences(differences: pd.DataFrame, ax: Axes) -> Axes:
+def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw one experiment's differences, with intervals, a row for each discrepancy and learner.
 
     The axis is linear up to 0.02 and logarithmic beyond.
@@ -57,8 +57,8 @@ def draw_differences(differences: pd.DataFrame, ax: Axes) -> Axes:
     differences : pandas.DataFrame
         Columns `discrepancy, learner, period, difference, ci_low, ci_high`, as in
         `discrepancies.csv`. A row without a difference keeps its place.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def draw_differences(differences: pd.DataFrame, ax: Axes) -> Axes:
     --------
     >>> table = pd.DataFrame({"discrepancy": "D1", "learner": "n_step_td", "period": ["early"],
     ...                       "difference": 0.2, "ci_low": 0.1, "ci_high": 0.3})
-    >>> draw_differences(table, new_figure(3, 1).subplots()).get_yticklabels()[0].get_text()
+    >>> draw_differences(table).get_yticklabels()[0].get_text()
     'n-step TD'
     """
     require_columns(
@@ -85,22 +85,22 @@ def draw_differences(differences: pd.DataFrame, ax: Axes) -> Axes:
     rows = differences[["discrepancy", "learner"]].drop_duplicates().reset_index(drop=True)
     headings = (rows["discrepancy"] != rows["discrepancy"].shift()).cumsum()
     heights = np.arange(len(rows)) + headings.to_numpy(dtype=float)
-    place = {(r.discrepancy, r.learner): y for r, y in zip(rows.itertuples(), heights, strict=True)}
+    ax = new_axes() if ax is None else ax
+    shown = differences[differences["difference"].notna()].merge(rows.assign(height=heights))
+    shown["height"] += _APART * (shown["period"].map(list(_PERIODS).index) - 1)
+    plot = so.Plot(shown, y="height", color="period")
+    plot = plot.add(
+        so.Range(linewidth=0.7), xmin="ci_low", xmax="ci_high", orient="y", legend=False
+    )
+    plot = plot.add(
+        so.Dot(pointsize=2.6, edgewidth=0),
+        x="difference",
+        marker="period",
+        orient="y",
+        legend=False,
+    )
+    draw(plot.scale(**looks_of(_PERIODS)), ax)
     ax.axvline(0, color="0.75", linewidth=0.6, zorder=0)
-    for number, (period, look) in enumerate(_PERIODS.items()):
-        shown = differences[(differences["period"] == period) & differences["difference"].notna()]
-        y = [place[key] for key in zip(shown["discrepancy"], shown["learner"], strict=True)]
-        mean = shown["difference"].to_numpy()
-        ax.errorbar(
-            mean,
-            np.array(y) + 0.26 * (number - 1),
-            xerr=np.stack((mean - shown["ci_low"], shown["ci_high"] - mean)),
-            color=look["color"],
-            marker=look["marker"],
-            markersize=2.4,
-            linestyle="none",
-            elinewidth=0.7,
-        )
     ax.set_yticks(heights, [label(name) for name in rows["learner"]])
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(heights[-1] + 0.7, heights[0] - 1.4)
@@ -146,12 +146,18 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
         columns=["discrepancy", "learner", "period"],
     )
     n_lines = len(rows) / len(_PERIODS) + rows["discrepancy"].nunique()
-    figure = new_figure(FULL_WIDTH, 0.155 * n_lines + 0.9)
-    axes = figure.subplots(1, len(experiments), sharey=True, squeeze=False)[0]
+    figure, axes = grid(
+        [label(experiment) for experiment in experiments],
+        len(experiments),
+        0.155 * n_lines + 0.5,
+        legend=[look | {"linestyle": "none"} for look in _PERIODS.values()],
+        legend_title="Normalised reward rate of the text's learner minus that of the code's",
+        letters=False,
+        sharey=True,
+    )
     for ax, experiment in zip(axes, experiments, strict=True):
         own = differences[differences["experiment"] == experiment].drop(columns="experiment")
         draw_differences(rows.merge(own, how="left"), ax)
-        ax.set_title(label(experiment), fontsize=7)
         ax.spines["left"].set_visible(False)
     first: dict[str, float] = {}
     for place, name in zip(
@@ -172,18 +178,6 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
         for ax in axes:
             if place != axes[0].get_yticks()[0]:
                 ax.axhline(place - 1.5, color="0.9", linewidth=0.6, zorder=0)
-    handles = [
-        Line2D([], [], linestyle="none", markersize=3, **look)  # type: ignore[arg-type]
-        for look in _PERIODS.values()
-    ]
-    figure.legend(
-        handles=handles,
-        title="Normalised reward rate of the text's learner minus that of the code's",
-        title_fontsize=7,
-        loc="outside lower center",
-        ncols=3,
-        handlelength=1,
-    )
     return figure
 
 
@@ -215,7 +209,9 @@ def differing(differences: pd.DataFrame) -> pd.DataFrame:
     return shown[["discrepancy", "experiment", "learner"]].drop_duplicates(ignore_index=True)
 
 
-def draw_discrepancy_curves(published: pd.DataFrame, changed: pd.DataFrame, ax: Axes) -> Axes:
+def draw_discrepancy_curves(
+    published: pd.DataFrame, changed: pd.DataFrame, ax: Axes | None = None
+) -> Axes:
     """Draw learning curves of one experiment in pairs: the code's dashed, the text's solid.
 
     Time is logarithmic, since most differences are early.
@@ -224,8 +220,8 @@ def draw_discrepancy_curves(published: pd.DataFrame, changed: pd.DataFrame, ax: 
     ----------
     published, changed : pandas.DataFrame
         Columns `learner, time_step, mean, ci_low, ci_high`, of the same learners.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -241,33 +237,24 @@ def draw_discrepancy_curves(published: pd.DataFrame, changed: pd.DataFrame, ax: 
     --------
     >>> curve = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
     ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
-    >>> ax = draw_discrepancy_curves(curve, curve, new_figure(3, 2).subplots())
+    >>> ax = draw_discrepancy_curves(curve, curve)
     >>> [line.get_linestyle() for line in ax.lines[-2:]]
     ['--', '-']
     """
     columns = ["learner", "time_step", "mean", "ci_low", "ci_high"]
-    for level in (0, 1):
-        ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
+    ax = new_axes() if ax is None else ax
     for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
         require_columns(table, columns, name)
-        for learner, look in learner_styles(table["learner"]).items():
-            curve = table[table["learner"] == learner].sort_values("time_step")
-            colour = str(look["color"])
-            ax.fill_between(
-                curve["time_step"],
-                curve["ci_low"],
-                curve["ci_high"],
-                color=colour,
-                alpha=0.15,
-                linewidth=0,
-            )
-            ax.plot(
-                curve["time_step"],
-                curve["mean"],
-                color=colour,
-                linestyle=line,
-                linewidth=0.9,
-            )
+        looks = {
+            learner: look | {"linestyle": line}
+            for learner, look in learner_looks(table["learner"]).items()
+        }
+        curves = table.sort_values("time_step")
+        draw_curves(
+            curves, ax, "time_step", "mean", "learner", looks, ("ci_low", "ci_high"), linewidth=0.9
+        )
+    for level in (0, 1):
+        ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
     lowest = min(published["mean"].min(), changed["mean"].min())
     ax.set(xscale="log", ylim=(min(-0.1, lowest - 0.05), 1.1), xlabel="Time step")
     ax.set_xlim(changed["time_step"].min(), changed["time_step"].max())
@@ -303,29 +290,22 @@ def discrepancy_curves_figure(
     if shown.empty:
         raise ValueError("No learning curves differ visibly: there is nothing to draw.")
     panels = list(shown.groupby(["discrepancy", "experiment"], sort=False))
-    n_columns = min(4, len(panels))
-    n_rows = -(-len(panels) // n_columns)
-    figure = new_figure(FULL_WIDTH, 1.5 * n_rows + 0.6)
-    axes = figure.subplots(n_rows, n_columns, squeeze=False, sharey=True).ravel()
-    for ax in axes[len(panels) :]:
-        ax.set_axis_off()
+    looks = [look | {"linestyle": "-"} for look in learner_looks(shown["learner"]).values()]
+    figure, axes = grid(
+        [
+            f"{discrepancy}: {_TITLES.get(str(discrepancy), '')}\n{label(str(experiment))}"
+            for (discrepancy, experiment), _ in panels
+        ],
+        4,
+        1.5,
+        legend=[*looks, *_VERSIONS],
+        ylabel="Normalised reward rate",
+        sharey=True,
+    )
     lowest = 0.0
-    for ax, ((discrepancy, experiment), rows) in zip(axes, panels, strict=False):
+    for ax, ((_, experiment), rows) in zip(axes, panels, strict=True):
         one = published[published["experiment"] == experiment].merge(rows[["learner"]])
         draw_discrepancy_curves(one, changed.merge(rows), ax)
-        heading = _TITLES.get(str(discrepancy), "")
-        ax.set_title(f"{discrepancy}: {heading}\n{label(str(experiment))}", fontsize=7)
         lowest = min(lowest, ax.get_ylim()[0])
     axes[0].set_ylim(bottom=lowest)
-    letter_panels(axes[: len(panels)])
-    figure.supylabel("Normalised reward rate", fontsize=7)
-    styles = learner_styles(shown["learner"])
-    handles = [
-        Line2D([], [], color=str(look["color"]), label=label(name)) for name, look in styles.items()
-    ]
-    handles += [
-        Line2D([], [], color="0.3", linestyle="--", label="Code"),
-        Line2D([], [], color="0.3", linestyle="-", label="Text"),
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
     return figure

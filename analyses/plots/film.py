@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from analyses.plots.style import style
+from analyses.plots.style import figure_style
 from replay.files import replacing
 
 __all__ = ["FRAMES_PER_SECOND", "Frames", "write_film"]
@@ -99,15 +99,16 @@ def _palette(images: list[Image.Image]) -> Image.Image:
 
 def _image(figure: Figure) -> Image.Image:
     canvas = FigureCanvasAgg(figure)
-    with style():
-        canvas.draw()
-    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    with figure_style():
+        canvas.draw()  # type: ignore[no-untyped-call]
+    pixels = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+    return Image.fromarray(pixels).convert("RGB")
 
 
 def _write_mp4(frames: Frames, path: Path) -> None:
     writer = animation.FFMpegWriter(fps=FRAMES_PER_SECOND, codec="h264", extra_args=["-f", "mp4"])
     first = next(frames)
-    with style(), writer.saving(first[0], path, first[0].dpi):
+    with figure_style(), writer.saving(first[0], path, first[0].dpi):
         for _, seconds in itertools.chain([first], frames):
             for _ in range(round(seconds * FRAMES_PER_SECOND)):
                 writer.grab_frame()

@@ -12,10 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
+from numpy.typing import NDArray
 
 from analyses.findings.published import as_share
 from analyses.findings.verdicts import LEAST_ANIMALS, excluding, expectation, held_against
-from analyses.plots.style import FULL_WIDTH, label, new_figure, styled, write_empty
+from analyses.plots.style import FULL_WIDTH, label, new_axes, new_figure, styled, write_empty
 from analyses.tables import require_columns
 
 __all__ = ["draw_grid", "draw_statistic", "grid_figure", "learner_label", "statistics_figure"]
@@ -33,7 +34,7 @@ _STATISTICS += ["null", "n_animals"]
 _SHOWN_UNITS = ("fraction", "laps", "exponent")
 
 
-def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
+def draw_grid(verdicts: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the verdict on each finding for each learner, with effect and interval.
 
     Findings that the same statistic tests in the same way share a row. A cell's colour is the
@@ -45,8 +46,8 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     ----------
     verdicts : pandas.DataFrame
         What `analyses.findings.verdicts.verdicts` gives, with the `label` of each statistic.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -67,11 +68,12 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes) -> Axes:
     ...     "null": 0.5, "p": [0.26, 0.002], "n_animals": 10, "n_above": [3, 10],
     ...     "n_below": [7, 0], "chance_above": 0.5, "n_chains": 100, "n_replays": 50})
     >>> found = verdicts(statistics, findings()).assign(label="reverse chains")
-    >>> ax = draw_grid(found, new_figure(4, 2).subplots())
+    >>> ax = draw_grid(found)
     >>> ax.get_yticklabels()[0].get_text().splitlines()
     ['S1 reverse chains', 'Mallory 2025; linear track: 0.391 to 0.543']
     """
     require_columns(verdicts, _VERDICTS, "verdicts")
+    ax = new_axes() if ax is None else ax
     learners = list(dict.fromkeys(verdicts["learner"]))
     tests = [rows for _, rows in held_against(verdicts).groupby("test")]
     letters = excluding(verdicts)
@@ -238,7 +240,7 @@ def _left_out(verdicts: pd.DataFrame) -> list[str]:
     return lines
 
 
-def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> Axes:
+def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw one statistic in one task: all learners, and above them what studies found.
 
     Parameters
@@ -249,8 +251,8 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
         of fewer than six animals are left out.
     table : pandas.DataFrame
         What `analyses.findings.published.findings` gives.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -268,11 +270,12 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     >>> statistics = pd.DataFrame({"task": "w_track", "learner": ["dyna_q"], "statistic": "S1",
     ...     "label": "reverse chains", "order": "causal", "value": 0.9, "ci_low": 0.8,
     ...     "ci_high": 1.0, "null": 0.5, "n_animals": 20})
-    >>> ax = draw_statistic(statistics, findings(), new_figure(3, 2).subplots())
+    >>> ax = draw_statistic(statistics, findings())
     >>> [text.get_text() for text in ax.texts][:2]
     ['Gupta 2010, gupta 2t: 0.49', 'Davidson 2009, long track: 0.391']
     """
     require_columns(statistics, _STATISTICS, "statistics")
+    ax = new_axes() if ax is None else ax
     name, task = statistics["statistic"].iloc[0], statistics["task"].iloc[0]
     studies = _studies(table, name, task)
     learners = list(dict.fromkeys(statistics["learner"]))
@@ -315,7 +318,7 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes) -> A
     return ax
 
 
-def _limits(numbers: np.ndarray) -> tuple[float, float]:
+def _limits(numbers: NDArray[np.float64]) -> tuple[float, float]:
     """Give the ends of an axis on which all numbers have some room."""
     numbers = numbers[np.isfinite(numbers)]
     if not numbers.size:

@@ -1,4 +1,4 @@
-"""One maze, one moment: what each account of replay would replay next, a small panel each."""
+"""One maze, one moment: what each learner would replay next, a small panel each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.transforms import ScaledTranslation
 
 from analyses.plots.mdps import draw_ends, draw_mdp, state_positions
-from analyses.plots.style import END_COLOUR, FULL_WIDTH, KIND_COLOURS, label, new_figure, styled
+from analyses.plots.style import (
+    END_COLOUR,
+    FULL_WIDTH,
+    KIND_COLOURS,
+    label,
+    new_axes,
+    new_figure,
+    styled,
+)
 from analyses.tables import LEARNERS, in_order, require_columns
 from replay.worlds.mdp import MDP
 
@@ -40,7 +48,7 @@ _STAR: dict[str, Any] = {
 _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "change", "kind"]
 
 
-def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
+def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Axes:
     """Draw the paths of all episodes, side by side, and how often each was run.
 
     Parameters
@@ -49,8 +57,8 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
         Columns `episode, state, next_state`, in order.
     mdp : MDP
         Where they were run.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -63,6 +71,7 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
         If columns are missing.
     """
     require_columns(steps, ["episode", "state", "next_state"], "steps")
+    ax = new_axes() if ax is None else ax
     draw_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     paths = [tuple(_path(steps, episode)) for episode in steps["episode"].unique()]
@@ -94,7 +103,9 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
     return ax
 
 
-def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
+def draw_next_replay(
+    replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None
+) -> Axes:
     """Draw one replay event on its MDP, over the path of the last episode.
 
     Parameters
@@ -107,8 +118,8 @@ def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Ax
         Columns `episode, state, next_state`, in order.
     mdp : MDP
         Where it happened.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -122,6 +133,7 @@ def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Ax
     """
     require_columns(replay, _COLUMNS[1:], "replay")
     require_columns(steps, ["episode", "state", "next_state"], "steps")
+    ax = new_axes() if ax is None else ax
     draw_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     place = position[_path(steps, steps["episode"].iloc[-1])]
@@ -162,7 +174,7 @@ def draw_next_replay(replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Ax
 
 @styled
 def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figure:
-    """Make the figure of what each account would replay next: a panel for each learner.
+    """Make the figure of what each learner would replay next: a panel for each learner.
 
     Parameters
     ----------

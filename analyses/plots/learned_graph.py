@@ -12,9 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from analyses.plots.grids import grid
 from analyses.plots.mdps import draw_ends, draw_mdp, maze_cell_size
-from analyses.plots.style import FULL_WIDTH, letter_panels, new_figure, styled
+from analyses.plots.style import FULL_WIDTH, new_axes, styled
 from analyses.tables import require_columns
 from replay.worlds.mdp import MDP
 
@@ -24,7 +26,10 @@ _COLOURS = "viridis"
 
 
 def draw_learned_graph(
-    graph: nx.MultiDiGraph, ax: Axes, mdp: MDP | None = None, norm: Normalize | None = None
+    graph: nx.MultiDiGraph,
+    ax: Axes | None = None,
+    mdp: MDP | None = None,
+    norm: Normalize | None = None,
 ) -> Axes:
     """Draw a learned graph: states coloured by value, or by visits where values are not known.
 
@@ -32,8 +37,8 @@ def draw_learned_graph(
     ----------
     graph : networkx.MultiDiGraph
         As of `EventLog.graph`: nodes with `pos`, `value` and `visits`, edges with `count`.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
     mdp : MDP, optional
         Drawn pale behind the graph.
     norm : matplotlib.colors.Normalize, optional
@@ -55,7 +60,7 @@ def draw_learned_graph(
     >>> graph.add_node(0, pos=(0, 0), value=0.2, visits=3)
     >>> graph.add_node(1, pos=(10, 0), value=1.0, visits=1)
     >>> _ = graph.add_edge(0, 1, key=2, count=1)
-    >>> ax = draw_learned_graph(graph, new_figure(2, 2).subplots())
+    >>> ax = draw_learned_graph(graph)
     >>> ax.collections[1].get_array().tolist()
     [0.2, 1.0]
     """
@@ -65,6 +70,7 @@ def draw_learned_graph(
             "Some nodes have no pos, so there is no place to draw them: give the log an MDP with "
             "positions, or set pos with networkx.set_node_attributes."
         )
+    ax = new_axes() if ax is None else ax
     ax.set_axis_off()
     if mdp is not None:
         draw_mdp(mdp, ax, rewards=False)
@@ -133,19 +139,18 @@ def learned_graph_figure(graphs: Mapping[int, nx.MultiDiGraph], mdp: MDP | None 
     norm = Normalize(min(0, finite.min()), finite.max()) if len(finite) else Normalize(0, 1)
     is_maze = mdp is not None and maze_cell_size(mdp) is not None
     n_columns = len(graphs) if is_maze or mdp is None else min(2, len(graphs))
-    n_rows = -(-len(graphs) // n_columns)
     height = FULL_WIDTH / n_columns * (1.0 if is_maze or mdp is None else 0.6)
-    figure = new_figure(FULL_WIDTH, n_rows * (height + 0.15) + 0.4)
-    axes = figure.subplots(n_rows, n_columns, squeeze=False)
-    for ax, step in zip(axes.ravel(), sorted(graphs), strict=False):
+    steps = sorted(graphs)
+    figure, axes = grid(
+        [f"Step {step:,}: {graphs[step].number_of_nodes()} states" for step in steps],
+        n_columns,
+        height + 0.25,
+    )
+    for ax, step in zip(axes, steps, strict=True):
         draw_learned_graph(graphs[step], ax, mdp, norm)
-        ax.set_title(f"Step {step:,}: {graphs[step].number_of_nodes()} states")
-    for ax in axes.ravel()[len(graphs) :]:
-        ax.set_axis_off()
-    letter_panels(axes.ravel()[: len(graphs)])
     known = any(_has_values(graph) for graph in graphs.values())
     bar = figure.colorbar(
-        next(drawn for drawn in axes[0, 0].collections if drawn.get_label() == "states"),
+        next(drawn for drawn in axes[0].collections if drawn.get_label() == "states"),
         ax=axes,
         location="bottom",
         shrink=0.4,
@@ -153,7 +158,7 @@ def learned_graph_figure(graphs: Mapping[int, nx.MultiDiGraph], mdp: MDP | None 
         pad=0.02,
     )
     bar.set_label("Value" if known else "Visits (log10)", labelpad=1)
-    bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+    bar.outline.set_linewidth(0.4)
     return figure
 
 
@@ -198,11 +203,12 @@ def _has_values(graph: nx.MultiDiGraph) -> bool:
     return bool(np.isfinite(_attribute(graph, "value")).any())
 
 
-def _node_colours(graph: nx.MultiDiGraph) -> np.ndarray:
+def _node_colours(graph: nx.MultiDiGraph) -> NDArray[np.float64]:
     if _has_values(graph):
         return _attribute(graph, "value")
-    return np.log10(np.maximum(_attribute(graph, "visits"), 1))
+    visits: NDArray[np.float64] = np.log10(np.maximum(_attribute(graph, "visits"), 1))
+    return visits
 
 
-def _attribute(graph: nx.MultiDiGraph, name: str) -> np.ndarray:
+def _attribute(graph: nx.MultiDiGraph, name: str) -> NDArray[np.float64]:
     return np.array([value for _, value in graph.nodes(data=name)], dtype=float)

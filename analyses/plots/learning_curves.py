@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pandas as pd
+import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    FULL_WIDTH,
-    label,
-    learner_styles,
-    letter_panels,
-    new_figure,
-    styled,
-    time_axis,
-)
+from analyses.plots.grids import grid
+from analyses.plots.layers import draw, draw_curves, looks_of
+from analyses.plots.style import Look, label, learner_looks, new_axes, styled, time_axis
 from analyses.tables import EXPERIMENTS, in_order, require_columns
 
 __all__ = ["draw_learning_curves", "learning_curves_figure"]
@@ -28,9 +21,9 @@ _RUNS_SHOWN = 5
 
 def draw_learning_curves(
     reward_rate: pd.DataFrame,
-    ax: Axes,
+    ax: Axes | None = None,
     single_runs: pd.DataFrame | None = None,
-    styles: Mapping[str, dict[str, object]] | None = None,
+    looks: Mapping[str, Look] | None = None,
 ) -> Axes:
     """Draw the learning curves of one experiment.
 
@@ -39,13 +32,13 @@ def draw_learning_curves(
     reward_rate : pandas.DataFrame
         Columns `learner, time_step, mean, ci_low, ci_high`: thick lines and, where there is an
         interval, bands.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
     single_runs : pandas.DataFrame, optional
         Columns `learner, mdp, seed, time_step, reward_rate` (normalised): thin lines, the first
         five runs of each learner.
-    styles : mapping of str to dict, optional
-        Colour and line style by learner; default `learner_styles` of the table.
+    looks : mapping of str to dict, optional
+        Label, colour and line style by learner; default `learner_looks` of the table.
 
     Returns
     -------
@@ -59,10 +52,9 @@ def draw_learning_curves(
 
     Examples
     --------
-    >>> ax = new_figure(3, 2).subplots()
     >>> table = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
     ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
-    >>> draw_learning_curves(table, ax).lines[-1].get_ydata().tolist()
+    >>> draw_learning_curves(table).lines[-1].get_ydata().tolist()
     [0.2, 0.4]
     """
     require_columns(
@@ -70,42 +62,21 @@ def draw_learning_curves(
     )
     if "experiment" in reward_rate and len(reward_rate["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; learning_curves_figure draws several.")
-    styles = learner_styles(reward_rate["learner"]) if styles is None else styles
+    ax = new_axes() if ax is None else ax
+    looks = learner_looks(reward_rate["learner"]) if looks is None else looks
+    curves = reward_rate.sort_values("time_step", kind="stable")
+    if single_runs is not None and len(single_runs):
+        runs = single_runs.assign(run=single_runs.groupby(["mdp", "seed"]).ngroup())
+        rank = runs.groupby("learner", observed=True)["run"].rank("dense")
+        thin = so.Plot(runs[rank <= _RUNS_SHOWN], "time_step", "reward_rate", group="run")
+        thin = thin.add(so.Lines(linewidth=0.35, alpha=0.25), color="learner", legend=False)
+        draw(thin.scale(color=looks_of(looks)["color"]), ax)
+    draw_curves(curves, ax, "time_step", "mean", "learner", looks, ("ci_low", "ci_high"))
     for level in (0, 1):
         ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
-    for learner, look in styles.items():
-        curve = reward_rate[reward_rate["learner"] == learner].sort_values("time_step")
-        if curve.empty:
-            continue
-        if single_runs is not None:
-            own = single_runs[single_runs["learner"] == learner]
-            runs = [run for _, run in own.groupby(["mdp", "seed"], sort=True)]
-            for run in runs[:_RUNS_SHOWN]:
-                shown = run.sort_values("time_step")
-                ax.plot(
-                    shown["time_step"],
-                    shown["reward_rate"],
-                    color=look["color"],
-                    linewidth=0.35,
-                    alpha=0.25,
-                    zorder=1,
-                )
-        if curve["ci_low"].notna().any():
-            ax.fill_between(
-                curve["time_step"],
-                curve["ci_low"],
-                curve["ci_high"],
-                color=look["color"],
-                alpha=0.15,
-                linewidth=0,
-                zorder=2,
-            )
-        ax.plot(curve["time_step"], curve["mean"], label=label(learner), zorder=3, **look)  # type: ignore[arg-type]
-    ax.set_ylim(
-        min(-0.1, reward_rate["mean"].min() - 0.05), max(1.1, reward_rate["mean"].max() + 0.05)
-    )
+    ax.set_ylim(min(-0.1, curves["mean"].min() - 0.05), max(1.1, curves["mean"].max() + 0.05))
     ax.set_ylabel("Normalised reward rate")
-    time_axis(ax, reward_rate["time_step"].max())
+    time_axis(ax, curves["time_step"].max())
     return ax
 
 
@@ -137,26 +108,18 @@ def learning_curves_figure(
     experiments = in_order(reward_rate["experiment"], EXPERIMENTS)
     if not experiments:
         raise ValueError("reward_rate is empty: there are no learning curves to draw.")
-    styles = learner_styles(reward_rate["learner"])
-    n_columns = min(2, len(experiments))
-    n_rows = -(-len(experiments) // n_columns)
-    n_legend_columns = 3 if n_columns == 2 else 2
-    legend_height = 0.17 * -(-len(styles) // n_legend_columns) + 0.1
-    figure = new_figure(
-        FULL_WIDTH if n_columns == 2 else COLUMN_WIDTH, 2.2 * n_rows + legend_height
+    looks = learner_looks(reward_rate["learner"])
+    figure, axes = grid(
+        [label(name) for name in experiments],
+        2,
+        2.2,
+        legend=looks.values(),
+        legend_columns=3 if len(experiments) > 1 else 2,
     )
-    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for ax in axes[len(experiments) :]:
-        ax.set_axis_off()
-    for ax, experiment in zip(axes, experiments, strict=False):
+    for ax, experiment in zip(axes, experiments, strict=True):
         runs = None if single_runs is None else single_runs[single_runs["experiment"] == experiment]
         curves = reward_rate[reward_rate["experiment"] == experiment]
-        draw_learning_curves(curves, ax, runs, styles)
-        ax.set_title(label(experiment))
-    for ax in axes.reshape(n_rows, n_columns)[:, 1:].ravel():
+        draw_learning_curves(curves, ax, runs, looks)
+    for ax in axes[1::2]:
         ax.set_ylabel("")
-    if len(experiments) > 1:
-        letter_panels(axes[: len(experiments)])
-    handles = [Line2D([], [], label=label(name), **look) for name, look in styles.items()]  # type: ignore[arg-type]
-    figure.legend(handles=handles, loc="outside lower center", ncols=n_legend_columns)
     return figure

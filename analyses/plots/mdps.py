@@ -7,23 +7,16 @@ from collections.abc import Mapping
 import matplotlib as mpl
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
+from numpy.typing import NDArray
 
-from analyses.plots.style import (
-    COLUMN_WIDTH,
-    END_COLOUR,
-    FULL_WIDTH,
-    label,
-    letter_panels,
-    new_figure,
-    styled,
-)
+from analyses.plots.grids import grid
+from analyses.plots.style import END_COLOUR, Look, label, new_axes, styled
 from analyses.tables import EXPERIMENTS, in_order
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
@@ -39,12 +32,16 @@ __all__ = [
 
 _WALL, _PALE_WALL = "0.55", "0.85"
 _REWARD_COLOURS = "viridis_r"
-_START = "#d55e00"
+_START_COLOUR = "#d55e00"
+_MARKS: tuple[Look, ...] = (
+    {"label": "Start", "marker": "o", "markersize": 4, "color": "white",
+     "markeredgecolor": _START_COLOUR, "linestyle": "none"},
+    {"label": "End", "marker": "*", "markersize": 7, "color": END_COLOUR,
+     "markeredgecolor": "black", "markeredgewidth": 0.4, "linestyle": "none"},
+)  # fmt: skip
 
 
-def draw_ends(
-    places: npt.NDArray[np.float64], ax: Axes, size: float = 45, zorder: float = 5
-) -> Axes:
+def draw_ends(places: NDArray[np.float64], ax: Axes, size: float = 45, zorder: float = 5) -> Axes:
     """Mark where episodes end with stars.
 
     Parameters
@@ -77,7 +74,7 @@ def draw_ends(
     return ax
 
 
-def draw_mdp(mdp: MDP, ax: Axes, *, rewards: bool = True) -> Axes:
+def draw_mdp(mdp: MDP, ax: Axes | None = None, *, rewards: bool = True) -> Axes:
     """Draw an MDP: the walls of a maze, or the graph of any other.
 
     In a graph each line is an action's transition; its width is the probability and its colour the
@@ -88,8 +85,8 @@ def draw_mdp(mdp: MDP, ax: Axes, *, rewards: bool = True) -> Axes:
     ----------
     mdp : MDP
         What to draw.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
     rewards : bool, default True
         Whether to show starts, ends, rewards and probabilities; without them the MDP is a pale
         background to draw on.
@@ -102,10 +99,11 @@ def draw_mdp(mdp: MDP, ax: Axes, *, rewards: bool = True) -> Axes:
     Examples
     --------
     >>> from replay.worlds.mazes import from_ascii
-    >>> ax = draw_mdp(from_ascii("S.G"), new_figure(2, 2).subplots())
+    >>> ax = draw_mdp(from_ascii("S.G"))
     >>> int(ax.dataLim.width)  # three cells and the walls around
     50
     """
+    ax = new_axes() if ax is None else ax
     position = state_positions(mdp)
     cell_size = maze_cell_size(mdp)
     ax.set_axis_off()
@@ -121,7 +119,7 @@ def draw_mdp(mdp: MDP, ax: Axes, *, rewards: bool = True) -> Axes:
                 position[starts, 1],
                 s=18,
                 color="white",
-                edgecolors=_START,
+                edgecolors=_START_COLOUR,
                 linewidths=1.0,
                 zorder=5,
                 label="Start",
@@ -195,7 +193,7 @@ def maze_cell_size(mdp: MDP) -> float | None:
     return cell_size if np.allclose(cell_size * middle, mdp.position) else None
 
 
-def state_positions(mdp: MDP) -> npt.NDArray[np.float64]:
+def state_positions(mdp: MDP) -> NDArray[np.float64]:
     """Where to draw each state: its position, or a spring layout where there are none.
 
     Parameters
@@ -239,30 +237,21 @@ def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
     if not mdps:
         raise ValueError("There are no MDPs to draw.")
     experiments = in_order(mdps, EXPERIMENTS)
-    n_columns = min(2, len(experiments))
-    n_rows = -(-len(experiments) // n_columns)
-    figure = new_figure(FULL_WIDTH if n_columns == 2 else COLUMN_WIDTH, 2.7 * n_rows)
-    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
-    for ax in axes[len(experiments) :]:
-        ax.set_axis_off()
-    for ax, experiment in zip(axes, experiments, strict=False):
+    figure, axes = grid(
+        [f"{label(name)} ({mdps[name].n_states} states)" for name in experiments],
+        2,
+        2.6,
+        legend=_MARKS,
+    )
+    for ax, experiment in zip(axes, experiments, strict=True):
         mdp = mdps[experiment]
         draw_mdp(mdp, ax)
-        ax.set_title(f"{label(experiment)} ({mdp.n_states} states)")
         if maze_cell_size(mdp) is not None:
             draw_scale_bar(ax, 100)
         elif ax.collections and (lines := ax.collections[0]).get_array() is not None:
             bar = figure.colorbar(lines, ax=ax, location="bottom", shrink=0.5, aspect=30, pad=0.01)
             bar.set_label("Reward", labelpad=1)
-            bar.outline.set_linewidth(0.4)  # type: ignore[operator]
-    if len(experiments) > 1:
-        letter_panels(axes[: len(experiments)])
-    handles = {
-        name: handle
-        for ax in axes
-        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
+            bar.outline.set_linewidth(0.4)
     return figure
 
 
@@ -281,7 +270,7 @@ def _edges(mdp: MDP) -> pd.DataFrame:
     return edges[(edges["state"] != edges["next_state"]) & (edges["probability"] > 0)]
 
 
-def _draw_graph(mdp: MDP, position: np.ndarray, ax: Axes, rewards: bool) -> None:
+def _draw_graph(mdp: MDP, position: NDArray[np.float64], ax: Axes, rewards: bool) -> None:
     edges = _edges(mdp)
     start, end = position[edges["state"]], position[edges["next_state"]]
     if rewards:
@@ -329,7 +318,9 @@ def _draw_walls(mdp: MDP, cell_size: float, colour: str, ax: Axes) -> None:
     ax.set(xlim=(0, cell_size * width), ylim=(0, cell_size * height))
 
 
-def _curves(edges: pd.DataFrame, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+def _curves(
+    edges: pd.DataFrame, start: NDArray[np.float64], end: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Bend the lines of several actions between the same two states apart.
 
     Returns quadratic Bezier curves, shape (n_edges, n_points, 2).
@@ -344,4 +335,6 @@ def _curves(edges: pd.DataFrame, start: np.ndarray, end: np.ndarray) -> np.ndarr
     middle = (start + end) / 2 + (bend * (rank - (count - 1) / 2))[:, None] * across
     at = np.linspace(0, 1, 9)[:, None]
     start, middle, end = start[:, None], middle[:, None], end[:, None]
-    return (1 - at) ** 2 * start + 2 * at * (1 - at) * middle + at**2 * end
+    curves: NDArray[np.float64]
+    curves = (1 - at) ** 2 * start + 2 * at * (1 - at) * middle + at**2 * end
+    return curves

@@ -15,10 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
+from numpy.typing import NDArray
 
 from analyses.plots.film import FRAMES_PER_SECOND, Frames, write_film
 from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
-from analyses.plots.style import KIND_COLOURS, label, style
+from analyses.plots.style import KIND_COLOURS, figure_style, label
 from analyses.sequences.pauses import longest_event, replayed_moves
 from analyses.tables import in_order
 from replay.log.event_log import EventLog
@@ -55,7 +56,7 @@ class _Film(NamedTuple):
     """What changes from frame to frame."""
 
     arrows: Quiver
-    pair: np.ndarray
+    pair: NDArray[np.intp]
     trace: Line2D
     halo: Line2D
     head: Line2D
@@ -168,7 +169,7 @@ def _check_world(steps: pd.DataFrame, mdp: MDP) -> None:
 def _frames(moves: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, learner: str) -> Frames:
     n = len(moves)
     speed = max(1 / _FRAMES_A_MOVE, n / _MOST_FRAMES)
-    with style():
+    with figure_style():
         figure, film = _begin(moves, steps, mdp, learner)
     place = state_positions(mdp)
     running = np.arange(0, n, speed) + speed
@@ -227,7 +228,8 @@ def _begin(
     top = 0.25 + 0.75 * (change / (change.max() or 1)).fillna(change.isna() * 1.0)
     width = 0.8 * 0.92 * _WIDTH * 72 / min(n, _MOST_FRAMES)
     bars = strip.vlines(shown, 0, top.iloc[shown], linewidths=width, capstyle="butt")
-    pairs, pair = np.unique(moves[["state", "next_state"]].to_numpy(), axis=0, return_inverse=True)
+    made = moves[["state", "next_state"]].to_numpy(dtype=np.int64)
+    pairs, pair = np.unique(made, axis=0, return_inverse=True)
     return figure, _Film(
         _arrows(pairs, position, ax),
         pair,
@@ -240,7 +242,7 @@ def _begin(
     )
 
 
-def _draw(film: _Film, moves: pd.DataFrame, position: np.ndarray, progress: float) -> None:
+def _draw(film: _Film, moves: pd.DataFrame, position: NDArray[np.float64], progress: float) -> None:
     """Show the pause when so many moves are made."""
     n = len(moves)
     done = int(min(progress, n))
@@ -285,7 +287,7 @@ def _way_in(steps: pd.DataFrame, first: pd.Series) -> list[int]:
     return [*last["state"].head(1), *last["next_state"]]
 
 
-def _extent(place: np.ndarray, mdp: MDP) -> tuple[np.ndarray, float, bool]:
+def _extent(place: NDArray[np.float64], mdp: MDP) -> tuple[NDArray[np.float64], float, bool]:
     """Find which part is shown, how high in inches it is drawn, and whether it is to scale."""
     cell_size = maze_cell_size(mdp)
     if cell_size is None:
@@ -307,12 +309,12 @@ def _extent(place: np.ndarray, mdp: MDP) -> tuple[np.ndarray, float, bool]:
     return np.array([low, high]).T, shown, height >= _LOWEST
 
 
-def _sample(n_moves: int) -> np.ndarray:
+def _sample(n_moves: int) -> NDArray[np.intp]:
     """Choose which moves have a bar: all, or as many as there are frames."""
     return np.unique(np.linspace(0, n_moves - 1, min(n_moves, _MOST_FRAMES)).round().astype(int))
 
 
-def _arrows(pairs: np.ndarray, position: np.ndarray, ax: Axes) -> Quiver:
+def _arrows(pairs: NDArray[np.int64], position: NDArray[np.int64], ax: Axes) -> Quiver:
     n_states = len(position)
     to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])
     ax.apply_aspect()

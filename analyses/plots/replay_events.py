@@ -12,20 +12,21 @@ from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
+from numpy.typing import NDArray
 
+from analyses.plots.grids import letter_panels
 from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
 from analyses.plots.style import (
     END_COLOUR,
     FULL_WIDTH,
     label,
-    letter_panels,
+    new_axes,
     new_figure,
     styled,
     write_empty,
@@ -95,7 +96,7 @@ def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
     return found
 
 
-def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes) -> Axes:
+def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Axes:
     """Draw one replayed sequence on its MDP, with the experience that it is made of.
 
     Parameters
@@ -107,8 +108,8 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes) ->
         Steps of the log: `run, episode, step, state, next_state`.
     mdp : MDP
         Where it happened. Of a maze, the part around the sequence is shown.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -123,6 +124,7 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes) ->
     wanted = ["run", "step", "location", "states", "splice_states", "orientation", "direction"]
     require_columns(sequence.to_frame().T, wanted, "sequence")
     require_columns(steps, ["run", "episode", "step", "state", "next_state"], "steps")
+    ax = new_axes() if ax is None else ax
     position = state_positions(mdp)
     states = np.asarray(sequence["states"], dtype=np.intp)
     draw_mdp(mdp, ax, rewards=False)
@@ -243,13 +245,14 @@ def replay_events_figure(sequences: pd.DataFrame, steps: pd.DataFrame, mdp: MDP)
     return figure
 
 
-def _as_experienced(sequence: pd.Series, states: npt.NDArray[np.intp]) -> list[int]:
+def _as_experienced(sequence: pd.Series, states: NDArray[np.intp]) -> list[int]:
     orientation = sequence["orientation"]
     backwards = (sequence["direction"] if pd.isna(orientation) else orientation) == "reverse"
-    return states[::-1].tolist() if backwards else states.tolist()
+    path: list[int] = states[::-1].tolist() if backwards else states.tolist()
+    return path
 
 
-def _draw_stretches(found: list[Stretch], position: np.ndarray, ax: Axes) -> list[int]:
+def _draw_stretches(found: list[Stretch], position: NDArray[np.float64], ax: Axes) -> list[int]:
     """Draw the episodes under a path; returns the states drawn."""
     episodes = list(dict.fromkeys(piece.episode for piece in found))
     for k, (episode, colour) in enumerate(zip(episodes, _EPISODE_COLOURS, strict=False)):
@@ -274,7 +277,9 @@ def _draw_stretches(found: list[Stretch], position: np.ndarray, ax: Axes) -> lis
     return [state for piece in found for state in piece.states]
 
 
-def _draw_order(states: npt.NDArray[np.intp], position: np.ndarray, size: float, ax: Axes) -> None:
+def _draw_order(
+    states: NDArray[np.intp], position: NDArray[np.float64], size: float, ax: Axes
+) -> None:
     place = position[states]
     step = np.diff(place, axis=0)
     ax.quiver(
@@ -309,7 +314,7 @@ def _draw_order(states: npt.NDArray[np.intp], position: np.ndarray, size: float,
             )
 
 
-def _outline(places: np.ndarray, marker: str, size: float, colour: str, ax: Axes) -> None:
+def _outline(places: NDArray[np.float64], marker: str, size: float, colour: str, ax: Axes) -> None:
     ax.scatter(
         places[:, 0],
         places[:, 1],
@@ -322,11 +327,11 @@ def _outline(places: np.ndarray, marker: str, size: float, colour: str, ax: Axes
     )
 
 
-def _order_colours(n: int) -> np.ndarray:
+def _order_colours(n: int) -> NDArray[np.float64]:
     return mpl.colormaps[_ORDER_COLOURS](np.linspace(0, _LIGHTEST, n))
 
 
-def _zoom(ax: Axes, place: np.ndarray, mdp: MDP) -> None:
+def _zoom(ax: Axes, place: NDArray[np.float64], mdp: MDP) -> None:
     """Show a square around places, as far as the maze goes."""
     cell_size = maze_cell_size(mdp)
     if cell_size is None:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
+from analyses.plots.grids import grid, keep_outer_labels
+from analyses.plots.layers import draw, looks_of, whiskers
 from analyses.plots.style import (
-    FULL_WIDTH,
-    KIND_COLOURS,
+    Look,
+    kind_looks,
     label,
-    letter_panels,
-    new_figure,
+    new_axes,
     styled,
     time_axis,
     write_empty,
 )
-from analyses.tables import EXPERIMENTS, KINDS, LEARNERS, in_order, require_columns
+from analyses.tables import EXPERIMENTS, LEARNERS, in_order, require_columns
 
 __all__ = [
     "draw_replay_kinds",
@@ -28,18 +29,19 @@ __all__ = [
 ]
 
 
-def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes) -> Axes:
+def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the shares of kinds of replay as one stacked bar for each learner.
 
-    A whisker at the end of a segment is the interval of that segment's own share.
+    A whisker at the end of a segment is the interval of that segment's own share. The number of
+    sequences that a bar is of stands to its right.
 
     Parameters
     ----------
     replay_kinds : pandas.DataFrame
-        Columns `learner, kind, count, share` of one experiment and one way of chaining, and
+        Columns `learner, kind, count, share` of one experiment and one kind of chains, and
         `ci_low, ci_high` where there are intervals.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -55,61 +57,44 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes) -> Axes:
     --------
     >>> table = pd.DataFrame({"learner": "q_lambda", "kind": ["reverse_episode", "novel_path"],
     ...                       "count": [3, 1], "share": [0.75, 0.25]})
-    >>> ax = draw_replay_kinds(table, new_figure(3, 1).subplots())
-    >>> [float(bar.get_width()) for bar in ax.patches]
+    >>> [float(bar.get_width()) for bar in draw_replay_kinds(table).patches]
     [0.75, 0.25]
     """
     require_columns(replay_kinds, ["learner", "kind", "count", "share"], "replay_kinds")
     if replay_kinds.duplicated(["learner", "kind"]).any():
         raise ValueError(
-            "A learner has several rows of one kind: choose one experiment and one way of "
-            "chaining, or use replay_kinds_figure."
+            "A learner has several rows of one kind: choose one experiment and one kind of "
+            "chains, or use replay_kinds_figure."
         )
+    ax = new_axes() if ax is None else ax
     learners = in_order(replay_kinds["learner"], LEARNERS)
-    height = pd.Series(np.arange(len(learners))[::-1], index=learners)
     counted = replay_kinds.groupby("learner", observed=True)["count"].sum()
-    left = pd.Series(0.0, index=learners)
-    for kind in in_order(replay_kinds["kind"], KINDS):
-        rows = replay_kinds[replay_kinds["kind"] == kind].set_index("learner")
-        rows = rows.loc[[name for name in learners if name in rows.index and counted[name] > 0]]
-        end = left[rows.index] + rows["share"]
-        ax.barh(
-            height[rows.index],
-            rows["share"],
-            height=0.72,
-            left=left[rows.index],
-            color=KIND_COLOURS.get(kind, "0.6"),
-            label=label(kind),
-        )
-        bounded = "ci_low" in rows and rows["ci_low"].notna() & (rows["share"] > 0)
-        if np.any(bounded):
-            shown = rows[bounded]
-            ax.errorbar(
-                end[shown.index].to_numpy(),
-                height[shown.index].to_numpy(),
-                xerr=np.stack(
-                    (shown["share"] - shown["ci_low"], shown["ci_high"] - shown["share"])
-                ),
-                fmt="none",
-                ecolor="k",
-                elinewidth=0.7,
-                capsize=1.5,
-                capthick=0.7,
-            )
-        left[rows.index] = end
-    for learner in learners:
+    looks = kind_looks(replay_kinds["kind"])
+    bars = replay_kinds.assign(
+        learner=replay_kinds["learner"].astype(object),
+        kind=pd.Categorical(replay_kinds["kind"].astype(object), list(looks)),
+        share=replay_kinds["share"].where(replay_kinds["count"] > 0),
+    ).sort_values("kind", kind="stable")
+    plot = so.Plot(bars, x="share", y="learner", color="kind")
+    plot = plot.add(so.Bar(width=0.72, alpha=1, edgewidth=0), so.Stack(), orient="y", legend=False)
+    if "ci_low" in bars and bars["ci_low"].notna().any():
+        end = bars.groupby("learner")["share"].cumsum()
+        ends = {name: end + bars[name] - bars["share"] for name in ("ci_low", "ci_high")}
+        plot = whiskers(plot, bars[bars["share"] > 0].assign(**ends), "ci_low", "ci_high", "x")
+    draw(plot.scale(color=looks_of(looks)["color"], y=so.Nominal(order=learners)), ax)
+    for height, learner in enumerate(learners):
         if total := counted[learner]:
-            place = (1.02, height[learner])
+            place = (1.02, height)
             ax.annotate(f"{total:,}", place, va="center", fontsize=6, annotation_clip=False)
         else:
-            ax.annotate("no replay", (0.02, height[learner]), va="center", color="0.45")
-    ax.set_yticks(height, [label(name) for name in learners])
+            ax.annotate("no replay", (0.02, height), va="center", color="0.45")
+    ax.set_yticks(range(len(learners)), [label(name) for name in learners])
     ax.tick_params(axis="y", length=0)
-    ax.set(xlim=(0, 1), ylim=(-0.6, len(learners) - 0.4), xlabel="Share of chains")
+    ax.set(xlim=(0, 1), ylim=(len(learners) - 0.4, -0.6), xlabel="Share of chains")
     return ax
 
 
-def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes) -> Axes:
+def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the shares of kinds of replay of one learner over the course of learning.
 
     Parameters
@@ -117,8 +102,8 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes) -> Axes:
     replay_over_time : pandas.DataFrame
         Columns `time_step, kind, count, share` of one learner in one experiment; `time_step` is the
         end of a window. A window without replay leaves a gap.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -134,8 +119,9 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes) -> Axes:
     --------
     >>> table = pd.DataFrame({"time_step": [10, 20], "kind": "novel_path", "count": [1, 2],
     ...                       "share": 1.0})
-    >>> len(draw_replay_over_time(table, new_figure(2, 1).subplots()).collections)
-    1
+    >>> (bars,) = draw_replay_over_time(table).collections
+    >>> [float(bar.vertices[:, 0].min()) for bar in bars.get_paths()]
+    [0.0, 10.0]
     """
     require_columns(replay_over_time, ["time_step", "kind", "count", "share"], "replay_over_time")
     if replay_over_time.duplicated(["time_step", "kind"]).any():
@@ -143,26 +129,34 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes) -> Axes:
             "A window has several rows of one kind: choose one experiment and one learner, or use "
             "replay_over_time_figure."
         )
-    ax.set_ylim(0, 1)
-    time_axis(ax, replay_over_time["time_step"].max())
-    if not replay_over_time["count"].sum():
+    ax = new_axes() if ax is None else ax
+    looks = kind_looks(replay_over_time["kind"])
+    if replay_over_time["count"].sum():
+        _draw_windows(replay_over_time, looks, ax)
+    else:
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
-        return write_empty(ax, "no replay")
-    kinds = in_order(replay_over_time["kind"], KINDS)
-    windows = sorted(replay_over_time["time_step"].unique())
-    shares = replay_over_time.pivot_table("share", "time_step", "kind", observed=True)
-    shares = shares.reindex(index=windows, columns=kinds)
-    # A window's share holds from the end of the window before.
-    ax.stackplot(
-        np.append(0, shares.index),
-        np.vstack((shares.iloc[:1], shares)).astype(float).T,
-        step="pre",
-        colors=[KIND_COLOURS.get(kind, "0.6") for kind in kinds],
-        labels=[label(kind) for kind in kinds],
-        linewidth=0,
-    )
+        write_empty(ax, "no replay")
+    ax.set_ylim(0, 1)
+    time_axis(ax, replay_over_time["time_step"].max())
     return ax
+
+
+def _draw_windows(replay_over_time: pd.DataFrame, looks: dict[str, Look], ax: Axes) -> None:
+    """Draw each window as a stacked bar from its beginning to its end."""
+    ends = np.unique(replay_over_time["time_step"])
+    width = np.diff(ends, prepend=0).min()
+    bars = replay_over_time.assign(
+        kind=pd.Categorical(replay_over_time["kind"].astype(object), list(looks)),
+        middle=replay_over_time["time_step"] - width / 2,
+    ).sort_values("kind", kind="stable")
+    spacing = np.diff(ends).min() if len(ends) > 1 else 1  # seaborn's unit of width
+    # Edges close the gaps that renderers leave between bars.
+    mark = so.Bars(width=float(width / spacing), alpha=1, edgewidth=0.2)
+    plot = so.Plot(bars, x="middle", y="share", color="kind", edgecolor="kind")
+    plot = plot.add(mark, so.Stack(), orient="x", legend=False)
+    colour = looks_of(looks)["color"]
+    draw(plot.scale(color=colour, edgecolor=colour), ax)
 
 
 @styled
@@ -192,24 +186,20 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame) -> Figure:
     chains = in_order(replay_kinds["chains"], ("within_event", "across_events"))
     if not experiments:
         raise ValueError("replay_kinds is empty: there are no kinds of replay to draw.")
-    n_learners = replay_kinds["learner"].nunique()
-    panel_height = 0.16 * n_learners + 0.45
-    figure = new_figure(FULL_WIDTH, panel_height * len(experiments) + 0.5)
-    axes = figure.subplots(len(experiments), len(chains), squeeze=False, sharex=True)
-    for i, experiment in enumerate(experiments):
-        for j, chaining in enumerate(chains):
-            ax = axes[i, j]
-            rows = replay_kinds[
-                (replay_kinds["experiment"] == experiment) & (replay_kinds["chains"] == chaining)
-            ]
-            draw_replay_kinds(rows, ax)
-            ax.set_title(f"{label(experiment)}, {label(chaining).lower()}")
-            if i + 1 < len(experiments):
-                ax.set_xlabel("")
-            if j:
-                ax.set_yticklabels([])
-    letter_panels(axes.ravel())
-    _kinds_legend(figure, replay_kinds)
+    panels = [(experiment, chaining) for experiment in experiments for chaining in chains]
+    figure, axes = grid(
+        [f"{label(experiment)}, {label(chaining).lower()}" for experiment, chaining in panels],
+        len(chains),
+        0.16 * replay_kinds["learner"].nunique() + 0.5,
+        legend=_occurring(replay_kinds),
+        legend_columns=5,
+        sharex=True,
+        sharey="row",
+    )
+    for ax, (experiment, chaining) in zip(axes, panels, strict=True):
+        rows = (replay_kinds["experiment"] == experiment) & (replay_kinds["chains"] == chaining)
+        draw_replay_kinds(replay_kinds[rows], ax)
+    keep_outer_labels(axes)
     return figure
 
 
@@ -238,24 +228,21 @@ def replay_over_time_figure(replay_over_time: pd.DataFrame) -> Figure:
     learners = in_order(replay_over_time["learner"], LEARNERS)
     if not learners:
         raise ValueError("replay_over_time is empty: there is no replay to draw.")
-    n_columns = min(3, len(learners))
-    n_rows = -(-len(learners) // n_columns)
-    figure = new_figure(FULL_WIDTH, 1.15 * n_rows + 0.6)
-    axes = figure.subplots(n_rows, n_columns, squeeze=False)
-    for ax in axes.ravel()[len(learners) :]:
-        ax.set_axis_off()
-    for ax, learner in zip(axes.ravel(), learners, strict=False):
+    figure, axes = grid(
+        [label(learner) for learner in learners],
+        3,
+        1.15,
+        legend=_occurring(replay_over_time),
+        legend_columns=5,
+        letters=False,
+        ylabel="Share of chains",
+    )
+    for ax, learner in zip(axes, learners, strict=True):
         draw_replay_over_time(replay_over_time[replay_over_time["learner"] == learner], ax)
-        ax.set_title(label(learner))
         time_axis(ax, replay_over_time["time_step"].max())
-    for ax in axes.ravel()[: max(len(learners) - n_columns, 0)]:
-        ax.set_xlabel("")
-    figure.supylabel("Share of chains", fontsize=7)
-    _kinds_legend(figure, replay_over_time)
+    keep_outer_labels(axes)
     return figure
 
 
-def _kinds_legend(figure: Figure, table: pd.DataFrame) -> None:
-    kinds = in_order(table.loc[table["count"] > 0, "kind"], KINDS)
-    handles = [Patch(color=KIND_COLOURS.get(kind, "0.6"), label=label(kind)) for kind in kinds]
-    figure.legend(handles=handles, loc="outside lower center", ncols=5, handlelength=1)
+def _occurring(table: pd.DataFrame) -> list[Look]:
+    return list(kind_looks(table.loc[table["count"] > 0, "kind"]).values())

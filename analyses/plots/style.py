@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from analyses.tables import LEARNERS, in_order
+from analyses.tables import KINDS, LEARNERS, in_order
 from replay.files import replacing
 
 __all__ = [
@@ -33,12 +33,14 @@ __all__ = [
     "END_COLOUR",
     "FULL_WIDTH",
     "KIND_COLOURS",
+    "Look",
+    "figure_style",
+    "kind_looks",
     "label",
-    "learner_styles",
-    "letter_panels",
+    "learner_looks",
+    "new_axes",
     "new_figure",
     "save",
-    "style",
     "styled",
     "time_axis",
     "write_empty",
@@ -46,6 +48,9 @@ __all__ = [
 
 COLUMN_WIDTH = 85 / 25.4
 FULL_WIDTH = 175 / 25.4
+
+Look = dict[str, Any]
+"""How a name looks in figures: arguments of matplotlib, such as `color` and `linestyle`."""
 
 _RC: dict[Any, Any] = {
     "axes.labelsize": 7,
@@ -56,11 +61,13 @@ _RC: dict[Any, Any] = {
     "axes.titlesize": 8,
     "figure.constrained_layout.h_pad": 0.05,
     "figure.constrained_layout.w_pad": 0.05,
+    "figure.labelsize": 7,
     "font.family": "DejaVu Sans",
     "font.size": 7,
     "legend.fontsize": 7,
     "legend.frameon": False,
     "legend.handlelength": 2.4,
+    "legend.title_fontsize": 7,
     "lines.linewidth": 1.2,
     "pdf.fonttype": 42,
     "savefig.dpi": 300,
@@ -70,7 +77,7 @@ _RC: dict[Any, Any] = {
     "ytick.major.width": 0.6,
 }
 
-_LEARNER_STYLES: dict[str, dict[str, object]] = {
+_LEARNER_LOOKS: dict[str, Look] = {
     "monte_carlo": {"color": "#000000", "linestyle": "-"},
     "n_step_td": {"color": "#7f7f7f", "linestyle": (0, (4, 1))},
     "q_lambda": {"color": "#cc79a7", "linestyle": "-"},
@@ -144,17 +151,17 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def style() -> AbstractContextManager[None]:
-    """Give the settings of all figures, as a context.
+def figure_style() -> AbstractContextManager[None]:
+    """Set matplotlib's settings to those of all figures, as a context.
 
     Returns
     -------
     context manager
-        Within it, matplotlib's settings are those of the figures here.
+        Afterwards the settings are what they were.
 
     Examples
     --------
-    >>> with style():
+    >>> with figure_style():
     ...     mpl.rcParams["font.size"]
     7.0
     """
@@ -162,11 +169,11 @@ def style() -> AbstractContextManager[None]:
 
 
 def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorate a function that makes a whole figure, so that it does so within `style`."""
+    """Decorate a function that makes a whole figure, so that it does so within `figure_style`."""
 
     @wraps(function)
     def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with style():
+        with figure_style():
             return function(*args, **kwargs)
 
     return wrapper
@@ -175,6 +182,13 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 def new_figure(width: float, height: float) -> Figure:
     """Make a figure of a size in inches, laid out so that nothing overlaps."""
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def new_axes() -> Axes:
+    """Make a figure as wide as a column of a journal, with one Axes."""
+    with figure_style():
+        axes: Axes = new_figure(COLUMN_WIDTH, 0.7 * COLUMN_WIDTH).subplots()
+    return axes
 
 
 def save(figure: Figure, path: str | Path) -> list[Path]:
@@ -205,7 +219,7 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     path = Path(path)
     undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
     written = []
-    with style():
+    with figure_style():
         for suffix, metadata in undated.items():
             target = path.with_name(f"{path.name}.{suffix}")
             with replacing(target) as beside:
@@ -227,8 +241,8 @@ def label(name: str) -> str:
     return ", ".join((known, *(text.replace("=", " ").replace("_", " ") for text in parameters)))
 
 
-def learner_styles(names: Iterable[str]) -> dict[str, dict[str, object]]:
-    """Colour and line style of each learner, in the paper's order.
+def learner_looks(names: Iterable[str]) -> dict[str, Look]:
+    """Label, colour and line style of each learner, in the paper's order.
 
     Parameters
     ----------
@@ -239,38 +253,46 @@ def learner_styles(names: Iterable[str]) -> dict[str, dict[str, object]]:
     Returns
     -------
     dict of str to dict
-        Arguments `color` and `linestyle` of matplotlib for each learner.
+        Arguments `label`, `color` and `linestyle` of matplotlib for each learner.
 
     Examples
     --------
-    >>> list(learner_styles(["mine", "monte_carlo"]))
+    >>> list(learner_looks(["mine", "monte_carlo"]))
     ['monte_carlo', 'mine']
     """
     own = itertools.cycle(itertools.product(_OWN_LINE_STYLES, _OWN_COLOURS))
-    styles: dict[str, dict[str, object]] = {}
+    looks: dict[str, Look] = {}
     for name in in_order(names, LEARNERS):
-        if name in _LEARNER_STYLES:
-            styles[name] = _LEARNER_STYLES[name]
+        if name in _LEARNER_LOOKS:
+            looks[name] = {"label": label(name), **_LEARNER_LOOKS[name]}
         else:
             line_style, colour = next(own)
-            styles[name] = {"color": colour, "linestyle": line_style}
-    return styles
+            looks[name] = {"label": label(name), "color": colour, "linestyle": line_style}
+    return looks
 
 
-def letter_panels(axes: Iterable[Axes]) -> None:
-    """Put the letters A, B, C, ... at the upper left of panels."""
-    for ax, letter in zip(axes, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", strict=False):
-        ax.annotate(
-            letter,
-            xy=(0, 1),
-            xycoords="axes fraction",
-            xytext=(-4, 4),
-            textcoords="offset points",
-            ha="right",
-            va="bottom",
-            fontsize=9,
-            fontweight="bold",
-        )
+def kind_looks(names: Iterable[str]) -> dict[str, Look]:
+    """Label and colour of each kind of replayed sequence, in the paper's order.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Kinds, repeated or not.
+
+    Returns
+    -------
+    dict of str to dict
+        Arguments `label` and `color` of matplotlib for each kind.
+
+    Examples
+    --------
+    >>> kind_looks(["novel_path"])
+    {'novel_path': {'label': 'Novel path', 'color': '#d55e00'}}
+    """
+    kinds = in_order(names, KINDS)
+    return {
+        kind: {"label": label(kind), "color": KIND_COLOURS.get(kind, "#999999")} for kind in kinds
+    }
 
 
 def time_axis(ax: Axes, last: float) -> None:
@@ -289,6 +311,6 @@ def time_axis(ax: Axes, last: float) -> None:
 
 
 def write_empty(ax: Axes, text: str) -> Axes:
-    """Say in the middle of a panel why it is empty."""
+    """Write in the middle of a panel why it is empty."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color="0.45")
     return ax

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.patches import Circle, Patch, Polygon
+from numpy.typing import NDArray
 
-from analyses.plots.style import END_COLOUR
+from analyses.plots.style import END_COLOUR, new_axes
 from replay.tasks import Task
 
 __all__ = ["HALF_WIDTH", "draw_reward", "draw_task"]
@@ -20,15 +21,17 @@ HALF_WIDTH = 4.5
 _CORRIDOR, _PLACE, _BARRIER = "0.91", "0.72", "0.15"
 
 
-def draw_task(task: Task, ax: Axes, *, rewards: bool = True, block: str | None = None) -> Axes:
+def draw_task(
+    task: Task, ax: Axes | None = None, *, rewards: bool = True, block: str | None = None
+) -> Axes:
     """Draw the maze of a task to scale.
 
     Parameters
     ----------
     task : Task
         What to draw.
-    ax : matplotlib.axes.Axes
-        Where to draw. Its data are in cm.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure. Its data are in cm.
     rewards : bool, default True
         Whether stars mark where it pays, larger where it once pays more, and other landmarks of a
         single place have their names.
@@ -42,23 +45,25 @@ def draw_task(task: Task, ax: Axes, *, rewards: bool = True, block: str | None =
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> from replay.tasks.published import find_task
-    >>> ax = draw_task(find_task("linear_track").build(), Figure().subplots())
+    >>> ax = draw_task(find_task("linear_track").build())
     >>> low, high = ax.get_xlim()
     >>> bool(high - low > 180)
     True
     """
+    ax = new_axes() if ax is None else ax
     place = {node: np.array(pos, dtype=float) for node, pos in task.graph.nodes(data="pos")}
-    ways = {frozenset(edge) for edge in task.graph.edges}
+    edges = {frozenset(edge) for edge in task.graph.edges}
     shapes: list[Patch] = [Circle(tuple(at), HALF_WIDTH) for at in place.values()]
-    shapes += [_corridor(*(place[node] for node in sorted(way))) for way in ways if len(way) == 2]
+    shapes += [
+        _corridor(*(place[node] for node in sorted(edge))) for edge in edges if len(edge) == 2
+    ]
     ax.add_collection(PatchCollection(shapes, color=_CORRIDOR, linewidths=0, zorder=0))
     x, y = task.position.T
     ax.scatter(x, y, s=2, color=_PLACE, linewidths=0, zorder=1)
     closed = next((each.closed for each in task.blocks if each.name == block), ())
-    both = {frozenset(way) for way in closed if (way[1], way[0]) in closed} & ways
-    barriers = [_barrier(*(place[node] for node in sorted(way))) for way in both]
+    both = {frozenset(pair) for pair in closed if pair[::-1] in closed} & edges
+    barriers = [_barrier(*(place[node] for node in sorted(edge))) for edge in both]
     ax.add_collection(LineCollection(barriers, colors=_BARRIER, linewidths=2, zorder=2))
     if rewards:
         paid: dict[str, float] = {}
@@ -78,7 +83,7 @@ def draw_task(task: Task, ax: Axes, *, rewards: bool = True, block: str | None =
 
 
 def _name_landmarks(
-    task: Task, place: dict[str, np.ndarray], paid: Mapping[str, float], ax: Axes
+    task: Task, place: dict[str, NDArray[np.float64]], paid: Mapping[str, float], ax: Axes
 ) -> None:
     middle = np.mean(list(place.values()), axis=0)
     for name, nodes in task.landmarks.items():
@@ -98,7 +103,7 @@ def _name_landmarks(
             )
 
 
-def draw_reward(ax: Axes, at: np.ndarray, size: float) -> None:
+def draw_reward(ax: Axes, at: NDArray[np.float64], size: float) -> None:
     """Mark a place that pays with a star.
 
     Parameters
@@ -124,16 +129,17 @@ def draw_reward(ax: Axes, at: np.ndarray, size: float) -> None:
     )
 
 
-def _corridor(one: np.ndarray, other: np.ndarray) -> Polygon:
+def _corridor(one: NDArray[np.float64], other: NDArray[np.float64]) -> Polygon:
     aside = HALF_WIDTH * _across(one, other)
     return Polygon([one + aside, other + aside, other - aside, one - aside])
 
 
-def _barrier(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _barrier(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
     middle, aside = (one + other) / 2, 1.7 * HALF_WIDTH * _across(one, other)
     return np.array([middle - aside, middle + aside])
 
 
-def _across(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _across(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
     along = other - one
-    return np.array([-along[1], along[0]]) / np.hypot(*along)
+    across: NDArray[np.float64] = np.array([-along[1], along[0]]) / np.hypot(*along)
+    return across

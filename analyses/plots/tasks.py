@@ -13,14 +13,16 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from numpy.typing import NDArray
 
+from analyses.plots.grids import letter_panels
 from analyses.plots.mdps import draw_scale_bar
 from analyses.plots.style import (
     END_COLOUR,
     FULL_WIDTH,
     KIND_COLOURS,
     label,
-    letter_panels,
+    new_axes,
     styled,
 )
 from analyses.plots.task_mazes import HALF_WIDTH, draw_reward, draw_task
@@ -66,7 +68,7 @@ _Layout = tuple[Figure, list[_Box], tuple[float, float, int]]
 _COLUMNS = ["learner", "kind", "orientation", "phase", "block", "place", "goal", "states"]
 
 
-def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes) -> Axes:
+def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -> Axes:
     """Draw one sequence on the maze of its task.
 
     Arrows go as it was replayed, dark for early and light for late, in the colour of its kind. Both
@@ -78,8 +80,8 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes) -> Axes:
         A row as :func:`analyses.studies.typical_replay.typical_replays` gives it.
     task : Task
         Where it happened.
-    ax : matplotlib.axes.Axes
-        Where to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
 
     Returns
     -------
@@ -92,6 +94,7 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes) -> Axes:
         If columns are missing.
     """
     require_columns(replay.to_frame().T, _COLUMNS[1:], "replay")
+    ax = new_axes() if ax is None else ax
     draw_task(task, ax, rewards=False, block=str(replay["block"]))
     states = [int(state) for state in str(replay["states"]).split()]
     path = task.position[states]
@@ -213,7 +216,7 @@ def _grid(typical: pd.DataFrame, ratio: float) -> _Layout:
     return figure, boxes, (_LEFT / size[0], 1 - (each + 0.1) / size[1], _NARROW_LINE)
 
 
-def _box(size: np.ndarray, x: float, y: float, width: float, height: float) -> _Box:
+def _box(size: NDArray[np.float64], x: float, y: float, width: float, height: float) -> _Box:
     """Place an axes at inches from the upper left corner."""
     return x / size[0], 1 - (y + height) / size[1], width / size[0], height / size[1]
 

@@ -13,22 +13,33 @@ Decoded replay has no action (-1): its moves are listed in order of time, join o
 orientation is unknown. Having no causes, it forms temporal chains in either order.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from analyses.tables import require_columns
+from analyses.sequences.runs import MOST_STATES, Columns, whole_columns
+from analyses.sequences.sequences import Lists
 from replay.arrays import uninitialised
+from replay.checks import (
+    check_array,
+    check_choice,
+    check_column,
+    check_flag,
+    check_table,
+    check_whole,
+    shown,
+)
 from replay.jit import kernel
 from replay.log.backups import PHASES, REST
+from replay.names import unknown_name
 
 __all__ = ["FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]
-__all__ += ["UNKNOWN", "Chains", "Columns", "Links", "chains", "decoded_backups", "link_backups"]
-
-Columns = Mapping[str, np.ndarray]
-"""The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
+__all__ += ["UNKNOWN", "Chains", "DecodedPaths", "Links", "chains", "decoded_backups"]
+__all__ += ["decoded_paths", "link_backups"]
 
 ORDERS = ("causal", "temporal")
 ORIENTATIONS = ("forward", "reverse")
@@ -43,7 +54,7 @@ class Links(NamedTuple):
     ----------
     parent : ndarray of int32, shape (n_backups,)
         The backup that each one continues, an earlier row; -1 if it begins a chain.
-    ways : ndarray of uint8, shape (n_backups,)
+    fits : ndarray of uint8, shape (n_backups,)
         Orientations that fit from the beginning up to here (bits ``FITS_FORWARD`` and
         ``FITS_REVERSE``, another of decoded replay); 0: belongs to no chain.
     length : ndarray of int32, shape (n_backups,)
@@ -52,16 +63,16 @@ class Links(NamedTuple):
         Whether a chain ends here.
     """
 
-    parent: np.ndarray
-    ways: np.ndarray
-    length: np.ndarray
-    is_leaf: np.ndarray
+    parent: NDArray[np.int32]
+    fits: NDArray[np.uint8]
+    length: NDArray[np.int32]
+    is_leaf: NDArray[np.bool_]
 
-    def orientation(self, rows: np.ndarray) -> np.ndarray:
+    def orientation(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         """Give the orientation of the chains that end in some rows."""
-        ways = self.ways[rows]
-        walked = np.where(ways & FITS_REVERSE, REVERSE, FORWARD)
-        return np.where(ways & _DECODED, UNKNOWN, walked).astype(np.int8)
+        fits = self.fits[rows]
+        walked = np.where(fits & FITS_REVERSE, REVERSE, FORWARD)
+        return np.where(fits & _DECODED, UNKNOWN, walked).astype(np.int8)
 
 
 class Chains(NamedTuple):
@@ -77,9 +88,9 @@ class Chains(NamedTuple):
         ``FORWARD``, ``REVERSE`` or ``UNKNOWN``.
     """
 
-    rows: np.ndarray
-    offset: np.ndarray
-    orientation: np.ndarray
+    rows: NDArray[np.int32]
+    offset: NDArray[np.int64]
+    orientation: NDArray[np.int8]
 
 
 def link_backups(
@@ -109,7 +120,8 @@ def link_backups(
     Raises
     ------
     ValueError
-        If the order is unknown or temporal across events, or a cause is not an earlier row.
+        If an option is unknown, the order is temporal across events, a column is missing or holds
+        no whole numbers, or a cause is not an earlier row.
 
     Examples
     --------
@@ -122,17 +134,19 @@ def link_backups(
     >>> links.parent.tolist(), links.is_leaf.tolist()
     ([-1, 0, 1, 1], [False, False, True, True])
     """
-    if order not in ORDERS:
-        raise ValueError(f"Unknown order {order!r}. Choose from: {', '.join(ORDERS)}.")
+    check_choice("order", order, ORDERS)
+    check_flag("across_events", across_events)
     if across_events and order == "temporal":
         raise ValueError("Temporal chains stay within one event: use order='causal' to cross them.")
     names = ("event", "state", "next_state", "action", "cause")
-    event, state, next_state, action, cause = (backups[name] for name in names)
+    wide = {"event": np.int64, "cause": np.int64}
+    event, state, next_state, action, cause = whole_columns(backups, names, "backups", wide)
     n = len(event)
     links = Links(*(uninitialised(n, dtype) for dtype in (np.int32, np.uint8, np.int32, np.bool_)))
     n_begun = 0 if begun is None else len(begun.parent)
-    for known, column in zip(begun or (), links, strict=False):
-        column[:n_begun] = known
+    if begun is not None:
+        for known, column in zip(begun, links, strict=True):
+            column[:n_begun] = known
     temporal = order == "temporal"
     late = _link(event, state, next_state, action, cause, n_begun, temporal, across_events, *links)
     if late >= 0:
@@ -145,30 +159,31 @@ def link_backups(
 
 @kernel
 def _link(
-    event,
-    state,
-    next_state,
-    action,
-    cause,
-    n_begun,
-    temporal,
-    across_events,
-    parent,
-    ways,
-    length,
-    is_leaf,
-):
+    event: NDArray[np.int64],
+    state: NDArray[np.int32],
+    next_state: NDArray[np.int32],
+    action: NDArray[np.int32],
+    cause: NDArray[np.int64],
+    n_begun: int,
+    temporal: bool,
+    across_events: bool,
+    parent: NDArray[np.int32],
+    fits: NDArray[np.uint8],
+    length: NDArray[np.int32],
+    is_leaf: NDArray[np.bool_],
+) -> int:
+    """Link the backups from `n_begun` on; returns a row whose cause is no earlier one, or -1."""
     for row in range(n_begun, len(event)):
         if cause[row] >= row:
             return row
         parent[row] = -1
-        ways[row] = 0
+        fits[row] = 0
         length[row] = 0
         is_leaf[row] = False
         if event[row] < 0 or state[row] == next_state[row]:
             continue
         decoded = action[row] < 0
-        ways[row] = _DECODED if decoded else FITS_FORWARD | FITS_REVERSE
+        fits[row] = _DECODED if decoded else FITS_FORWARD | FITS_REVERSE
         length[row] = 2
         is_leaf[row] = True
         before = row - 1 if temporal or decoded else cause[row]
@@ -179,10 +194,10 @@ def _link(
             joins |= FITS_FORWARD | _DECODED
         if next_state[row] == state[before]:
             joins |= FITS_REVERSE
-        both = joins & ways[before] & ways[row]
+        both = joins & fits[before] & fits[row]
         if both:
             parent[row] = before
-            ways[row] = both
+            fits[row] = both
             length[row] = length[before] + 1
             is_leaf[before] = False
     return -1
@@ -207,7 +222,7 @@ def chains(links: Links, min_length: int = 2) -> Chains:
     Raises
     ------
     ValueError
-        If `min_length` is below 2.
+        If `min_length` is no whole number of at least 2.
 
     Examples
     --------
@@ -218,8 +233,7 @@ def chains(links: Links, min_length: int = 2) -> Chains:
     >>> found.rows.tolist(), found.offset.tolist(), found.orientation.tolist()
     ([0, 1, 2, 0, 1, 3], [0, 3, 6], [1, 1])
     """
-    if min_length < 2:
-        raise ValueError(f"A sequence has at least 2 states, got min_length={min_length}.")
+    check_whole("min_length", min_length, at_least=2)
     leaves = np.flatnonzero(links.is_leaf & (links.length >= min_length))
     offset = np.zeros(len(leaves) + 1, dtype=np.int64)
     np.cumsum(links.length[leaves] - 1, out=offset[1:])
@@ -229,7 +243,12 @@ def chains(links: Links, min_length: int = 2) -> Chains:
 
 
 @kernel
-def _fill(parent, leaves, offset, rows):
+def _fill(
+    parent: NDArray[np.int32],
+    leaves: NDArray[np.int64],
+    offset: NDArray[np.int64],
+    rows: NDArray[np.int32],
+) -> None:
     for i in range(len(leaves)):
         row = leaves[i]
         for place in range(offset[i + 1] - 1, offset[i] - 1, -1):
@@ -237,16 +256,107 @@ def _fill(parent, leaves, offset, rows):
             row = parent[row]
 
 
-def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, np.ndarray]:
+class DecodedPaths(NamedTuple):
+    """Paths that were decoded or emitted, and where the animal was.
+
+    Attributes
+    ----------
+    columns : dict of ndarray, each of shape (n_paths,)
+        `run, episode, step, time, phase, event, location` of each event; `step` and `episode` are
+        -1 before the first step, `time` is NaN where it is not known.
+    states : Lists
+        The states of each.
+    """
+
+    columns: dict[str, NDArray[Any]]
+    states: Lists
+
+
+def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
+    """Check decoded paths, and look up what had been experienced when each began.
+
+    Parameters
+    ----------
+    paths, steps
+        As for `decoded_backups`.
+
+    Returns
+    -------
+    DecodedPaths
+        When and where each event was, and its states.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `decoded_backups`.
+    """
+    check_table(paths, ["event", "states"], "paths")
+    when = "time" if "time" in paths else "step"
+    check_table(paths, [when], "paths")
+    event = check_column(paths, "event", "paths", kind="whole")
+    began = check_column(paths, when, "paths", kind="number" if when == "time" else "whole")
+    names = ("run", "episode", "step", "state", "next_state")
+    run, episode, step, state, next_state = whole_columns(steps, names, "steps", _WIDE)
+    own_run = np.repeat(run[:1] if len(run) else np.zeros(1, dtype=np.int32), len(paths))
+    if "run" in paths:
+        own_run = check_column(paths, "run", "paths", kind="whole").astype(np.int32)
+    clock = step if when == "step" else check_array(
+        steps.get("time", ()), "The column 'time' of steps", kind="number", missing=True
+    )  # fmt: skip
+    if len(clock) != len(step) or np.isnan(clock).any() or (np.diff(clock) < 0).any():
+        raise ValueError(f"The column {when!r} of the steps must ascend and know every step.")
+    n_before = np.searchsorted(clock, began, side="right")
+    start = state[:1] if len(clock) else np.array([-1], dtype=np.int32)
+    columns = {
+        "run": own_run,
+        "episode": np.insert(episode, 0, -1)[n_before],
+        "step": np.insert(step, 0, -1)[n_before],
+        "time": began if when == "time" else np.full(len(paths), np.nan),
+        "phase": _phase_numbers(paths),
+        "event": event,
+        "location": np.concatenate((start, next_state))[n_before],
+    }
+    return DecodedPaths(columns, _states_of(paths["states"]))
+
+
+_WIDE = {"step": np.int64, "event": np.int64}
+
+
+def _phase_numbers(paths: pd.DataFrame) -> NDArray[np.int8]:
+    if "phase" not in paths:
+        return np.full(len(paths), REST, dtype=np.int8)
+    for name in (names := paths["phase"].tolist()):
+        if not isinstance(name, str) or name not in PHASES:
+            raise unknown_name("phase of paths", name, PHASES)
+    return np.array([PHASES.index(name) for name in names], dtype=np.int8)
+
+
+def _states_of(paths: pd.Series[Any]) -> Lists:
+    """Put the states of paths one after the other; each must be a list of states."""
+    checked = []
+    for row, path in enumerate(paths):
+        try:
+            states = check_array(path, "", kind="whole", at_least=0, at_most=MOST_STATES - 1)
+        except ValueError:
+            raise ValueError(
+                "The column 'states' of paths must hold lists of states, whole numbers from 0 to "
+                f"{MOST_STATES - 1:,}; row {row} has {shown(path)}. Leave out what is no state."
+            ) from None
+        checked.append(states)
+    return Lists.of(checked)
+
+
+def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, NDArray[Any]]:
     """Write decoded paths as backups without action or cause, one for each move.
 
     Parameters
     ----------
     paths : DataFrame
-        One row an event: `event`, `states` (sequences of int; staying is no move), and `time` (s)
-        or `step`, when it began. Optional: `phase` (default ``"rest"``).
+        One row an event: `event`, `states` (lists of int; staying is no move), and `time` (s) or
+        `step`, when it began. Optional: `phase` (default ``"rest"``).
     steps : dict of ndarray
-        The steps of the same run; `time` must be known if paths have it.
+        The steps of the same run: `run, episode, step, state, next_state`, and `time` (s) of each
+        if paths have it.
 
     Returns
     -------
@@ -255,9 +365,11 @@ def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, np.ndarray
 
     Raises
     ------
+    TypeError
+        If `paths` is no DataFrame, or `steps` no table.
     ValueError
-        If columns are missing, a time or phase is unknown, times of the steps don't ascend, or a
-        state is negative.
+        If columns are missing, a value is not of its kind, a phase is unknown, or times of the
+        steps don't ascend.
 
     Examples
     --------
@@ -268,36 +380,13 @@ def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, np.ndarray
     >>> backups["state"].tolist(), backups["next_state"].tolist(), backups["step"].tolist()
     ([1, 0], [0, 2], [0, 0])
     """
-    when = "time" if "time" in paths else "step"
-    require_columns(paths, ["event", "states", when], "paths")
-    clock = steps[when]
-    if np.isnan(clock).any() or (np.diff(clock) < 0).any():
-        raise ValueError(f"The column {when!r} of the steps must ascend and know every step.")
-    names = paths["phase"] if "phase" in paths else [PHASES[REST]] * len(paths)
-    if paths[when].isna().any():
-        raise ValueError(f"The column {when!r} of paths must say when each event began.")
-    phase = pd.Index(PHASES).get_indexer(pd.Index(names))
-    if (phase < 0).any():
-        raise ValueError(f"Unknown phase in paths. Choose from: {', '.join(PHASES)}.")
-    n_before = np.searchsorted(clock, paths[when].to_numpy(), side="right")
-    start = steps["state"][:1] if len(clock) else [-1]
-    each = {
-        "run": np.repeat(steps["run"][:1] if len(clock) else 0, len(paths)),
-        "episode": np.insert(steps["episode"], 0, -1)[n_before],
-        "step": np.insert(steps["step"], 0, -1)[n_before],
-        "phase": phase,
-        "event": paths["event"].to_numpy(),
-        "location": np.concatenate((start, steps["next_state"]))[n_before],
-        "action": np.full(len(paths), -1, dtype=np.int32),
-        "cause": np.full(len(paths), -1, dtype=np.int64),
+    each, states = decoded_paths(paths, steps)
+    place, owner = states.flat, states.owner
+    moved = np.flatnonzero((owner[1:] == owner[:-1]) & (place[1:] != place[:-1]))
+    backups = {name: values[owner[moved]] for name, values in each.items()}
+    return backups | {
+        "state": place[moved],
+        "next_state": place[moved + 1],
+        "action": np.full(len(moved), -1, dtype=np.int32),
+        "cause": np.full(len(moved), -1, dtype=np.int64),
     }
-    states = [np.asarray(path, dtype=np.int32) for path in paths["states"]]
-    n_moves = [max(len(path) - 1, 0) for path in states]
-    backups = {name: np.repeat(values, n_moves) for name, values in each.items()}
-    nothing = np.empty(0, dtype=np.int32)
-    backups["state"] = np.concatenate([nothing, *(path[:-1] for path in states)])
-    backups["next_state"] = np.concatenate([nothing, *(path[1:] for path in states)])
-    if any((backups[name] < 0).any() for name in ("state", "next_state")):
-        raise ValueError("The states of paths must count from 0: leave out what is no state.")
-    moved = backups["state"] != backups["next_state"]
-    return {name: values[moved] for name, values in backups.items()}

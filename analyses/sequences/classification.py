@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.sequences.chains import (
     ORDERS,
@@ -30,19 +31,20 @@ from analyses.sequences.chains import (
     REVERSE,
     UNKNOWN,
     Chains,
-    Columns,
     chains,
     decoded_backups,
     link_backups,
 )
 from analyses.sequences.experience import Experience
-from analyses.sequences.growing import ChainKinds, chain_kinds
 from analyses.sequences.kinds import DIRECTIONS, NOVELTIES, classify_chains
+from analyses.sequences.runs import Columns, of_run, rows_by_run, runs_of
+from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.tables import KINDS
+from replay.checks import check_table
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["ChainKinds", "chain_kinds", "classify", "classify_parts", "classify_paths"]
+__all__ = ["classified", "classify", "classify_parts", "classify_paths", "find_sequences"]
 
 _CATEGORIES = {
     "phase": PHASES,
@@ -106,8 +108,6 @@ def classify(
         ``episode_matched, episode_lag, from_current_episode``
             The latest episode that holds the whole path, how many episodes ago it was, and whether
             it is the current one. Null unless experienced.
-        ``shortcut, impossible``
-            Null: only a task defines them.
 
     Raises
     ------
@@ -128,14 +128,54 @@ def classify(
     >>> sequences.loc[0, "states"].tolist(), sequences.loc[0, "splice_states"].tolist()
     ([4, 1, 0], [1])
     """
-    tables = []
-    for run in _runs(log):
-        steps, backups = _of_run(log, "steps", run), _of_run(log, "backups", run)
+    found = find_sequences(
+        log, order=order, min_length=min_length, by=by, across_events=across_events
+    )
+    return found.table
+
+
+def find_sequences(
+    log: EventLog,
+    *,
+    order: str = "causal",
+    min_length: int = 2,
+    by: str = "states",
+    across_events: bool = False,
+) -> Sequences:
+    """Find all replay sequences of a log as `classify` does, in arrays.
+
+    Parameters
+    ----------
+    log, order, min_length, by, across_events
+        As for `classify`.
+
+    Returns
+    -------
+    Sequences
+        Their `table` is what `classify` gives.
+
+    Raises
+    ------
+    ValueError
+        As `classify`.
+
+    Examples
+    --------
+    >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
+    >>> backups = {"step": 1, "phase": "rest", "event": [0, 0, 1], "state": [1, 0, 1],
+    ...            "next_state": [2, 1, 2], "action": 0, "cause": [-1, 0, -1]}
+    >>> sequences = find_sequences(EventLog({"steps": steps, "backups": backups}))
+    >>> sequences["states"].flat.tolist(), sequences["states"].begin.tolist()
+    ([2, 1, 0, 2, 1], [0, 3, 5])
+    """
+    parts = []
+    for run in runs_of(log):
+        steps, backups = of_run(log, "steps", run), of_run(log, "backups", run)
         if len(backups["step"]) and not len(steps["step"]):
             raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
         found = chains(link_backups(backups, order, across_events), min_length)
-        tables.append(_table(Experience(steps, by), backups, found, order))
-    return _frame(tables)
+        parts.append(classified(Experience(steps, by), backups, found, order))
+    return Sequences.concat(parts)
 
 
 def classify_parts(
@@ -173,7 +213,7 @@ def classify_parts(
         cause = np.maximum(backups["cause"] - first_row, -1)
         first_row += len(cause)
         found = chains(link_backups({**backups, "cause": cause}), min_length)
-        yield _frame([_table(experience, backups, found, "causal")])
+        yield classified(experience, backups, found, "causal").table
 
 
 def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -> pd.DataFrame:
@@ -210,80 +250,82 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -
     >>> classify_paths(paths, log)["kind"].tolist()
     ['reverse_episode', 'unexperienced']
     """
-    paths = paths.assign(event=np.arange(len(paths)))
-    if "run" not in paths:
-        paths["run"] = 0
-    runs = _runs(log)
-    unknown = paths.loc[~paths["run"].isin(runs), "run"]
-    if len(unknown):
-        raise ValueError(f"The log has no run {unknown.iloc[0]}, which paths has.")
-    tables = []
-    for run in runs:
-        steps = _of_run(log, "steps", run)
-        backups = decoded_backups(paths[paths["run"] == run], steps)
+    check_table(paths, ["states"], "paths")
+    parts = []
+    for run, rows in rows_by_run(log, paths):
+        steps = of_run(log, "steps", run)
+        backups = decoded_backups(paths.iloc[rows].assign(event=rows), steps)
         found = chains(link_backups(backups), min_length)
-        tables.append(_table(Experience(steps), backups, found, "temporal"))
-    return _frame(tables)
+        parts.append(classified(Experience(steps), backups, found, "temporal"))
+    return Sequences.concat(parts).table
 
 
-def _runs(log: EventLog) -> np.ndarray:
-    return np.unique(np.concatenate([log.columns(name)["run"] for name in log.tables]))
+def classified(experience: Experience, backups: Columns, found: Chains, order: str) -> Sequences:
+    """Classify the chains of one run.
 
+    Parameters
+    ----------
+    experience : Experience
+        The index of the run's moves.
+    backups : dict of ndarray
+        All columns of the run's backups.
+    found : Chains
+        Their chains.
+    order : {"causal", "temporal"}
+        How the chains were found.
 
-def _of_run(log: EventLog, name: str, run: Any) -> dict[str, np.ndarray]:
-    columns = log.columns(name)
-    if (np.diff(columns["run"]) < 0).any():
-        raise ValueError(f"The column 'run' of {name!r} must ascend: sort the table by it.")
-    first, stop = np.searchsorted(columns["run"], [run, run + 1])
-    return {column: values[first:stop] for column, values in columns.items()}
-
-
-def _table(
-    experience: Experience, backups: Columns, found: Chains, order: str
-) -> dict[str, np.ndarray]:
-    """Classify the chains of one run; categories are numbers, and what is null is -1 or 0."""
+    Returns
+    -------
+    Sequences
+        One entry a chain, with the columns that `classify` describes.
+    """
     rows, offset, orientation = found
     first, n_chains = rows[offset[:-1]], len(orientation)
     limit = experience.moves_by(backups["step"][first])
     classes = classify_chains(experience, backups, found, limit)
 
     chain = np.repeat(np.arange(n_chains), classes.n_pieces)
-    episode = experience.latest_episodes(classes.node, limit[chain])
-    del experience  # it is large, and so are the lists of states
+    piece_episode = experience.latest_episodes(classes.node, limit[chain])
     is_last = np.diff(chain, append=n_chains) > 0
-    whole = classes.n_pieces == 1
+    whole, never = classes.n_pieces == 1, classes.n_pieces == 0
     matched = np.full(n_chains, -1, dtype=np.int32)
-    matched[whole] = episode[whole[chain]]
-    n_splices = np.maximum(classes.n_pieces - 1, 0)
+    matched[whole] = piece_episode[whole[chain]]
+    episode = backups["episode"][first]
+    lag = np.where(whole, episode - matched, np.int32(-1))
+    splices = np.append(0, np.cumsum(np.maximum(classes.n_pieces - 1, 0)))
+    n_episodes = count_different(chain, piece_episode, n_chains)
 
-    states = _states(backups, found)
-    begins = offset + np.arange(n_chains + 1)
-    return {
+    begin = offset + np.arange(n_chains + 1)
+    states = Lists(_states(backups, found), begin)
+    columns: dict[str, NDArray[Any] | Lists] = {
         "run": backups["run"][first],
-        "episode": backups["episode"][first],
+        "episode": episode,
         "step": backups["step"][first],
         "event": backups["event"][first],
         "phase": backups["phase"][first],
         "location": backups["location"][first],
         "order": np.where(orientation == UNKNOWN, ORDERS.index("temporal"), ORDERS.index(order)),
-        "first": states[begins[:-1]],
-        "last": states[begins[1:] - 1],
-        "states": _lists(states, begins),
-        "actions": _lists(backups["action"][rows], offset),
-        "length": np.diff(begins).astype(np.int32),
+        "first": states.flat[begin[:-1]],
+        "last": states.flat[begin[1:] - 1],
+        "states": states,
+        "actions": Lists(backups["action"][rows], offset),
+        "length": states.length.astype(np.int32),
         "n_distinct": classes.n_distinct,
         "orientation": orientation,
         "direction": classes.direction,
         "novelty": classes.novelty,
         "kind": classes.kind,
-        "composition_order": classes.n_pieces,
-        "n_episodes": _count_different(chain, episode, n_chains),
-        "splice_states": _lists(classes.splice[~is_last], np.append(0, np.cumsum(n_splices))),
+        "composition_order": np.where(never, np.int32(-1), classes.n_pieces),
+        "n_episodes": np.where(never, np.int32(-1), n_episodes),
+        "splice_states": Lists(classes.splice[~is_last], splices),
         "episode_matched": matched,
+        "episode_lag": lag,
+        "from_current_episode": np.where(whole, lag == 0, -1),
     }
+    return Sequences(columns, _CATEGORIES)
 
 
-def _states(backups: Columns, found: Chains) -> np.ndarray:
+def _states(backups: Columns, found: Chains) -> NDArray[np.int32]:
     """List the states of all chains, one chain after the other."""
     rows, offset, orientation = found
     state, next_state = backups["state"], backups["next_state"]
@@ -295,35 +337,3 @@ def _states(backups: Columns, found: Chains) -> np.ndarray:
     states[places] = np.where(backwards, next_state[first], state[first])
     states[later] = np.where(np.repeat(backwards, np.diff(offset)), state[rows], next_state[rows])
     return states
-
-
-def _lists(flat: np.ndarray, begins: np.ndarray) -> np.ndarray:
-    """Cut an array into an array of arrays, which is what parquet reads back."""
-    pieces = (flat[i:j] for i, j in zip(begins[:-1].tolist(), begins[1:].tolist(), strict=True))
-    return np.fromiter(pieces, dtype=object, count=len(begins) - 1)
-
-
-def _count_different(chain: np.ndarray, episode: np.ndarray, n_chains: int) -> np.ndarray:
-    pairs = np.unique((chain << 32) | episode)
-    return np.bincount(pairs >> 32, minlength=n_chains).astype(np.int32)
-
-
-def _frame(tables: list[dict[str, np.ndarray]]) -> pd.DataFrame:
-    """Put the tables of all runs together, and name categories and what is null."""
-    columns: dict[str, Any] = {
-        name: np.concatenate([table[name] for table in tables]) for name in tables[0]
-    }
-    never, matched = columns["composition_order"] == 0, columns["episode_matched"]
-    lag = columns["episode"] - matched
-    columns |= {
-        "composition_order": pd.arrays.IntegerArray(columns["composition_order"], never),
-        "n_episodes": pd.arrays.IntegerArray(columns["n_episodes"], never),
-        "episode_matched": pd.arrays.IntegerArray(matched, matched < 0),
-        "episode_lag": pd.arrays.IntegerArray(lag, matched < 0),
-        "from_current_episode": pd.arrays.BooleanArray(lag == 0, matched < 0),
-        "shortcut": pd.array([None] * len(lag), dtype="boolean"),
-        "impossible": pd.array([None] * len(lag), dtype="boolean"),
-    }
-    for name, categories in _CATEGORIES.items():
-        columns[name] = pd.Categorical.from_codes(columns[name], categories=pd.Index(categories))
-    return pd.DataFrame(columns, copy=False)

@@ -5,12 +5,15 @@ kept are the counts, the backups that later ones may still continue, and the ind
 which grows with the moves that were made until the last replay.
 """
 
+from __future__ import annotations
+
 from collections import deque
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyses.sequences.experience import Experience
-from analyses.sequences.growing import GrowingChains
+from analyses.sequences.growing import ChainKinds, GrowingChains
 from analyses.tables import KINDS
 from replay.jit import kernel
 from replay.log.event_log import EventLog
@@ -42,8 +45,11 @@ class ReplayCounts:
 
     Attributes
     ----------
+    counts : ndarray of int64, shape (n_windows, len(CHAINS), len(KINDS))
+        How many chains of at least 3 states began (with their first backup) in each window, by how
+        chains are counted and by kind.
     n_backups : int
-        How many backups were taken into account by now.
+        How many backups were seen by now.
     experience : Experience
         The moves that were made, until the last replay at least.
 
@@ -53,9 +59,9 @@ class ReplayCounts:
     >>> from replay.simulation.driver import simulate
     >>> counts = ReplayCounts(1000, 2)
     >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000, on_block=counts.add)
-    >>> columns = counts.columns()
-    >>> columns["within_event:reverse_episode"].sum() > 0, columns["within_event:novel_path"].sum()
-    (np.True_, np.int64(0))
+    >>> within_event = counts.counts[:, CHAINS.index("within_event")].sum(axis=0)
+    >>> dict(zip(KINDS, (within_event > 0).tolist()))["reverse_episode"]
+    True
     """
 
     def __init__(self, n_steps: int, n_windows: int) -> None:
@@ -64,7 +70,7 @@ class ReplayCounts:
         self.experience = Experience(_NO_STEPS)
         self._waiting: deque[tuple[EventLog, int]] = deque()
         self._chains = [GrowingChains(across_events=chains == "across_events") for chains in CHAINS]
-        self._counts = np.zeros((len(CHAINS), len(KINDS), n_windows), dtype=np.int64)
+        self.counts = np.zeros((n_windows, len(CHAINS), len(KINDS)), dtype=np.int64)
 
     def add(self, block: Block) -> None:
         """Count the chains of the next block.
@@ -89,10 +95,10 @@ class ReplayCounts:
             self._learn(until=int(backups["step"].max()))
         elif len(self._waiting) > _MOST_WAITING:
             self._learn()
-        for counts, chains in zip(self._counts, self._chains, strict=True):
+        for number, chains in enumerate(self._chains):
             if block.n_backups or chains.n_open:
                 kinds = chains.extend(self.experience, backups, block.first_row, block.causes)
-                _count(kinds, _MIN_LENGTH, self._window_ends, counts)
+                _count(kinds, _MIN_LENGTH, self._window_ends, self.counts[:, number])
 
     def _learn(self, until: int | None = None) -> None:
         """Take the steps that are waiting into the index; what comes after a replay can wait."""
@@ -107,25 +113,15 @@ class ReplayCounts:
                 self._waiting.append((log, n))
                 return
 
-    def columns(self) -> dict[str, np.ndarray]:
-        """Give the counts.
-
-        Returns
-        -------
-        dict of ndarray of int64, shape (n_windows,)
-            Under ``CHAINS:KIND`` the chains of at least 3 states, by the window of their first
-            backup.
-        """
-        return {
-            f"{chains}:{kind}": count
-            for chains, counts in zip(CHAINS, self._counts, strict=True)
-            for kind, count in zip(KINDS, counts, strict=True)
-        }
-
 
 @kernel
-def _count(kinds, min_length, window_ends, counts):
+def _count(
+    kinds: ChainKinds,
+    min_length: int,
+    window_ends: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:
     for chain in range(len(kinds.step)):
         if kinds.length[chain] >= min_length:
             window = np.searchsorted(window_ends, kinds.step[chain], side="right")
-            counts[kinds.kind[chain], window] += 1
+            counts[window, kinds.kind[chain]] += 1

@@ -6,13 +6,18 @@ one right after the other within an episode. One that was not is stitched from *
 greedy longest experienced beginning, again and again, which needs the least number of pieces.
 """
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from numpy.typing import NDArray
 
+from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import (
     GrowingAutomaton,
     LatestEnds,
@@ -21,6 +26,7 @@ from analyses.sequences.suffix_automaton import (
     second_ends,
 )
 from replay.arrays import GrowingArray, uninitialised
+from replay.checks import check_choice
 from replay.jit import jitable, kernel
 
 __all__ = ["Experience", "Piece", "stitch"]
@@ -57,14 +63,16 @@ class _Pairs(NamedTuple):
         In which row each pair first came.
     """
 
-    first: np.ndarray
-    second: np.ndarray
-    following: np.ndarray
-    place: np.ndarray
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    following: NDArray[np.int32]
+    place: NDArray[np.int64]
 
 
+_WIDE = {"step": np.int64}
 _MOVE = (np.int64, np.int32, np.bool_, np.int32)
-_NO_PAIRS = _Pairs(*(np.empty(0, dtype=kind) for kind in 3 * [np.int32] + [np.int64]))
+_NONE = np.empty(0, dtype=np.int32)
+_NO_PAIRS = _Pairs(_NONE, _NONE, _NONE, np.empty(0, dtype=np.int64))
 
 
 class Experience:
@@ -94,8 +102,11 @@ class Experience:
 
     Raises
     ------
+    TypeError
+        If `steps` is no table.
     ValueError
-        If a column is missing, the steps don't ascend, or `by` is unknown.
+        If a column is missing or holds no whole numbers, a state is negative or too large, the
+        steps don't ascend, or `by` is unknown.
 
     Examples
     --------
@@ -109,23 +120,17 @@ class Experience:
     []
     """
 
-    def __init__(
-        self,
-        steps: pd.DataFrame | Mapping[str, Any],
-        by: str = "states",
-    ) -> None:
-        if by not in _BY:
-            raise ValueError(f"Unknown by={by!r}. Choose from: {', '.join(_BY)}.")
-        self.by = by
+    def __init__(self, steps: pd.DataFrame | Columns, by: str = "states") -> None:
+        self.by = check_choice("by", by, _BY)
         self.n_moves = self.n_indexed = 0
         self._moves = [GrowingArray(kind) for kind in _MOVE]
         self._pairs = self._triples = _NO_PAIRS
-        self._last_step = np.iinfo(np.int64).min
+        self._last_step = int(np.iinfo(np.int64).min)
         self._growing: GrowingAutomaton | None = None
         self._latest: LatestEnds | None = None
         self.extend(steps)
 
-    def extend(self, steps: pd.DataFrame | Mapping[str, Any]) -> None:
+    def extend(self, steps: pd.DataFrame | Columns) -> None:
         """Go on with later steps of the run; what was found before may have changed by then.
 
         Parameters
@@ -135,8 +140,8 @@ class Experience:
 
         Raises
         ------
-        ValueError
-            If a column is missing, or the steps don't ascend.
+        TypeError, ValueError
+            As when the index is made.
         OSError
             If the index is so large that it lies on disk, and the disk is full.
 
@@ -148,15 +153,7 @@ class Experience:
         [Piece(begin=0, end=2, episode=0)]
         """
         wanted = ["episode", "step", "state", "next_state"] + ["action"] * (self.by == "actions")
-        missing = [name for name in wanted if name not in steps]
-        if missing:
-            raise ValueError(f"The steps lack the column {missing[0]!r}; they need {wanted}.")
-        columns: list[np.ndarray] = [
-            np.asarray(steps[name], dtype=np.int64 if name == "step" else np.int32)
-            for name in wanted
-        ]
-        episode, step, state, next_state = columns[:4]
-        action = columns[4:]
+        episode, step, state, next_state, *action = whole_columns(steps, wanted, "steps", _WIDE)
         if action and (action[0] < 0).any():
             raise ValueError("by='actions' needs the action of every step; a recording has none.")
         n_before = self.n_moves
@@ -170,7 +167,7 @@ class Experience:
         )  # fmt: skip
         if n_moves < 0:
             raise ValueError("The column 'step' must ascend: give the steps of one run, in order.")
-        self._last_step = step[-1] if len(step) else self._last_step
+        self._last_step = int(step[-1]) if len(step) else self._last_step
         self._latest = None
         self.__dict__.pop("second_ends", None)
         self.n_moves, n_more = n_moves, n_moves - n_before
@@ -192,11 +189,11 @@ class Experience:
         return self._growing.extend(self.text, self.begins, len(numbers.second))
 
     @cached_property
-    def second_ends(self) -> np.ndarray:
+    def second_ends(self) -> NDArray[np.int64]:
         """How many moves had been made before each node's paths ended in a second episode."""
         return second_ends(self.automaton, self.episode)
 
-    def moves_by(self, step: Any) -> np.ndarray:
+    def moves_by(self, step: npt.ArrayLike) -> NDArray[np.int64]:
         """Count the moves that had been made.
 
         Parameters
@@ -209,9 +206,11 @@ class Experience:
         ndarray of int64
             How many moves there were by then.
         """
-        return np.searchsorted(self.step, step, side="right")
+        return np.asarray(np.searchsorted(self.step, step, side="right"))
 
-    def symbols(self, state: Any, next_state: Any, action: Any = None) -> np.ndarray:
+    def symbols(
+        self, state: npt.ArrayLike, next_state: npt.ArrayLike, action: npt.ArrayLike | None = None
+    ) -> NDArray[np.int32]:
         """Give the number of each move in the index.
 
         Parameters
@@ -231,7 +230,7 @@ class Experience:
             symbol = _find_pairs(self._triples, symbol, np.asarray(action))
         return symbol
 
-    def first_moves(self, state: Any, next_state: Any) -> np.ndarray:
+    def first_moves(self, state: npt.ArrayLike, next_state: npt.ArrayLike) -> NDArray[np.int64]:
         """Find when moves between states were first made, by any action.
 
         Parameters
@@ -245,9 +244,12 @@ class Experience:
             How many moves had been made before; of a move that was never made, all.
         """
         symbol = _find_pairs(self._pairs, np.asarray(state), np.asarray(next_state))
-        return np.append(self._pairs.place, self.n_moves)[symbol]
+        place: NDArray[np.int64] = np.append(self._pairs.place, self.n_moves)
+        return place[symbol]
 
-    def latest_episodes(self, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    def latest_episodes(
+        self, node: NDArray[np.int32], limit: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
         """Find the latest episodes that hold pieces of experience.
 
         Parameters
@@ -308,7 +310,15 @@ class Experience:
 
 
 @jitable
-def stitch(automaton, symbol, rows, reverse, limit, ends, nodes):
+def stitch(
+    automaton: SuffixAutomaton,
+    symbol: NDArray[np.int32],
+    rows: NDArray[np.integer],
+    reverse: bool,
+    limit: int,
+    ends: NDArray[np.int32],
+    nodes: NDArray[np.int32],
+) -> int:
     """Cut a path into the least number of experienced pieces.
 
     ``symbol[rows]`` are the path's moves (backwards if `reverse`). Writes after which move each
@@ -336,14 +346,30 @@ def stitch(automaton, symbol, rows, reverse, limit, ends, nodes):
 
 
 @kernel
-def _stitch_one(automaton, symbol, limit, ends, nodes):
+def _stitch_one(
+    automaton: SuffixAutomaton,
+    symbol: NDArray[np.int32],
+    limit: int,
+    ends: NDArray[np.int32],
+    nodes: NDArray[np.int32],
+) -> int:
     return stitch(automaton, symbol, np.arange(len(symbol)), False, limit, ends, nodes)
 
 
 @kernel
 def _add_moves(
-    episode, step, state, next_state, last_step, n_moves, steps, episodes, begins, one, other
-):  # fmt: skip
+    episode: NDArray[np.int32],
+    step: NDArray[np.int64],
+    state: NDArray[np.int32],
+    next_state: NDArray[np.int32],
+    last_step: int,
+    n_moves: int,
+    steps: NDArray[np.int64],
+    episodes: NDArray[np.int32],
+    begins: NDArray[np.bool_],
+    one: NDArray[np.int32],
+    other: NDArray[np.int32],
+) -> int:
     """Append the steps that lead elsewhere; returns how many moves there are, -1: out of order."""
     n_more = 0
     for i in range(len(step)):
@@ -362,7 +388,11 @@ def _add_moves(
 
 
 def _number_pairs(
-    one: np.ndarray, other: np.ndarray, place: int, number: np.ndarray, pairs: _Pairs
+    one: NDArray[np.int32],
+    other: NDArray[np.int32],
+    place: int,
+    number: NDArray[np.int32],
+    pairs: _Pairs,
 ) -> _Pairs:
     """Give each pair a number, in the order in which they first come, from some place on."""
     n_known, n_firsts = len(pairs.second), max(len(pairs.first), one.max(initial=-1) + 1)
@@ -376,7 +406,17 @@ def _number_pairs(
 
 
 @kernel
-def _number(one, other, place, n_pairs, number, first, second, following, places):
+def _number(
+    one: NDArray[np.int32],
+    other: NDArray[np.int32],
+    place: int,
+    n_pairs: int,
+    number: NDArray[np.int32],
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    following: NDArray[np.int32],
+    places: NDArray[np.int64],
+) -> int:
     for i in range(len(one)):
         found = first[one[i]]
         while found >= 0 and second[found] != other[i]:
@@ -392,15 +432,22 @@ def _number(one, other, place, n_pairs, number, first, second, following, places
     return n_pairs
 
 
-def _find_pairs(pairs: _Pairs, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _find_pairs(
+    pairs: _Pairs, one: NDArray[np.integer], other: NDArray[np.integer]
+) -> NDArray[np.int32]:
     """Look up the numbers of pairs; -1 if there is no such pair."""
-    number = uninitialised(len(one), np.int32)
+    number: NDArray[np.int32] = uninitialised(len(one), np.int32)
     _find(pairs, one, other, number)
     return number
 
 
 @kernel
-def _find(pairs, one, other, number):
+def _find(
+    pairs: _Pairs,
+    one: NDArray[np.integer],
+    other: NDArray[np.integer],
+    number: NDArray[np.int32],
+) -> None:
     for i in range(len(one)):
         found = np.int32(-1)
         if 0 <= one[i] < len(pairs.first):

@@ -5,14 +5,18 @@ out of reach. But a longer chain's path is a shorter one's with one more move be
 after it (forward), and the index of experience tells in constant time what becomes of it.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from analyses.sequences.chains import FITS_FORWARD, FITS_REVERSE, Columns, Links, link_backups
+from analyses.sequences.chains import FITS_FORWARD, FITS_REVERSE, Links, link_backups
 from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import FORWARD_EPISODE, NEVER_TAKEN, NOVEL_PATH, REVERSE_EPISODE
-from analyses.sequences.suffix_automaton import appended, prepended, relocated
+from analyses.sequences.runs import Columns, whole_columns
+from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
 from replay.arrays import uninitialised
 from replay.jit import kernel
 
@@ -31,7 +35,7 @@ _OPEN = np.dtype(
         ("forward", np.int32),
         ("reverse", np.int32),
         ("length", np.int32),
-        ("ways", np.uint8),
+        ("fits", np.uint8),
         ("is_leaf", np.bool_),
     ]
 )
@@ -53,9 +57,9 @@ class ChainKinds(NamedTuple):
         Its kind, as a number in ``KINDS``.
     """
 
-    step: np.ndarray
-    length: np.ndarray
-    kind: np.ndarray
+    step: NDArray[np.int64]
+    length: NDArray[np.int32]
+    kind: NDArray[np.int8]
 
 
 def chain_kinds(
@@ -79,8 +83,11 @@ def chain_kinds(
 
     Raises
     ------
+    TypeError
+        If `steps` or `backups` is no table.
     ValueError
-        If a cause is not an earlier row, or backups have no action (decoded replay).
+        If a column is missing or holds no whole numbers, steps descend, a cause is not an earlier
+        row, or backups have no action (decoded replay).
 
     See Also
     --------
@@ -98,6 +105,9 @@ def chain_kinds(
     >>> kinds.length.tolist(), [KINDS[kind] for kind in kinds.kind]
     ([3], ['reverse_episode'])
     """
+    [step] = whole_columns(backups, ["step"], "backups", {"step": np.int64})
+    if (np.diff(step) < 0).any():
+        raise ValueError("The column 'step' of backups must not descend: sort them by it.")
     return GrowingChains(across_events).extend(steps, backups)
 
 
@@ -126,7 +136,7 @@ class GrowingChains:
         steps: Columns | Experience,
         backups: Columns,
         first_row: int = 0,
-        causes: np.ndarray = _NO_ROWS,
+        causes: NDArray[np.int64] = _NO_ROWS,
     ) -> ChainKinds:
         """Take the next block, and classify the chains that no later backup can continue.
 
@@ -157,7 +167,8 @@ class GrowingChains:
         begun = None
         if first_row:
             backups = self._joined(backups, first_row)
-            begun = Links(np.full(n_open, -1), *(opened[name] for name in Links._fields[1:]))
+            nowhere = np.full(n_open, -1, dtype=np.int32)
+            begun = Links(nowhere, *(opened[name] for name in Links._fields[1:]))
         links = link_backups(backups, across_events=self._across_events, begun=begun)
         place = np.empty(len(last), dtype=np.int64)
         _refuse(_find_rows(last, first_row, opened["row"], place), last, first_row)
@@ -202,7 +213,7 @@ class GrowingChains:
         return columns | {"cause": cause}
 
 
-def _refuse(lost: int, rows: np.ndarray, first_row: int) -> None:
+def _refuse(lost: int, rows: NDArray[np.int64], first_row: int) -> None:
     if lost >= 0:
         raise ValueError(
             f"A backup from row {first_row} on names row {rows[lost]} as its cause, which was not "
@@ -211,7 +222,12 @@ def _refuse(lost: int, rows: np.ndarray, first_row: int) -> None:
 
 
 @kernel
-def _find_rows(rows, first_row, opened, place):
+def _find_rows(
+    rows: NDArray[np.int64],
+    first_row: int,
+    opened: NDArray[np.int64] | None,
+    place: NDArray[np.int64],
+) -> int:
     """Find rows of the run among those open (None: all are over) and the block that follows.
 
     Returns which one is in neither; -1: none.
@@ -232,7 +248,12 @@ def _find_rows(rows, first_row, opened, place):
 
 
 @kernel
-def _count_moves(move_step, step, n_open, n_moves):
+def _count_moves(
+    move_step: NDArray[np.int64],
+    step: NDArray[np.int64],
+    n_open: int,
+    n_moves: NDArray[np.int64],
+) -> None:
     """Count the moves made by each step; after those of the open rows steps ascend."""
     place = 0
     for row in range(len(step)):
@@ -244,7 +265,15 @@ def _count_moves(move_step, step, n_open, n_moves):
 
 
 @kernel
-def _list_kinds(step, action, links, root, forward, reverse, kinds):
+def _list_kinds(
+    step: NDArray[np.int64],
+    action: NDArray[np.int32],
+    links: Links,
+    root: NDArray[np.int32],
+    forward: NDArray[np.int32],
+    reverse: NDArray[np.int32],
+    kinds: ChainKinds,
+) -> bool:
     """List the chains of all leaves; returns whether all have an orientation."""
     chain = 0
     for row in range(len(links.is_leaf)):
@@ -252,7 +281,7 @@ def _list_kinds(step, action, links, root, forward, reverse, kinds):
             continue
         if action[row] < 0:
             return False
-        if links.ways[row] & FITS_REVERSE:
+        if links.fits[row] & FITS_REVERSE:
             node, kind = reverse[row], REVERSE_EPISODE
         else:
             node, kind = forward[row], FORWARD_EPISODE
@@ -268,11 +297,20 @@ def _list_kinds(step, action, links, root, forward, reverse, kinds):
 
 
 @kernel
-def _run_back(text, begins, event, symbol, n_moves, links, root, reverse):
+def _run_back(
+    text: NDArray[np.int32],
+    begins: NDArray[np.bool_],
+    event: NDArray[np.int64],
+    symbol: NDArray[np.int32],
+    n_moves: NDArray[np.int64],
+    links: Links,
+    root: NDArray[np.int32],
+    reverse: NDArray[np.int32],
+) -> bool:
     """Tell whether each event is what was run last, backwards, so that no index is needed."""
     last, place = -1, 0
     for row in range(len(symbol)):
-        if links.ways[row] == 0:
+        if links.fits[row] == 0:
             continue
         starts_chain = links.parent[row] < 0
         if last < 0 or event[row] != event[last]:
@@ -280,7 +318,7 @@ def _run_back(text, begins, event, symbol, n_moves, links, root, reverse):
                 return False
             place = n_moves[row]
         elif not starts_chain and (
-            links.parent[row] != last or not links.ways[row] & FITS_REVERSE or begins[place]
+            links.parent[row] != last or not links.fits[row] & FITS_REVERSE or begins[place]
         ):
             return False
         place -= 1
@@ -293,16 +331,25 @@ def _run_back(text, begins, event, symbol, n_moves, links, root, reverse):
 
 
 @kernel
-def _follow(automaton, symbol, n_moves, links, n_open, root, forward, reverse):
+def _follow(
+    automaton: SuffixAutomaton,
+    symbol: NDArray[np.int32],
+    n_moves: NDArray[np.int64],
+    links: Links,
+    n_open: int,
+    root: NDArray[np.int32],
+    forward: NDArray[np.int32],
+    reverse: NDArray[np.int32],
+) -> None:
     """Find the node in the index of the path up to each backup, if it was experienced."""
     nodes = automaton.nodes
     for row in range(n_open):
         root[row] = row
-        for node in (forward, reverse):
-            if links.ways[row] != 0 and node[row] > 0:
-                node[row] = relocated(automaton, node[row], links.length[row] - 1)
+        for reached in (forward, reverse):
+            if links.fits[row] != 0 and reached[row] > 0:
+                reached[row] = relocated(automaton, reached[row], links.length[row] - 1)
     for row in range(n_open, len(symbol)):
-        if links.ways[row] == 0:
+        if links.fits[row] == 0:
             root[row] = row
             continue
         before, move = links.parent[row], symbol[row]
@@ -316,13 +363,13 @@ def _follow(automaton, symbol, n_moves, links, n_open, root, forward, reverse):
             reverse[row] = automaton.from_root[move]
         else:
             node = forward[before]
-            if links.ways[row] & FITS_FORWARD and node >= 0:
+            if links.fits[row] & FITS_FORWARD and node >= 0:
                 node = appended(automaton, node, move)
                 if node < 0 or nodes[node]["first_end"] >= limit:
                     node = _IS_COMPOSED
             forward[row] = node
             node = reverse[before]
-            if links.ways[row] & FITS_REVERSE and node >= 0:
+            if links.fits[row] & FITS_REVERSE and node >= 0:
                 n_before = links.length[before] - 1
                 node = prepended(automaton, node, n_before, move)
                 if node < 0 or nodes[node]["first_end"] >= limit:

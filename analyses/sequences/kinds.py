@@ -1,16 +1,16 @@
 """Direction, novelty and kind of chains, one by one, as numbers in arrays."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from analyses.sequences.chains import (
-    REVERSE,
-    UNKNOWN,
-    Chains,
-    Columns,
-)
+from analyses.sequences.chains import REVERSE, UNKNOWN, Chains
 from analyses.sequences.experience import Experience, stitch
+from analyses.sequences.runs import Columns
+from analyses.sequences.suffix_automaton import SuffixAutomaton
 from analyses.tables import KINDS
 from replay.jit import kernel
 
@@ -41,13 +41,13 @@ class Classes(NamedTuple):
         The state in which each piece ends.
     """
 
-    direction: np.ndarray
-    novelty: np.ndarray
-    kind: np.ndarray
-    n_pieces: np.ndarray
-    n_distinct: np.ndarray
-    node: np.ndarray
-    splice: np.ndarray
+    direction: NDArray[np.int32]
+    novelty: NDArray[np.int32]
+    kind: NDArray[np.int32]
+    n_pieces: NDArray[np.int32]
+    n_distinct: NDArray[np.int32]
+    node: NDArray[np.int32]
+    splice: NDArray[np.int32]
 
 
 class _Moves(NamedTuple):
@@ -63,16 +63,16 @@ class _Moves(NamedTuple):
         How many moves had been made before it first was.
     """
 
-    state: np.ndarray
-    next_state: np.ndarray
-    along: np.ndarray
-    against: np.ndarray
-    first_along: np.ndarray
-    first_against: np.ndarray
+    state: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+    along: NDArray[np.int32]
+    against: NDArray[np.int32]
+    first_along: NDArray[np.int64]
+    first_against: NDArray[np.int64]
 
 
 def classify_chains(
-    experience: Experience, backups: Columns, chains: Chains, limit: np.ndarray
+    experience: Experience, backups: Columns, chains: Chains, limit: NDArray[np.int64]
 ) -> Classes:
     """Classify chains by what had been experienced.
 
@@ -121,7 +121,14 @@ def classify_chains(
 
 
 @kernel
-def _classify(automaton, moves, chains, limit, last_seen, classes):
+def _classify(
+    automaton: SuffixAutomaton,
+    moves: _Moves,
+    chains: Chains,
+    limit: NDArray[np.int64],
+    last_seen: NDArray[np.int64],
+    classes: Classes,
+) -> int:
     longest = 0
     for chain in range(len(limit)):
         longest = max(longest, chains.offset[chain + 1] - chains.offset[chain])

@@ -1,11 +1,19 @@
 """One pause of an event log: its backups as they were replayed, one after the other."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.sequences.chains import chains, link_backups
-from analyses.sequences.classification import classify
+from analyses.sequences.classification import classified
+from analyses.sequences.experience import Experience
+from analyses.sequences.runs import of_run, runs_of
+from analyses.sequences.sequences import Lists
+from replay.checks import check_whole, shown
 from replay.log.event_log import EventLog
+from replay.log.schema import to_frame
 
 __all__ = ["longest_event", "replayed_moves"]
 
@@ -30,7 +38,7 @@ def longest_event(log: EventLog, run: int = 0) -> int:
     Raises
     ------
     ValueError
-        If the run has no replay.
+        If there is no such run, or it has no replay.
 
     Examples
     --------
@@ -40,13 +48,10 @@ def longest_event(log: EventLog, run: int = 0) -> int:
     >>> longest_event(EventLog({"steps": steps, "backups": backups}))
     1
     """
-    backups = _of_run(log, "backups", run)
+    backups = _backups(log, run)
     length = link_backups(backups).length
     if not length.any():
-        raise ValueError(
-            f"Run {run} of this log has no replay. The log has the runs "
-            f"{log.columns('runs')['run'].tolist()}; online updates are no replay."
-        )
+        raise ValueError(f"Run {run} of this log has no replay: online updates are none.")
     return int(backups["event"][np.argmax(length)])
 
 
@@ -74,7 +79,7 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If there is no such event, or only staying in a state was replayed in it.
+        If there is no such run or event, or only staying in a state was replayed in it.
 
     Examples
     --------
@@ -85,9 +90,9 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     >>> moves[["state", "next_state", "length", "kind"]].to_numpy().tolist()
     [[2, 1, 3, 'reverse_episode'], [1, 0, 3, 'reverse_episode']]
     """
-    backups = _of_run(log, "backups", run)
-    rows = np.flatnonzero(backups["event"] == event)
-    if event < 0 or not len(rows):
+    backups = _backups(log, run)
+    rows = np.flatnonzero(backups["event"] == check_whole("event", event))
+    if not len(rows):
         last = backups["event"].max(initial=-1)
         has = f"events 0 to {last}" if last >= 0 else "no replay"
         raise ValueError(f"There is no replay event {event}: run {run} has {has}.")
@@ -96,18 +101,21 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     place = np.searchsorted(rows, own["cause"])
     known = rows[np.minimum(place, len(rows) - 1)] == own["cause"]
     own["cause"] = np.where(known, place, -1)
-    steps = _of_run(log, "steps", run)
-    n_before = np.searchsorted(steps["step"], own["step"][0], side="right")
-    before = {name: column[:n_before] for name, column in steps.items()}
-    part = EventLog({"steps": before, "backups": own})
-    found = chains(link_backups(part.columns("backups")))
+    found = chains(link_backups(own))
     if not len(found.rows):
         raise ValueError(f"In the replay event {event} there is no move from a state to another.")
-    sequences = classify(part)[["length", "kind", "orientation"]]
-    chain = np.repeat(np.arange(len(sequences)), np.diff(found.offset))
-    longest = sequences.iloc[chain].set_axis(found.rows)
-    longest = longest.sort_values("length", ascending=False, kind="stable")
-    moves = part.backups.join(longest[~longest.index.duplicated()], how="inner")
+    steps = of_run(log, "steps", run)
+    n_before = np.searchsorted(steps["step"], own["step"][0], side="right")
+    experience = Experience({name: column[:n_before] for name, column in steps.items()})
+    sequences = classified(experience, own, found, "causal")
+    # Each backup belongs to the longest of the sequences that hold it; of several, to the first.
+    chain = Lists(found.rows, found.offset).owner
+    order = np.argsort(-sequences["length"][chain], kind="stable")
+    held, first = np.unique(found.rows[order], return_index=True)
+    longest = chain[order][first]
+    about = sequences.table[["length", "kind", "orientation"]].iloc[longest]
+    moves = to_frame({name: column[held] for name, column in own.items()})
+    moves = moves.join(about.reset_index(drop=True))
     is_long = moves["length"] >= _SHORTEST_SEQUENCE
     backwards = is_long & (moves["orientation"] == "reverse")
     moves = moves.rename(columns={"index": "order"})
@@ -122,7 +130,8 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     return moves[[*columns, "length", "kind", "orientation"]].reset_index(drop=True)
 
 
-def _of_run(log: EventLog, name: str, run: int) -> dict[str, np.ndarray]:
-    columns = log.columns(name)
-    chosen = columns["run"] == run
-    return {column: values[chosen] for column, values in columns.items()}
+def _backups(log: EventLog, run: int) -> dict[str, NDArray[Any]]:
+    runs = runs_of(log)
+    if check_whole("run", run) not in runs:
+        raise ValueError(f"There is no run {run}: this log has the runs {shown(runs)}.")
+    return of_run(log, "backups", run)

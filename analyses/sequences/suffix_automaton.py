@@ -15,9 +15,12 @@ References
    bounds. https://doi.org/10.1016/j.tcs.2009.03.034
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.arrays import GrowingArray
 from replay.jit import jitable, kernel
@@ -57,14 +60,16 @@ class SuffixAutomaton(NamedTuple):
         The node of each text up to each place.
     """
 
-    text: np.ndarray
-    nodes: np.ndarray
-    edges: np.ndarray
-    from_root: np.ndarray
-    node_at: np.ndarray
+    text: NDArray[np.int32]
+    nodes: NDArray[np.void]
+    edges: NDArray[np.void]
+    from_root: NDArray[np.int32]
+    node_at: NDArray[np.int32]
 
 
-def suffix_automaton(text: np.ndarray, begins: np.ndarray, n_symbols: int) -> SuffixAutomaton:
+def suffix_automaton(
+    text: NDArray[np.int32], begins: NDArray[np.bool_], n_symbols: int
+) -> SuffixAutomaton:
     """Index all substrings of some texts.
 
     Parameters
@@ -112,7 +117,9 @@ class GrowingAutomaton:
         self._from_root = np.empty(0, dtype=np.int32)
         self._n_read, self._n_nodes, self._n_edges = 0, 1, 0
 
-    def extend(self, text: np.ndarray, begins: np.ndarray, n_symbols: int) -> SuffixAutomaton:
+    def extend(
+        self, text: NDArray[np.int32], begins: NDArray[np.bool_], n_symbols: int
+    ) -> SuffixAutomaton:
         """Read on, and give the index of all that was read.
 
         Parameters
@@ -153,34 +160,38 @@ class GrowingAutomaton:
 
 
 @jitable
-def _find_edge(nodes, edges, node, symbol):
-    edge = nodes[node]["first_edge"]
+def _find_edge(nodes: NDArray[np.void], edges: NDArray[np.void], node: int, symbol: int) -> int:
+    edge: int = nodes[node]["first_edge"]
     while edge >= 0 and edges[edge]["symbol"] != symbol:
         edge = edges[edge]["next_edge"]
     return edge
 
 
 @jitable
-def appended(automaton, node, symbol):
+def appended(automaton: SuffixAutomaton, node: int, symbol: int) -> int:
     """Give the node of a node's substrings with a symbol after them; -1 if it never came there."""
+    target: int = -1
     if node == 0:
-        return automaton.from_root[symbol]
-    edge = _find_edge(automaton.nodes, automaton.edges, node, symbol)
-    return automaton.edges[edge]["target"] if edge >= 0 else np.int32(-1)
+        target = automaton.from_root[symbol]
+    else:
+        edge = _find_edge(automaton.nodes, automaton.edges, node, symbol)
+        if edge >= 0:
+            target = automaton.edges[edge]["target"]
+    return target
 
 
 @jitable
-def prepended(automaton, node, length, symbol):
+def prepended(automaton: SuffixAutomaton, node: int, length: int, symbol: int) -> int:
     """Give the node of a substring with a symbol before it; -1 if it never came there.
 
     `node` and `length` are those of the substring.
     """
     text, nodes = automaton.text, automaton.nodes
     if node == 0:
-        return automaton.from_root[symbol]
+        child: int = automaton.from_root[symbol]
+        return child
     if length < nodes[node]["length"]:
-        same = text[nodes[node]["first_end"] - length] == symbol
-        return node if same else np.int32(-1)
+        return node if text[nodes[node]["first_end"] - length] == symbol else -1
     child = nodes[node]["first_child"]
     while child >= 0 and text[nodes[child]["first_end"] - length] != symbol:
         child = nodes[child]["sibling"]
@@ -188,7 +199,7 @@ def prepended(automaton, node, length, symbol):
 
 
 @jitable
-def relocated(automaton, node, length):
+def relocated(automaton: SuffixAutomaton, node: int, length: int) -> int:
     """Give the node of a substring again, of which the index has read on since it was found."""
     nodes = automaton.nodes
     while nodes[nodes[node]["link"]]["length"] >= length:
@@ -197,7 +208,17 @@ def relocated(automaton, node, length):
 
 
 @kernel
-def _build(text, begins, first_place, n_nodes, n_edges, nodes, edges, from_root, node_at):
+def _build(
+    text: NDArray[np.int32],
+    begins: NDArray[np.bool_],
+    first_place: int,
+    n_nodes: int,
+    n_edges: int,
+    nodes: NDArray[np.void],
+    edges: NDArray[np.void],
+    from_root: NDArray[np.int32],
+    node_at: NDArray[np.int32],
+) -> tuple[int, int]:
     last = 0
     if first_place > 0:
         last = node_at[first_place - 1]
@@ -277,7 +298,7 @@ def _build(text, begins, first_place, n_nodes, n_edges, nodes, edges, from_root,
 
 
 @jitable
-def _take_place(nodes, node, other):
+def _take_place(nodes: NDArray[np.void], node: int, other: int) -> None:
     """Put another node between a node and its link."""
     above = nodes[node]["link"]
     nodes[other]["link"] = above
@@ -294,7 +315,9 @@ def _take_place(nodes, node, other):
         nodes[child]["sibling"] = other
 
 
-def latest_ends(automaton: SuffixAutomaton, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
+def latest_ends(
+    automaton: SuffixAutomaton, node: NDArray[np.int32], limit: NDArray[np.int64]
+) -> NDArray[np.int32]:
     """Find where substrings ended last, as of some place in the texts.
 
     Parameters
@@ -346,7 +369,7 @@ class LatestEnds:
         _number_subtrees(automaton.nodes, self._rank, self._stop)
         self._latest[:] = -1
 
-    def find(self, node: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    def find(self, node: NDArray[np.int32], limit: NDArray[np.int64]) -> NDArray[np.int32]:
         """Find them.
 
         Parameters
@@ -370,7 +393,9 @@ class LatestEnds:
 
 
 @kernel
-def _number_subtrees(nodes, rank, stop):
+def _number_subtrees(
+    nodes: NDArray[np.void], rank: NDArray[np.int32], stop: NDArray[np.int32]
+) -> None:
     """Rank nodes in preorder; those from a node on down are ``range(rank[node], stop[node])``."""
     rank[0], number = 0, 1
     for top in range(1, len(nodes)):
@@ -393,7 +418,17 @@ def _number_subtrees(nodes, rank, stop):
 
 
 @kernel
-def _latest_ends(node_at, rank, stop, latest, place, order, node, limit, result):
+def _latest_ends(
+    node_at: NDArray[np.int32],
+    rank: NDArray[np.int32],
+    stop: NDArray[np.int32],
+    latest: NDArray[np.int32],
+    place: int,
+    order: NDArray[np.int64],
+    node: NDArray[np.int32],
+    limit: NDArray[np.int64],
+    result: NDArray[np.int32],
+) -> int:
     """Go through the texts; a segment tree over preorder holds the latest end below any node."""
     n = len(rank)
     for query in order:
@@ -417,7 +452,7 @@ def _latest_ends(node_at, rank, stop, latest, place, order, node, limit, result)
     return place
 
 
-def second_ends(automaton: SuffixAutomaton, text_of: np.ndarray) -> np.ndarray:
+def second_ends(automaton: SuffixAutomaton, text_of: NDArray[np.int32]) -> NDArray[np.int64]:
     """Find where substrings first ended in another text than the one in which they first ended.
 
     Parameters
@@ -448,7 +483,12 @@ def second_ends(automaton: SuffixAutomaton, text_of: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _second_ends(node_at, text_of, nodes, second):
+def _second_ends(
+    node_at: NDArray[np.int32],
+    text_of: NDArray[np.int32],
+    nodes: NDArray[np.void],
+    second: NDArray[np.int64],
+) -> None:
     """Go up from each place; where two texts, or this one, came before, they also came above."""
     nowhere = len(node_at)
     first_text = np.full(len(nodes), -1)

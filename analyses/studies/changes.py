@@ -21,7 +21,7 @@ import pandas as pd
 from analyses.intervals import shares
 from analyses.jobs.measurements import Measurement
 from analyses.reward_rate import over_mdps
-from analyses.sequences.classification import chain_kinds
+from analyses.sequences.growing import chain_kinds
 from analyses.tables import KINDS, require_columns
 from replay.learners import LEARNERS, find_learner
 from replay.simulation.driver import Run, simulate

@@ -22,7 +22,7 @@ import pandas as pd
 
 from replay.log import parquet
 from replay.log.parquet import LogError
-from replay.log.schema import SCHEMA, WHOLE, Columns, Cut, complete, schema_of, to_frame
+from replay.log.schema import SCHEMA, WHOLE_RUN, Columns, Excerpt, complete, schema_of, to_frame
 from replay.version import __version__
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class EventLog:
         Software, versions, and under ``log`` which backups are kept (``"replay"`` or ``"all"``).
     mdp : MDP, optional
         The world, for the positions of its states.
-    cut : Cut, optional
-        Which part of a run the tables hold; without it, all.
+    excerpt : Excerpt, optional
+        Which part of a run the tables hold; by default all of it.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class EventLog:
     tables: dict[str, Any]
     provenance: Mapping[str, Any] = field(default_factory=dict)
     mdp: MDP | None = None
-    cut: Cut = WHOLE
+    excerpt: Excerpt = WHOLE_RUN
 
     def __post_init__(self) -> None:
         """Supply empty tables, and refuse unknown ones."""
@@ -104,7 +104,7 @@ class EventLog:
         keep: str,
         mdp: MDP | None = None,
         time: np.ndarray | None = None,
-        cut: Cut = WHOLE,
+        excerpt: Excerpt = WHOLE_RUN,
     ) -> EventLog:
         """Make the log of one run; the tables are completed when they are first looked at.
 
@@ -123,7 +123,7 @@ class EventLog:
             The world.
         time : ndarray of float64, shape (n_steps,), optional
             Time of each step in seconds.
-        cut : Cut, optional
+        excerpt : Excerpt, optional
             Which part of the run this is; without it, all.
 
         Returns
@@ -134,7 +134,7 @@ class EventLog:
         beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
         tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
-        return cls(tables, provenance, mdp, cut)
+        return cls(tables, provenance, mdp, excerpt)
 
     @classmethod
     def concat(cls, logs: Iterable[EventLog]) -> EventLog:
@@ -284,7 +284,7 @@ class EventLog:
         ['maze']
         """
         runs = {**self.columns("runs"), **columns}
-        return EventLog({**self.tables, "runs": runs}, self.provenance, self.mdp, self.cut)
+        return EventLog({**self.tables, "runs": runs}, self.provenance, self.mdp, self.excerpt)
 
     def columns(self, name: str) -> Columns:
         """Give a table as plain arrays, without making a DataFrame.
@@ -302,7 +302,7 @@ class EventLog:
         done: dict[str, Columns] = self.__dict__["_complete"]
         if name not in done:
             steps = self.columns("steps") if name == "backups" else None
-            done[name] = complete(name, self.tables[name], steps, self.cut)
+            done[name] = complete(name, self.tables[name], steps, self.excerpt)
             self.tables[name] = done[name]  # what the simulator handed over can go
         return done[name]
 

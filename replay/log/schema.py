@@ -16,7 +16,7 @@ from replay.arrays import uninitialised
 from replay.jit import kernel
 from replay.log.backups import PHASES, START, STEP
 
-__all__ = ["SCHEMA", "WHOLE", "Columns", "Cut", "complete", "schema_of", "to_frame"]
+__all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "complete", "schema_of", "to_frame"]
 
 Columns = dict[str, np.ndarray]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
@@ -110,8 +110,8 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class Cut(NamedTuple):
-    """Where a part of a run lies in it.
+class Excerpt(NamedTuple):
+    """Where an excerpt of a run lies in it.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Cut(NamedTuple):
     next_state: int = -1
 
 
-WHOLE = Cut()
+WHOLE_RUN = Excerpt()
 """All of a run."""
 
 
@@ -157,7 +157,9 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     return pa.schema([*SCHEMA[name], *counted])
 
 
-def complete(name: str, table: Any, steps: Columns | None = None, cut: Cut = WHOLE) -> Columns:
+def complete(
+    name: str, table: Any, steps: Columns | None = None, excerpt: Excerpt = WHOLE_RUN
+) -> Columns:
     """Bring a table into its schema and derive the columns that it lacks.
 
     Parameters
@@ -169,7 +171,7 @@ def complete(name: str, table: Any, steps: Columns | None = None, cut: Cut = WHO
         rows are joined; each may be a tuple of arrays, whose columns stand beside one another.
     steps : dict of ndarray, optional
         The complete steps, from which columns of `backups` are derived.
-    cut : Cut, optional
+    excerpt : Excerpt, optional
         Which part of its run the table holds; without it, all.
 
     Returns
@@ -204,9 +206,9 @@ def complete(name: str, table: Any, steps: Columns | None = None, cut: Cut = WHO
     several = n_rows > 0 and name != "runs" and bool((columns["run"] != columns["run"][0]).any())
     if not several:  # numbers start anew in each run, so they are derived for one run at a time
         if name == "steps":
-            columns = _derived_steps(columns, n_rows, cut) | columns
+            columns = _derived_steps(columns, n_rows, excerpt) | columns
         elif name == "backups" and {"step", "phase"} <= columns.keys():
-            columns = _derived_backups(columns, steps, cut) | columns
+            columns = _derived_backups(columns, steps, excerpt) | columns
     missing = [column for column in names if column not in columns]
     if missing:
         raise ValueError(
@@ -335,20 +337,20 @@ def _converted(name: str, column: str, array: np.ndarray, dtype: np.dtype) -> np
     return result
 
 
-def _derived_steps(columns: Columns, n_rows: int, cut: Cut) -> Columns:
+def _derived_steps(columns: Columns, n_rows: int, excerpt: Excerpt) -> Columns:
     ended = columns["terminated"] | columns["truncated"]
     n_ended: np.ndarray = np.cumsum(ended) - ended
     return {
-        "step": np.arange(cut.n_steps, cut.n_steps + n_rows),
-        "episode": (n_ended + cut.n_episodes).astype(np.int32),
+        "step": np.arange(excerpt.n_steps, excerpt.n_steps + n_rows),
+        "episode": (n_ended + excerpt.n_episodes).astype(np.int32),
     }
 
 
-def _derived_backups(columns: Columns, steps: Columns | None, cut: Cut) -> Columns:
+def _derived_backups(columns: Columns, steps: Columns | None, excerpt: Excerpt) -> Columns:
     """Count the replay events, and look up when and where the agent was."""
     step, phase = columns["step"], columns["phase"]
     event, index = uninitialised(len(step), np.int64), uninitialised(len(step), np.int32)
-    _number_events(step, phase, cut.n_events, event, index)
+    _number_events(step, phase, excerpt.n_events, event, index)
     derived = {"event": event, "index": index}
     if steps is None:
         return derived
@@ -360,7 +362,7 @@ def _derived_backups(columns: Columns, steps: Columns | None, cut: Cut) -> Colum
     episode[:n_early], location[:n_early], time[:n_early] = -1, steps["state"][:1], np.nan
     starts = np.flatnonzero(phase == START)
     if len(starts):  # by then the agent has left the place where the last episode ended
-        following = np.append(steps["state"], np.int32(cut.next_state))
+        following = np.append(steps["state"], np.int32(excerpt.next_state))
         location[starts] = following[row[starts] + 1]
         episode[starts] += 1
     return derived | {"episode": episode, "time": time, "location": location}

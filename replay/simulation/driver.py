@@ -13,7 +13,7 @@ from replay.learners import Learner, find_learner
 from replay.learners.contract import Pause, Sizes
 from replay.log import backups
 from replay.log.event_log import EventLog
-from replay.log.schema import WHOLE, Cut
+from replay.log.schema import WHOLE_RUN, Excerpt
 from replay.simulation.loop import STEP, Clock, World, kernels, start
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
@@ -131,7 +131,7 @@ class _Log:
             self.steps = uninitialised(self.n_steps, STEP)
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, learner.evaluates)
         self.pieces: list[tuple[np.ndarray, ...]] = []
-        self.cut = WHOLE
+        self.cut = WHOLE_RUN
         self.first_row = 0
 
     def steps_from(self, time: int) -> np.ndarray | None:
@@ -158,7 +158,7 @@ class _Log:
         n_events = self.cut.n_events
         if n_backups:
             n_events = int(log.columns("backups")["event"].max(initial=n_events - 1)) + 1
-        self.cut = Cut(int(clock.time[0]), int(clock.episode[0]), n_events)
+        self.cut = Excerpt(int(clock.time[0]), int(clock.episode[0]), n_events)
         self.first_row += n_backups
 
     def take(self, n_steps: int, time: np.ndarray | None = None) -> EventLog:
@@ -178,7 +178,7 @@ class _Log:
             if self.on_block is not None:
                 self.steps = uninitialised(self.n_steps, STEP)
         return EventLog.from_run(
-            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, cut=self.cut
+            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, excerpt=self.cut
         )
 
 

@@ -1,14 +1,14 @@
 """Tasks: mazes with a protocol, through which simulated animals go.
 
 A task is a graph of places, a few rules, and a protocol. From graph and rules `explore` finds the
-states that a learner needs: a place, a heading on tracks that are run both ways, a memory where a
-rule needs one. The protocol is a generator that yields one `Lap` after the other, and is sent how
-each was run, so that the next one may depend on it. `run_task` lets one animal go through it, along
-the laps as they are given, so that all learners replay after the same experience, or as its learner
-acts. The log and the table of laps have the states that the analyses see, places with their
-heading.
+states that a learner needs: a place, a heading on tracks that are run in both directions, a memory
+where a rule needs one. The protocol is a generator that yields one `Lap` after the other, and is
+sent how each was run, so that the next one may depend on it. `run_task` lets one animal go through
+it, along the laps as they are given, so that all learners replay after the same experience, or as
+its learner acts. The log and the table of laps have the states that the analyses see, places with
+their heading.
 
-Where laps are known ways that are run in turn, `task_of_routes` has the protocol. A track with a
+Where laps follow known routes in turn, `task_of_routes` has the protocol. A track with a
 reward that moves from one end to the other:
 
 >>> import networkx as nx
@@ -48,12 +48,19 @@ np.float64(1.0)
 True
 """
 
+from replay.tasks.graph_paths import both_directions, random_walk, shortest_path, without_edges
 from replay.tasks.places import Places, Rule, State, explore
 from replay.tasks.routes import task_of_routes
 from replay.tasks.runs import BEHAVIOURS, TaskRun, run_task
 from replay.tasks.task import Block, Lap, Laps, Task
-from replay.tasks.ways import both_ways, random_way, shortest_way, without
 
 __all__ = ["BEHAVIOURS", "Block", "Lap", "Laps", "Places", "Rule", "State", "Task", "TaskRun"]
-__all__ += ["both_ways", "explore", "random_way", "run_task", "shortest_way", "task_of_routes"]
-__all__ += ["without"]
+__all__ += [
+    "both_directions",
+    "explore",
+    "random_walk",
+    "run_task",
+    "shortest_path",
+    "task_of_routes",
+]
+__all__ += ["without_edges"]

@@ -1,9 +1,10 @@
 """The states of a task: the product of place, heading and memory, found by walking the graph.
 
-A place is a node of a graph. On tracks that are run both ways a place is another state in each
-direction of travel, its *heading*, as place cells tell them apart. Where a rule needs more, such as
-the arm that was visited last, a state has a *memory* too; it stays the same within a lap. Entering
-a place where a lap ends leads to a state of its own, so that the next lap can begin at that place.
+A place is a node of a graph. On tracks that are run in both directions a place is another state in
+each direction of travel, its *heading*, as place cells tell them apart. Where a rule needs more,
+such as the arm that was visited last, a state has a *memory* too; it stays the same within a lap.
+Entering a place where a lap ends leads to a state of its own, so that the next lap can begin at
+that place.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ class Places:
     ) -> MDP:
         """Make the MDP in which some rules hold.
 
-        Action k leads to the k-th neighbour. Where there are fewer, or the way is closed, the
+        Action k leads to the k-th neighbour. Where there are fewer, or the move is closed, the
         animal stays where it is, without reward.
 
         Parameters
@@ -168,7 +169,8 @@ class Places:
             At most one for each memory. A memory that none of them names keeps the first rule under
             which its states were found.
         closed : iterable of (str, str), optional
-            Moves that cannot be made, from node to node; in an undirected graph name both ways.
+            Moves that cannot be made, from node to node; in an undirected graph name both
+            directions.
         start : int, optional
             The state in which laps begin; by default all in which any may.
 
@@ -209,7 +211,7 @@ class Places:
     def whole(self) -> MDP:
         """All moves that can ever be made, as an MDP without reward.
 
-        No way is closed, and laps go on wherever they may under some rule.
+        No move is closed, and laps go on wherever they may under some rule.
         """
 
         def move(state: State, node: str) -> tuple[State, float]:
@@ -255,7 +257,7 @@ class Places:
 
 
 def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> Places:
-    """Find all states that can be entered while rules may change at any time, all ways open.
+    """Find all states that can be entered while rules may change at any time, no move closed.
 
     Parameters
     ----------
@@ -279,13 +281,13 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
 
     Examples
     --------
-    Three places on a line that is run both ways; the animal remembers where the lap began:
+    Three places on a line that is run in both directions; the animal remembers where the lap began:
 
     >>> track = nx.path_graph(["a", "b", "c"])
     >>> nx.set_node_attributes(track, {"a": (0, 0), "b": (10, 0), "c": (20, 0)}, "pos")
-    >>> ways = [Rule(("a",), ("a", "c"), (("c", 1.0),), "out"),
-    ...         Rule(("c",), ("a", "c"), (("a", 1.0),), "in")]
-    >>> places = explore(track, ways, home="a")
+    >>> rules = [Rule(("a",), ("a", "c"), (("c", 1.0),), "out"),
+    ...          Rule(("c",), ("a", "c"), (("a", 1.0),), "in")]
+    >>> places = explore(track, rules, home="a")
     >>> [state.node + state.heading for state in places.states if state.memory == "out"]
     ['a>', 'b>', 'c>', 'a<']
     >>> places.walk(["c", "b", "a"], "in")

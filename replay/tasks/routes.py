@@ -1,4 +1,4 @@
-"""Tasks whose laps are known ways through a maze, run in turn."""
+"""Tasks whose laps follow known routes through a maze, in turn."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ class Task:
 
 
 def _aside(model: Places, node: str, heading: str) -> NDArray[np.float64]:
-    """Give the way from the middle of a two-way track to the right-hand lane, in cm."""
+    """Give the shift from the middle of a two-way track to the right-hand lane, in cm."""
     far, pos = model.steps_from_home, model.graph.nodes
     here = np.array(pos[node]["pos"])
     ahead = sum(

@@ -1,8 +1,8 @@
 """Worlds that change: walls that move, a shortcut, a moving reward, drifting chances.
 
 Each builder draws a world and makes a :class:`replay.worlds.protocols.Protocol` of it. ``WORLDS``
-is the one list. The mazes are random ones, with one start: after Tolman's blocking task a wall is
-built across the way that the animal has learned [1]_, or falls, so that there is a shorter one
+is the one list. The mazes are random ones, with one start: as in Tolman's blocking task a wall is
+built across the path that the animal has learned [1]_, or is taken away, which opens a shorter one
 [2]_.
 
 References
@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from replay.names import unknown_name
+from replay.checks import check_choice, check_number, check_seed, check_whole
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
@@ -35,7 +35,8 @@ __all__ = ["WORLDS", "drifting_tree", "find_world", "moving_reward", "moving_wal
 Seed = int | Sequence[int] | np.random.Generator | None
 
 _MOST_DRAWS = 1000
-_LEAST_DETOUR = 1.25  # of the way before
+_LARGEST_DRIFT = 10.0  # a factor of 20,000 at a change; far larger ones make probabilities of 0
+_LEAST_DETOUR = 1.25  # times the shortest path before
 _KEPT = ("start_probability", "terminal", "action_names", "position", "labels", "name")
 
 
@@ -47,11 +48,11 @@ def moving_wall(
     n_rest: int = 0,
     seed: Seed = 0,
 ) -> Protocol:
-    """Maze in which a wall is built where the animal walks, and then moves to its new way.
+    """Maze in which a wall is built where the animal walks, and then moves to its new path.
 
     The first phase has no such wall. In each of the others it blocks one cell, through which all
-    shortest ways of the phase before went: of these cells, the one that leaves the longest way. The
-    first time the way becomes longer by a quarter at least.
+    shortest paths of the phase before went: of these cells, the one that leaves the longest path.
+    The first time the path becomes longer by a quarter at least.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def moving_wall(
     >>> [int(phase.mdp.steps_to_end[start]) for phase in world.phases]
     [14, 18, 14]
     """
-    _check(n_phases=n_phases, noise=noise)
+    _check(n_steps, n_rest, noise, n_phases=n_phases)
     mazes = _draw(seed, size, n_phases)
     return _protocol("moving_wall", mazes, n_steps, noise, n_rest)
 
@@ -95,7 +96,7 @@ def shortcut(
     n_rest: int = 0,
     seed: Seed = 0,
 ) -> Protocol:
-    """Maze in which a cell of the shortest way is blocked at first, and then opened.
+    """Maze in which a cell of the shortest path is blocked at first, and then opened.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def shortcut(
     >>> int(before.steps_to_end[start]), int(after.steps_to_end[start])
     (18, 14)
     """
-    _check(noise=noise)
+    _check(n_steps, n_rest, noise)
     mazes = _draw(seed, size, 2)[::-1]
     return _protocol("shortcut", mazes, n_steps, noise, n_rest)
 
@@ -135,7 +136,7 @@ def moving_reward(
     """Maze with several places that end an episode; one pays, and another one in the next phase.
 
     Episodes start in each cell but these places alike. The places take turns. None of them is on
-    every way to another one.
+    every path to another one.
 
     Parameters
     ----------
@@ -159,8 +160,8 @@ def moving_reward(
     >>> before.mdp == again.mdp, before.mdp == after.mdp
     (True, False)
     """
-    _check(n_phases=n_phases, n_places=n_places, noise=noise)
-    rng = np.random.default_rng(seed)
+    _check(n_steps, n_rest, noise, n_phases=n_phases, n_places=n_places)
+    rng = np.random.default_rng(check_seed(seed))
     maze, places = _maze_with_places(size, n_places, rng)
     terminal = np.isin(np.arange(maze.n_states), places)
     chance, reward = _matrices(maze)
@@ -211,10 +212,9 @@ def drifting_tree(
     >>> before.probability[:2].round(2), after.probability[:2].round(2)
     (array([0.91, 0.09]), array([0.89, 0.11]))
     """
-    _check(n_phases=n_phases)
-    if not 0 <= drift < np.inf:
-        raise ValueError(f"drift must be a number of at least 0, got {drift}.")
-    rng = np.random.default_rng(seed)
+    _check(n_steps, n_rest, n_phases=n_phases)
+    drift = check_number("drift", drift, at_least=0, at_most=_LARGEST_DRIFT)
+    rng = np.random.default_rng(check_seed(seed))
     trees = [stochastic_tree(depth, n_actions, branching, rng)]
     rows = trees[0].transition_rows()
     for _ in range(n_phases - 1):
@@ -258,17 +258,15 @@ def find_world(name: str) -> Callable[..., Protocol]:
     >>> find_world("shortcut")(n_steps=100).n_steps
     200
     """
-    if name not in WORLDS:
-        raise unknown_name("world", name, WORLDS)
-    return WORLDS[name]
+    return WORLDS[check_choice("world", name, WORLDS)]
 
 
-def _check(**numbers: float) -> None:
-    for name, value in numbers.items():
-        if name == "noise" and not 0 <= value <= 1:
-            raise ValueError(f"noise must be between 0 and 1, got {value}.")
-        if name != "noise" and value < 2:
-            raise ValueError(f"{name} must be at least 2 for a world that changes, got {value}.")
+def _check(n_steps: int, n_rest: int, noise: float = 0.0, **counts: int) -> None:
+    check_whole("n_steps", n_steps, at_least=1)
+    check_whole("n_rest", n_rest)
+    check_number("noise", noise, at_least=0, at_most=1)
+    for name, count in counts.items():
+        check_whole(name, count, at_least=2, at_most=1000, hint="The world is to change.")
 
 
 def _protocol(name: str, mdps: list[MDP], n_steps: int, noise: float, n_rest: int) -> Protocol:
@@ -278,7 +276,7 @@ def _protocol(name: str, mdps: list[MDP], n_steps: int, noise: float, n_rest: in
 
 def _draw(seed: Seed, size: int, n_phases: int) -> list[MDP]:
     """Draw a maze, again and again, until a wall can be moved that often."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     for _ in range(_MOST_DRAWS):
         maze = random_maze(size, rng)
         farthest = int(np.argmax(maze.steps_to_end))
@@ -292,27 +290,27 @@ def _draw(seed: Seed, size: int, n_phases: int) -> list[MDP]:
         else:
             return mazes
     raise ValueError(
-        f"None of {_MOST_DRAWS} mazes of size {size} had another way whenever one was blocked: "
-        "make them larger, or take fewer phases."
+        f"None of {_MOST_DRAWS} mazes of size {size} had another path whenever one was blocked: "
+        "make them larger, or use fewer phases."
     )
 
 
 def _move_wall(maze: MDP, latest: MDP) -> MDP | None:
-    """Build the wall across all shortest ways of the latest maze, and nowhere else."""
+    """Build the wall across all shortest paths of the latest maze, and nowhere else."""
     start = int(np.argmax(maze.start_probability))
     shortest = latest.steps_to_end[start]
     least = _LEAST_DETOUR * shortest if latest is maze else 0
     longest, best = 0.0, None
-    for state in _shortest_way(latest, start)[1:-1]:
-        n_steps = _way_around(maze, start, state)
+    for state in _shortest_path(latest, start)[1:-1]:
+        n_steps = _steps_around(maze, start, state)
         is_best = least <= n_steps < np.inf and n_steps > longest
-        if is_best and _way_around(latest, start, state) > shortest:
+        if is_best and _steps_around(latest, start, state) > shortest:
             longest, best = n_steps, state
     return None if best is None else _without(maze, best)
 
 
-def _way_around(mdp: MDP, start: int, wall: int) -> float:
-    """Count the steps to the nearest end for whom one state is closed; infinite if none leads."""
+def _steps_around(mdp: MDP, start: int, wall: int) -> float:
+    """Count the steps to the nearest end if one state is closed; infinite without a path."""
     came_from = mdp.transition_rows() // mdp.n_actions
     is_open = (came_from != wall) & (mdp.successor != wall)
     moves = (np.ones(np.count_nonzero(is_open)), (came_from[is_open], mdp.successor[is_open]))
@@ -347,12 +345,12 @@ def _within_reach(maze: MDP, places: np.ndarray) -> bool:
     return bool(np.isfinite(n_steps[:, elsewhere]).all())
 
 
-def _shortest_way(mdp: MDP, state: int) -> list[int]:
-    way = [state]
-    while not mdp.terminal[way[-1]]:
-        reached = np.concatenate([mdp.successors(way[-1], a) for a in range(mdp.n_actions)])
-        way.append(int(reached[np.argmin(mdp.steps_to_end[reached])]))
-    return way
+def _shortest_path(mdp: MDP, state: int) -> list[int]:
+    path = [state]
+    while not mdp.terminal[path[-1]]:
+        reached = np.concatenate([mdp.successors(path[-1], a) for a in range(mdp.n_actions)])
+        path.append(int(reached[np.argmin(mdp.steps_to_end[reached])]))
+    return path
 
 
 def _matrices(mdp: MDP) -> tuple[sparse.csr_array, sparse.csr_array]:

@@ -10,25 +10,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.worlds.mdp import MDP
+from replay.checks import check_array, check_number, check_text, shown
+from replay.worlds.transitions import (
+    LARGEST_NUMBER,
+    Transitions,
+    check_action_names,
+    check_indices,
+    check_labels,
+    check_position,
+    check_size,
+    list_transitions,
+)
 
 __all__ = ["from_networkx", "to_networkx"]
 
-Nodes = Hashable | Iterable[Hashable]
+_MOST_STEPS = 1_000_000
 
 
-def to_networkx(mdp: MDP) -> nx.MultiDiGraph:
-    """Graph of an MDP.
+def to_networkx(transitions: Transitions) -> nx.MultiDiGraph:
+    """Make the graph of an MDP.
 
     Parameters
     ----------
-    mdp : MDP
+    transitions : Transitions
+        The MDP.
 
     Returns
     -------
@@ -39,81 +50,70 @@ def to_networkx(mdp: MDP) -> nx.MultiDiGraph:
 
     Examples
     --------
-    >>> corridor = MDP.from_tables([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
+    >>> corridor = list_transitions([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
     >>> to_networkx(corridor).edges[0, 1, 1]
     {'probability': 1.0, 'reward': 1.0}
     """
-    graph = nx.MultiDiGraph(name=mdp.name, action_names=mdp.action_names)
-    for s in range(mdp.n_states):
-        terminal, start = bool(mdp.terminal[s]), float(mdp.start_probability[s])
-        graph.add_node(s, terminal=terminal, start_probability=start)
-    if mdp.position is not None:
-        positions = map(tuple, mdp.position.tolist())
+    graph = nx.MultiDiGraph(name=transitions.name, action_names=transitions.action_names)
+    ends, starts = transitions.terminal.tolist(), transitions.start_probability.tolist()
+    for state, (terminal, start) in enumerate(zip(ends, starts, strict=True)):
+        graph.add_node(state, terminal=terminal, start_probability=start)
+    if transitions.position is not None:
+        positions = map(tuple, transitions.position.tolist())
         nx.set_node_attributes(graph, dict(enumerate(positions)), "pos")
-    if mdp.labels is not None:
-        nx.set_node_attributes(graph, dict(enumerate(mdp.labels)), "label")
-    state, action = np.divmod(mdp.transition_rows(), mdp.n_actions)
-    columns: tuple[NDArray[Any], ...]
-    columns = (state, mdp.successor, action, mdp.probability, mdp.reward)
+    if transitions.labels is not None:
+        nx.set_node_attributes(graph, dict(enumerate(transitions.labels)), "label")
+    columns: tuple[NDArray[Any], ...] = (
+        transitions.state,
+        transitions.next_state,
+        transitions.action,
+        transitions.probability,
+        transitions.reward,
+    )
     for u, v, a, p, r in zip(*(column.tolist() for column in columns), strict=True):
         graph.add_edge(u, v, a, probability=p, reward=r)
     return graph
 
 
 def from_networkx(
-    graph: nx.Graph,
+    graph: object,
     *,
-    rewards: Mapping[Hashable, float] | None = None,
-    terminal: Nodes = (),
-    start: Nodes | Mapping[Hashable, float] | None = None,
+    rewards: object = None,
+    terminal: object = (),
+    start: object = None,
     bin_size: float | None = None,
     name: str | None = None,
-) -> MDP:
-    """Make an MDP of a track graph, or of the graph of an MDP.
-
-    In a track graph action k leads to the k-th neighbour, counted anticlockwise from the east if
-    nodes have `pos`, else in the order of `graph.adj`. Where there are fewer neighbours, the other
-    actions leave the animal in place, as a wall does, without reward. A `DiGraph` has one-way
-    paths; one that joins two nodes both ways has separate states for each direction of travel.
+) -> Transitions:
+    """List the transitions of a track graph, or of the graph of an MDP.
 
     Parameters
     ----------
-    graph : networkx.Graph, DiGraph, or MultiDiGraph made by `to_networkx`
-        The latter says all itself: the other arguments but `name` are for track graphs.
-    rewards : mapping of node to float, optional
-        Reward for entering a node. None by default.
-    terminal : node or iterable of nodes
-        Where episodes end. None by default: the task goes on forever.
-    start : node, iterable of nodes, or mapping of node to probability, optional
-        Where episodes begin. By default everywhere but in terminal states, with equal probability.
-    bin_size : float, optional
-        Length of a step in cm. Each edge is divided into equal steps as near to it as possible,
-        by its `distance` or else the distance between its nodes' `pos`. By default an edge is
-        one step.
-    name : str, optional
-        By default the graph's own.
+    graph, rewards, terminal, start, bin_size, name
+        See `replay.worlds.mdp.MDP.from_networkx`.
 
     Returns
     -------
-    MDP
-        The nodes come first, in the graph's order, then the states along edges. Labels are the
-        nodes; the k-th state along edge (u, v) has the label (u, v, k).
+    Transitions
+        In a track graph the nodes come first, in the graph's order, then the states along edges.
 
     Raises
     ------
+    TypeError
+        If it is no graph.
     ValueError
         If nodes are unknown, lengths are missing, or the graph is of neither kind.
 
     Examples
     --------
-    >>> from replay.worlds.tracks import make_tmaze_track
-    >>> track = make_tmaze_track(stem_length=80, arm_length=50)
-    >>> t_maze = from_networkx(track, rewards={2: 1.0}, terminal=[2, 3], start=0, bin_size=10)
-    >>> t_maze.n_states, t_maze.n_actions
-    (19, 3)
-    >>> t_maze.position[t_maze.labels.index((0, 1, 3))]
-    array([ 0., 30.])
+    >>> track = nx.Graph([("home", "well", {"distance": 30.0})])
+    >>> walk = from_networkx(track, rewards={"well": 1.0}, terminal="well", bin_size=10)
+    >>> walk.labels
+    ('home', 'well', ('home', 'well', 1), ('home', 'well', 2))
     """
+    if not isinstance(graph, nx.Graph):
+        raise TypeError(f"graph must be a networkx graph, got {shown(graph)}.")
+    if name is not None:
+        check_text("The name of an MDP", name)
     if graph.is_multigraph():
         given = {"rewards": rewards, "terminal": terminal, "start": start, "bin_size": bin_size}
         for argument, value in given.items():
@@ -125,125 +125,209 @@ def from_networkx(
         return _from_mdp_graph(graph, name)
     if len(graph) == 0:
         raise ValueError("A track graph needs nodes; got none.")
-    rewards = dict(rewards or {})
-    _known(graph, "rewards", rewards)
+    paid = _by_node(graph, "rewards", {} if rewards is None else rewards)
     ends = _known(graph, "terminal", terminal)
-    first = start if isinstance(start, Mapping) or start is None else _known(graph, "start", start)
+    share: dict[Hashable, float] | None = None
     if isinstance(start, Mapping):
-        _known(graph, "start", start)
+        share = _by_node(graph, "start", start)
+    elif start is not None:
+        first = _known(graph, "start", start)
+        if not first:
+            raise ValueError("start lists no node; leave it out, and episodes begin everywhere.")
+        share = dict.fromkeys(first, 1 / len(first))
 
-    walk = graph if bin_size is None else _divide(graph, bin_size)
+    positions = _positions(graph)
+    walk = graph if bin_size is None else _divide(graph, bin_size, positions)
     number = {node: state for state, node in enumerate(walk)}
-    neighbours = {node: _neighbours(walk, node) for node in walk}
-    n_actions = max(max(map(len, neighbours.values())), 1)
+    neighbours = {node: _neighbours(walk, node, positions) for node in walk}
+    n_actions = max(*map(len, neighbours.values()), 1)
     transition = np.empty((len(walk), n_actions), dtype=np.int64)
     reward = np.zeros(transition.shape)
     for node, state in number.items():
         transition[state] = state
         for action, neighbour in enumerate(neighbours[node]):
             transition[state, action] = number[neighbour]
-            reward[state, action] = rewards.get(neighbour, 0.0)
-    start_probability = None
-    if first is not None:
-        share = first if isinstance(first, Mapping) else dict.fromkeys(first, 1 / len(first))
-        start_probability = [share.get(node, 0.0) for node in walk]
-    has_pos = all("pos" in data for _, data in walk.nodes(data=True))
-    return MDP.from_tables(
+            reward[state, action] = paid.get(neighbour, 0.0)
+    is_terminal = np.zeros(len(walk), dtype=bool)
+    is_terminal[[number[node] for node in ends]] = True
+    return list_transitions(
         transition,
         reward,
-        start=start_probability,
-        terminal=[number[node] for node in ends],
+        start=None if share is None else [share.get(node, 0.0) for node in walk],
+        terminal=is_terminal,
         action_names=[f"neighbour {a + 1}" for a in range(n_actions)],
-        position=[walk.nodes[node]["pos"] for node in walk] if has_pos else None,
+        position=[positions[node] for node in walk] if len(positions) == len(walk) else None,
         labels=list(walk),
         name=name or graph.name or "track",
     )
 
 
-def _from_mdp_graph(graph: nx.MultiGraph, name: str | None) -> MDP:
+def _from_mdp_graph(graph: nx.MultiGraph, name: str | None) -> Transitions:
     """Inverse of `to_networkx`."""
     if not graph.is_directed() or "action_names" not in graph.graph:
         raise ValueError(
             "A MultiDiGraph must come from MDP.to_networkx, with graph attribute 'action_names'; "
             "track graphs are networkx.Graph or DiGraph. "
-            f"Got a {type(graph).__name__} with attributes {sorted(graph.graph)}."
+            f"Got a {type(graph).__name__} with attributes {shown(list(graph.graph))}."
         )
     number = {node: state for state, node in enumerate(graph)}
     nodes = list(graph.nodes(data=True))
     edges = list(graph.edges(keys=True, data=True))
-    try:
-        return MDP.from_transitions(
-            [number[u] for u, _, _, _ in edges],
-            [action for _, _, action, _ in edges],
-            [number[v] for _, v, _, _ in edges],
-            [data["probability"] for *_, data in edges],
-            [data["reward"] for *_, data in edges],
-            start_probability=[data["start_probability"] for _, data in nodes],
-            terminal=[data["terminal"] for _, data in nodes],
-            action_names=graph.graph["action_names"],
-            position=[d["pos"] for _, d in nodes] if all("pos" in d for _, d in nodes) else None,
-            labels=[d["label"] for _, d in nodes] if all("label" in d for _, d in nodes) else None,
-            name=name or graph.name,
-        )
-    except KeyError as missing:
+    names = check_action_names(graph.graph["action_names"])
+    check_size(len(nodes), len(names))
+    state = np.array([number[u] for u, _, _, _ in edges], dtype=np.int64)
+    action = check_array([key for *_, key, _ in edges], "The keys of edges, actions,", kind="whole")
+    check_indices("action", action, len(names), state, action)
+
+    def of_nodes(attribute: str) -> list[Any]:
+        return [_attribute(data, attribute, f"node {node!r}") for node, data in nodes]
+
+    def of_edges(attribute: str) -> NDArray[np.float64]:
+        values = [_attribute(data, attribute, f"edge {(u, v, key)!r}") for u, v, key, data in edges]
+        return check_array(values, f"{attribute!r} of the edges", kind="number")
+
+    has_position, has_label = (
+        bool(nodes) and all(key in data for _, data in nodes) for key in ("pos", "label")
+    )
+    return Transitions(
+        state,
+        action,
+        np.array([number[v] for _, v, _, _ in edges], dtype=np.int64),
+        of_edges("probability"),
+        of_edges("reward"),
+        check_array(
+            of_nodes("start_probability"), "'start_probability' of the nodes", kind="number"
+        ),
+        check_array(of_nodes("terminal"), "'terminal' of the nodes", kind="flag"),
+        names,
+        check_position(of_nodes("pos"), len(nodes)) if has_position else None,
+        check_labels(of_nodes("label"), len(nodes)) if has_label else None,
+        check_text("The name of the graph", graph.name) if name is None else name,
+    )
+
+
+def _attribute(data: Mapping[str, Any], attribute: str, where: str) -> Any:
+    if attribute not in data:
+        kind = where.split()[0]
         raise ValueError(
-            f"The graph of an MDP needs the attribute {missing} on each "
-            f"{'edge' if missing.args[0] in ('probability', 'reward') else 'node'}."
-        ) from None
+            f"The graph of an MDP needs the attribute {attribute!r} on each {kind}; {where} has "
+            f"{shown(sorted(map(str, data)))}."
+        )
+    return data[attribute]
 
 
-def _known(graph: nx.Graph, argument: str, nodes: Nodes) -> list[Hashable]:
-    """List nodes given as one node or as several; all must be in the graph."""
-    one = isinstance(nodes, Hashable) and nodes in graph
+def _known(graph: nx.Graph, argument: str, nodes: object) -> list[Hashable]:
+    """List nodes given as one node or as several, each once; all must be in the graph."""
     several = not isinstance(nodes, str) and isinstance(nodes, Iterable)
-    listed: list[Any] = list(cast(Iterable, nodes)) if several and not one else [nodes]
+    listed: list[Any] = list(nodes) if several and not _is_node(graph, nodes) else [nodes]  # type: ignore[call-overload]
     for node in listed:
-        if node not in graph:
+        if not _is_node(graph, node):
             some = ", ".join(map(repr, list(graph)[:8])) + (", ..." if len(graph) > 8 else "")
-            raise ValueError(f"{argument} names {node!r}, but the graph's nodes are {some}.")
-    return listed
+            raise ValueError(f"{argument} names {shown(node)}, but the graph's nodes are {some}.")
+    return list(dict.fromkeys(listed))
 
 
-def _divide(graph: nx.Graph, bin_size: float) -> nx.Graph:
-    """Divide each edge into steps of about `bin_size` cm."""
+def _is_node(graph: nx.Graph, node: object) -> bool:
+    # True and False are found as the nodes 1 and 0, but hardly meant.
+    is_flag = isinstance(node, bool | np.bool_)
+    return node in graph and (not is_flag or any(node is each for each in graph))
+
+
+def _by_node(graph: nx.Graph, argument: str, values: object) -> dict[Hashable, float]:
+    """Read a number for each of some nodes."""
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{argument} must be a dict of node to number, got {shown(values)}.")
+    nodes = _known(graph, argument, list(values))
+    return {node: check_number(f"{argument} of node {node!r}", values[node]) for node in nodes}
+
+
+def _positions(graph: nx.Graph) -> dict[Hashable, tuple[float, float]]:
+    """Read where nodes are, in cm; of those without `pos`, nothing."""
+    found = {}
+    for node, data in graph.nodes(data=True):
+        if data.get("pos") is not None:
+            place = check_array(
+                data["pos"],
+                f"'pos' of node {node!r}, (x, y) in cm,",
+                kind="number",
+                at_least=-LARGEST_NUMBER,
+                at_most=LARGEST_NUMBER,
+            )
+            if len(place) != 2:
+                raise ValueError(
+                    f"'pos' of node {node!r} must be (x, y) in cm, got {shown(data['pos'])}."
+                )
+            found[node] = (float(place[0]), float(place[1]))
+    return found
+
+
+def _divide(
+    graph: nx.Graph, bin_size: float, positions: dict[Hashable, tuple[float, float]]
+) -> nx.Graph:
+    """Divide each edge into steps of about `bin_size` cm; adds the positions of the new states."""
+    bin_size = check_number("bin_size", bin_size)
     if not bin_size > 0:
         raise ValueError(f"bin_size must be above 0 cm; got {bin_size}.")
     walk = graph.__class__()
-    walk.add_nodes_from(graph.nodes(data=True))
+    walk.add_nodes_from(graph)
+    n_new = 0
     for u, v, data in graph.edges(data=True):
-        ends = [graph.nodes[node].get("pos") for node in (u, v)]
-        has_pos = all(place is not None for place in ends)
-        distance = data.get("distance", math.dist(*ends) if has_pos else None)
-        if distance is None or not 0 <= distance < math.inf:
+        ends = [positions.get(node) for node in (u, v)]
+        n_steps = _n_steps((u, v), data.get("distance"), ends, bin_size)
+        n_new += n_steps - 1
+        if n_new > _MOST_STEPS:
             raise ValueError(
-                f"With bin_size each edge needs a 'distance' in cm, or a 'pos' at both ends; edge "
-                f"({u!r}, {v!r}) has {'neither' if distance is None else distance}."
+                f"bin_size of {bin_size} cm makes more than {_MOST_STEPS} states of the track's "
+                "edges. Lengths are in cm; make the bins larger."
             )
-        # Half a bin and more is rounded up: Python would round 2.5 to 2 but 3.5 to 4.
-        n_steps = max(1, math.floor(distance / bin_size + 0.5))
         path = [u, *((u, v, k) for k in range(1, n_steps)), v]
-        if has_pos:
-            for k, node in enumerate(path[1:-1], start=1):
-                walk.add_node(
-                    node,
-                    pos=tuple(
-                        np.add(ends[0], np.subtract(ends[1], ends[0]) * (k / n_steps)).tolist()
-                    ),
+        for k, node in enumerate(path[1:-1], start=1):
+            if node in graph:
+                raise ValueError(
+                    f"The node {node!r} bears the name of a state along the edge {(u, v)!r}: give "
+                    "it another name."
                 )
+            if ends[0] is not None and ends[1] is not None:
+                x, y = np.add(ends[0], np.subtract(ends[1], ends[0]) * (k / n_steps)).tolist()
+                positions[node] = (x, y)
         nx.add_path(walk, path)
     return walk
 
 
-def _neighbours(graph: nx.Graph, node: Hashable) -> list[Hashable]:
+def _n_steps(
+    edge: tuple[Hashable, Hashable],
+    distance: object,
+    ends: list[tuple[float, float] | None],
+    bin_size: float,
+) -> int:
+    """Count the steps of an edge; half a bin and more is rounded up."""
+    here, there = ends
+    if distance is None and here is not None and there is not None:
+        distance = math.dist(here, there)
+    if distance is None:
+        raise ValueError(
+            "With bin_size each edge needs a 'distance' in cm, or a 'pos' at both ends; edge "
+            f"{edge!r} has neither."
+        )
+    length = check_number(
+        f"'distance' in cm of edge {edge!r}", distance, at_least=0, at_most=LARGEST_NUMBER
+    )
+    # Python would round 2.5 to 2 but 3.5 to 4.
+    return max(1, math.floor(min(length / bin_size, 2.0 * _MOST_STEPS) + 0.5))
+
+
+def _neighbours(
+    graph: nx.Graph, node: Hashable, positions: Mapping[Hashable, tuple[float, float]]
+) -> list[Hashable]:
     """Neighbours in the order of the actions."""
-    places = [graph.nodes[n].get("pos") for n in (node, *graph.adj[node])]
-    if any(place is None for place in places):
-        return list(graph.adj[node])
-    here = places[0]
+    listed: list[Hashable] = list(graph.adj[node])
+    if any(each not in positions for each in (node, *listed)):
+        return listed
+    here = positions[node]
 
     def turn(neighbour: Hashable) -> float:
-        x, y = graph.nodes[neighbour]["pos"]
+        x, y = positions[neighbour]
         # Rounded, lest a neighbour straight to the east come last for a hair's breadth.
         return round(math.atan2(y - here[1], x - here[0]) / math.tau, 9) % 1
 
-    return sorted(graph.adj[node], key=turn)
+    return sorted(listed, key=turn)

@@ -7,12 +7,14 @@ Gymnasium (https://gymnasium.farama.org) is optional:
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replay.worlds.mdp import MDP
+from replay.checks import check_array, check_flag, check_number, check_whole, shown
+from replay.worlds.transitions import Transitions, check_size
 
 try:
     import gymnasium
@@ -24,84 +26,163 @@ except ImportError as error:
 __all__ = ["MDPEnv", "from_gymnasium"]
 
 
-def from_gymnasium(environment: gymnasium.Env | str) -> MDP:
-    """Make an MDP of a tabular Gymnasium environment, such as FrozenLake, CliffWalking or Taxi.
+class _Outcome(NamedTuple):
+    """One entry of the list `P[s][a]`."""
 
-    A state that is entered only at the end of an episode is terminal. Where a state is also passed
-    through, or episodes start in it, its end is a terminal copy instead, numbered after the
-    environment's own states. Outcomes of one action in the same next state are merged; where their
-    rewards differ, the reward is the mean, which leaves all values and reward rates exact.
+    probability: float
+    next_state: int
+    reward: float
+    done: bool
+
+
+def from_gymnasium(environment: object) -> Transitions:
+    """List the transitions of a tabular Gymnasium environment.
 
     Parameters
     ----------
     environment : gymnasium.Env or str
-        An environment, or the id of a registered one. It must list its transitions in the
-        attribute `P`: `P[s][a]` = [(probability, next state, reward, done), ...]. Episodes start as
-        its `initial_state_distrib` says, or else in any state but terminal ones.
+        See `replay.worlds.mdp.MDP.from_gymnasium`.
 
     Returns
     -------
-    MDP
+    Transitions
         Labels are the environment's states; time limits are left out.
 
     Raises
     ------
     TypeError
-        If the environment doesn't list its transitions.
+        If it is no environment, or doesn't list its transitions.
+    ValueError
+        If its table is not as described; the message names state and action.
 
     Examples
     --------
-    >>> lake = from_gymnasium("FrozenLake-v1")
-    >>> lake.n_states, lake.n_actions, int(lake.terminal.sum())
-    (16, 4, 5)
+    >>> int(from_gymnasium("FrozenLake-v1").terminal.sum())
+    5
     """
-    env = gymnasium.make(environment) if isinstance(environment, str) else environment
-    table = getattr(env.unwrapped, "P", None)
-    if table is None:
+    env = _made(environment) if isinstance(environment, str) else environment
+    world = getattr(env, "unwrapped", None)
+    table = getattr(world, "P", None)
+    if world is None or table is None:
         raise TypeError(
             "Only tabular environments can be made an MDP: P[s][a] must list (probability, next "
-            f"state, reward, done); {env.unwrapped!r} has no P."
+            f"state, reward, done); {shown(env if world is None else world)} has no P."
         )
-    n_states, n_actions = len(table), len(table[0])
-    given_start = getattr(env.unwrapped, "initial_state_distrib", None)
+    outcomes = _outcomes(table)
+    n_states, n_actions = len(outcomes), len(outcomes[0])
+    given_start = getattr(world, "initial_state_distrib", None)
+    if given_start is not None:
+        given_start = check_array(given_start, "initial_state_distrib", kind="number", at_least=0)
+        if len(given_start) != n_states:
+            raise ValueError(
+                f"initial_state_distrib must have one probability for each of the {n_states} "
+                f"states of P, got {len(given_start)}."
+            )
     ended: set[int] = set()
     passed = set() if given_start is None else set(np.flatnonzero(given_start).tolist())
     for state in range(n_states):
         for action in range(n_actions):
-            for probability, next_state, _, done in table[state][action]:
-                if probability > 0 and done:
-                    ended.add(int(next_state))
-                elif probability > 0 and next_state != state:  # after the end states may stay
-                    passed.add(int(next_state))
+            for outcome in outcomes[state][action]:
+                if outcome.done:
+                    ended.add(outcome.next_state)
+                elif outcome.next_state != state:  # after the end states may stay
+                    passed.add(outcome.next_state)
     copy = {state: n_states + i for i, state in enumerate(sorted(ended & passed))}
     terminal = np.ones(n_states + len(copy), dtype=bool)
     terminal[:n_states] = [state in ended - passed for state in range(n_states)]
+    if terminal.all():
+        raise ValueError("Episodes need a state to start in, but P ends them in every state.")
 
-    outcomes: dict[tuple[int, int, int], list[tuple[float, float]]] = defaultdict(list)
+    merged: dict[tuple[int, int, int], list[tuple[float, float]]] = defaultdict(list)
     for state in np.flatnonzero(~terminal).tolist():
         for action in range(n_actions):
-            for probability, next_state, reward, done in table[state][action]:
-                if probability > 0:
-                    entered = (
-                        copy.get(int(next_state), int(next_state)) if done else int(next_state)
-                    )
-                    outcomes[state, action, entered].append((float(probability), float(reward)))
+            for probability, next_state, reward, done in outcomes[state][action]:
+                entered = copy.get(next_state, next_state) if done else next_state
+                merged[state, action, entered].append((probability, reward))
     start = ~terminal / np.count_nonzero(~terminal)
     if given_start is not None:
         start = np.concatenate((given_start, np.zeros(len(copy))))
-    states, actions, next_states = zip(*outcomes, strict=True)
-    return MDP.from_transitions(
-        states,
-        actions,
-        next_states,
-        probability=[sum(p for p, _ in parts) for parts in outcomes.values()],
-        reward=[_mean_reward(parts) for parts in outcomes.values()],
-        start_probability=start,
-        terminal=terminal,
-        action_names=map(str, range(n_actions)),
-        labels=[*range(n_states), *copy],
-        name=env.spec.id if env.spec else type(env.unwrapped).__name__,
+    columns = np.array(list(merged), dtype=np.int64).reshape(-1, 3)
+    spec = getattr(env, "spec", None)
+    return Transitions(
+        columns[:, 0],
+        columns[:, 1],
+        columns[:, 2],
+        np.array([sum(p for p, _ in parts) for parts in merged.values()], dtype=float),
+        np.array([_mean_reward(parts) for parts in merged.values()], dtype=float),
+        start,
+        terminal,
+        tuple(map(str, range(n_actions))),
+        None,
+        (*range(n_states), *copy),
+        spec.id if spec else type(world).__name__,
     )
+
+
+def _made(name: str) -> gymnasium.Env[Any, Any]:
+    try:
+        return gymnasium.make(name)
+    except Exception as error:  # whatever an environment raises when it is made
+        raise ValueError(
+            f"Gymnasium cannot make the environment {shown(name)}: {' '.join(str(error).split())}"
+        ) from error
+
+
+def _outcomes(table: Any) -> list[list[list[_Outcome]]]:
+    """Read P[s][a], and leave out what never happens."""
+    states = _numbered(table, "P", "states")
+    check_size(len(states), 1)
+    rows: list[list[list[_Outcome]]] = []
+    for state, by_action in enumerate(states):
+        actions = _numbered(by_action, f"P[{state}]", "actions")
+        if rows and len(actions) != len(rows[0]):
+            raise ValueError(
+                f"Each state of P must have the same actions: P[0] has {len(rows[0])}, "
+                f"P[{state}] has {len(actions)}."
+            )
+        check_size(1, len(actions))
+        rows.append(
+            [_row_of(given, f"P[{state}][{a}]", len(states)) for a, given in enumerate(actions)]
+        )
+    return rows
+
+
+def _numbered(table: Any, what: str, of: str) -> list[Any]:
+    """List the values of a dict with keys 0, 1, ..., or of a list."""
+    if isinstance(table, Mapping):
+        missing = [number for number in range(len(table)) if number not in table]
+        if missing:
+            raise ValueError(
+                f"{what} must list the {of} 0 to {len(table) - 1}; it lacks {missing[0]} and has "
+                f"{shown(list(table))}."
+            )
+        return [table[number] for number in range(len(table))]
+    if isinstance(table, Sequence | np.ndarray) and not isinstance(table, str | bytes):
+        return list(table)
+    raise ValueError(f"{what} must be a dict or list of {of}, got {shown(table)}.")
+
+
+def _row_of(given: Any, what: str, n_states: int) -> list[_Outcome]:
+    """Check the outcomes of a pair (s, a)."""
+    row = []
+    listed = list(given) if isinstance(given, Iterable) else None
+    for entry in [None] if listed is None else listed:
+        if not isinstance(entry, Sequence | np.ndarray) or len(entry) != 4:
+            raise ValueError(
+                f"{what} must list (probability, next state, reward, done), got {shown(given)}."
+            )
+        probability, next_state, reward, done = entry
+        probability = check_number(f"The probability in {what}", probability, at_least=0, at_most=1)
+        next_state = check_array([next_state], f"The next state in {what}", kind="whole")
+        outcome = _Outcome(
+            probability,
+            check_whole(f"The next state in {what}", next_state[0], at_most=n_states - 1),
+            check_number(f"The reward in {what}", reward),
+            check_flag(f"done in {what}", bool(done) if done in (0, 1) else done),
+        )
+        if outcome.probability > 0:
+            row.append(outcome)
+    return row
 
 
 class MDPEnv(gymnasium.Env[Any, Any]):
@@ -109,21 +190,22 @@ class MDPEnv(gymnasium.Env[Any, Any]):
 
     Parameters
     ----------
-    mdp : MDP
+    transitions : Transitions
+        The MDP.
     max_episode_steps : int, optional
-        Longer episodes are truncated. No limit by default.
+        After so many steps an episode is truncated; without it, never.
 
-    Attributes
-    ----------
-    P : dict
-        `P[s][a]` = [(probability, next state, reward, done), ...], as in Gymnasium's own tables.
-    initial_state_distrib : ndarray of float64, shape (n_states,)
+    Raises
+    ------
+    ValueError
+        If the number of steps is no whole number of at least 1.
 
     Examples
     --------
-    >>> from replay.worlds.mazes import random_maze
-    >>> env = random_maze(size=10, seed=1).to_gymnasium(max_episode_steps=100)
-    >>> state, info = env.reset(seed=1)
+    >>> from replay.worlds.transitions import list_transitions
+    >>> env = MDPEnv(list_transitions([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1]))
+    >>> env.reset(seed=1)
+    (0, {})
     >>> next_state, reward, terminated, truncated, info = env.step(0)
     >>> reward, terminated, truncated
     (0.0, False, False)
@@ -131,22 +213,21 @@ class MDPEnv(gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
 
-    def __init__(self, mdp: MDP, max_episode_steps: int | None = None) -> None:
-        if max_episode_steps is not None and max_episode_steps < 1:
-            raise ValueError(f"max_episode_steps must be at least 1; got {max_episode_steps}.")
-        self.observation_space = gymnasium.spaces.Discrete(mdp.n_states)
-        self.action_space = gymnasium.spaces.Discrete(mdp.n_actions)
-        self.initial_state_distrib = mdp.start_probability
-        self.P = {
-            s: {a: _row(mdp, s, a) for a in range(mdp.n_actions)} for s in range(mdp.n_states)
-        }
+    def __init__(self, transitions: Transitions, max_episode_steps: int | None = None) -> None:
+        if max_episode_steps is not None:
+            max_episode_steps = check_whole("max_episode_steps", max_episode_steps, at_least=1)
+        n_states, n_actions = len(transitions.terminal), len(transitions.action_names)
+        self.observation_space = gymnasium.spaces.Discrete(n_states)
+        self.action_space = gymnasium.spaces.Discrete(n_actions)
+        self.initial_state_distrib = transitions.start_probability
+        self.P = _table(transitions)
         self.max_episode_steps = max_episode_steps
         # Not registered: the specification says how to make the environment again.
         self.spec = gymnasium.envs.registration.EnvSpec(
             "MDP-v0",
             entry_point="replay.worlds.gymnasium_bridge:MDPEnv",
             disable_env_checker=True,
-            kwargs={"mdp": mdp, "max_episode_steps": max_episode_steps},
+            kwargs={"transitions": transitions, "max_episode_steps": max_episode_steps},
         )
         self._state: int | None = None
         self._n_steps = 0
@@ -154,17 +235,52 @@ class MDPEnv(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[int, dict[str, Any]]:
-        """Start an episode in a state drawn from the start distribution."""
+        """Start an episode in a state drawn from the start distribution.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Seed of all that is drawn from now on; without it the generator goes on.
+        options : dict, optional
+            There are none.
+
+        Returns
+        -------
+        state : int
+        info : dict
+            Empty.
+        """
         super().reset(seed=seed, options=options)
         self._state = _draw(self.np_random, self.initial_state_distrib)
         self._n_steps = 0
         return self._state, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """Take an action."""
+        """Take an action.
+
+        Parameters
+        ----------
+        action : int
+
+        Returns
+        -------
+        state : int
+        reward : float
+        terminated, truncated : bool
+        info : dict
+            Empty.
+
+        Raises
+        ------
+        gymnasium.error.ResetNeeded
+            Before the first `reset`.
+        ValueError
+            If there is no such action.
+        """
         if self._state is None:
             raise gymnasium.error.ResetNeeded("Call reset() before the first step().")
-        row = self.P[self._state][int(action)]
+        action = check_whole("action", action, at_most=len(self.P[0]) - 1)
+        row = self.P[self._state][action]
         _, self._state, reward, terminated = row[_draw(self.np_random, [p for p, *_ in row])]
         self._n_steps += 1
         return self._state, reward, terminated, self._n_steps == self.max_episode_steps, {}
@@ -178,15 +294,24 @@ def _mean_reward(parts: list[tuple[float, float]]) -> float:
     return sum(p * reward for p, reward in parts) / sum(p for p, _ in parts)
 
 
-def _row(mdp: MDP, state: int, action: int) -> list[tuple[float, int, float, bool]]:
-    """List the outcomes of an action; after the end the animal stays without reward."""
-    if mdp.terminal[state]:
-        return [(1.0, state, 0.0, True)]
-    row = state * mdp.n_actions + action
-    part = slice(mdp.successor_offset[row], mdp.successor_offset[row + 1])
-    next_state = mdp.successor[part]
-    columns = (mdp.probability[part], next_state, mdp.reward[part], mdp.terminal[next_state])
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+def _table(transitions: Transitions) -> dict[int, dict[int, list[tuple[float, int, float, bool]]]]:
+    """List the outcomes of each action; after the end the animal stays without reward."""
+    n_actions = len(transitions.action_names)
+    table: dict[int, dict[int, list[tuple[float, int, float, bool]]]] = {
+        state: {a: [(1.0, state, 0.0, True)] if terminal else [] for a in range(n_actions)}
+        for state, terminal in enumerate(transitions.terminal.tolist())
+    }
+    columns = (
+        transitions.state,
+        transitions.action,
+        transitions.probability,
+        transitions.next_state,
+        transitions.reward,
+        transitions.terminal[transitions.next_state],
+    )
+    for state, action, *outcome in zip(*(column.tolist() for column in columns), strict=True):
+        table[state][action].append(tuple(outcome))
+    return table
 
 
 def _draw(rng: np.random.Generator, probability: ArrayLike) -> int:

@@ -16,10 +16,13 @@ from textwrap import dedent
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.checks import check_flag, check_number, check_seed, check_text, check_whole, shown
 from replay.worlds.mdp import MDP
+from replay.worlds.transitions import LARGEST_NUMBER
 
 __all__ = ["from_ascii", "layout", "open_maze", "random_maze", "two_way_track"]
 
+_MOST_CELLS = 3000  # along a side
 MOVES = {"up": (0, 1), "right": (1, 0), "down": (0, -1), "left": (-1, 0)}
 
 
@@ -37,10 +40,20 @@ def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> M
     size : int
         Cells along a side, the wall around included; 4 at least. A cell is 10 cm wide.
     seed : int, numpy.random.Generator or None
+        Of the random numbers; None draws others each time.
 
     Returns
     -------
     MDP
+
+    Raises
+    ------
+    ValueError
+        If the size is no whole number of at least 4.
+
+    References
+    ----------
+    Brea J (2017), experiment 4. arXiv:1711.06677
 
     Examples
     --------
@@ -50,11 +63,9 @@ def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> M
     >>> int(maze.terminal.sum())
     1
     """
-    if size < 4:
-        raise ValueError(
-            f"size must be at least 4 to leave room for a start and a goal; got {size}."
-        )
-    rng = np.random.default_rng(seed)
+    hint = "A maze has a wall around, and needs room for a start and a goal."
+    size = check_whole("size", size, at_least=4, at_most=_MOST_CELLS, hint=hint)
+    rng = np.random.default_rng(check_seed(seed))
     free = np.zeros((size, size), dtype=bool)
     free[1:-1, 1:-1] = True
     for _ in range(size * size // 10):
@@ -82,6 +93,7 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     cell_size : float
         Width of a cell in cm.
     name : str
+        What logs call the maze.
 
     Returns
     -------
@@ -90,7 +102,7 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     Raises
     ------
     ValueError
-        If the text holds other characters, no goal, or no start.
+        If it is no text, holds other characters, no goal, or no start.
 
     Examples
     --------
@@ -106,13 +118,19 @@ def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
     >>> float(t_maze.solve(discount=1).state_values.max())
     1.0
     """
-    lines = dedent(text).strip("\n").splitlines()
+    name = check_text("The name of a maze", name)
+    cell_size = check_number("cell_size", cell_size, at_most=LARGEST_NUMBER)
+    if not cell_size > 0:
+        raise ValueError(f"cell_size must be above 0 cm; got {cell_size}.")
+    lines = dedent(check_text("The drawing of a maze", text)).strip("\n").splitlines()
     unknown = sorted(set("".join(lines)) - set("#. SG"))
     if unknown:
         raise ValueError(f"A maze is drawn with '#', '.', ' ', 'S' and 'G'; got {unknown[0]!r}.")
-    if not cell_size > 0:
-        raise ValueError(f"cell_size must be above 0 cm; got {cell_size}.")
     width = max(map(len, lines), default=1)
+    if max(width, len(lines)) > _MOST_CELLS:
+        raise ValueError(
+            f"A maze has at most {_MOST_CELLS} cells along a side; got {width} times {len(lines)}."
+        )
     rows = [list(line.ljust(width, "#")) for line in reversed(lines)]
     drawn = np.array(rows, dtype="U1").reshape(len(rows), width).T
     is_open = np.count_nonzero(drawn != "#") > np.count_nonzero(drawn[1:-1, 1:-1] != "#")
@@ -142,6 +160,11 @@ def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
     -------
     MDP
 
+    Raises
+    ------
+    ValueError
+        If `scale` is no whole number of at least 1, or `random_starts` neither True nor False.
+
     References
     ----------
     .. [1] Sutton (1990), Integrated architectures for learning, planning, and reacting.
@@ -161,7 +184,7 @@ def open_maze(scale: int = 1, random_starts: bool = False) -> MDP:
         ..#......
         .....#...
         ........."""
-    if random_starts:
+    if check_flag("random_starts", random_starts):
         drawn = drawn.replace("S", ".")
     return from_ascii(_scaled(drawn, scale), name="open_maze")
 
@@ -181,6 +204,11 @@ def two_way_track(length: int = 10) -> MDP:
     -------
     MDP
 
+    Raises
+    ------
+    ValueError
+        If the length is no whole number of at least 2.
+
     References
     ----------
     .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
@@ -192,15 +220,15 @@ def two_way_track(length: int = 10) -> MDP:
     >>> track.n_states, track.labels[0], track.labels[9]
     (10, (1, 1), (5, 3))
     """
-    if length < 2:
-        raise ValueError(f"length must be at least 2 to hold a start and a goal; got {length}.")
-    way = "." * (length - 2)
-    return from_ascii(f"S{way}G\n{'#' * length}\nG{way}S", name="two_way_track")
+    hint = "A track needs room for a start and a goal."
+    length = check_whole("length", length, at_least=2, at_most=_MOST_CELLS, hint=hint)
+    corridor = "." * (length - 2)
+    drawn = f"S{corridor}G\n{'#' * length}\nG{corridor}S"
+    return from_ascii(drawn, name="two_way_track")
 
 
 def _scaled(drawn: str, scale: int) -> str:
-    if scale < 1:
-        raise ValueError(f"scale must be at least 1; got {scale}.")
+    scale = check_whole("scale", scale, at_least=1, at_most=_MOST_CELLS // 9)
     rows = dedent(drawn).splitlines()
     return "\n".join("".join(cell * scale for cell in row) for row in rows for _ in range(scale))
 
@@ -218,14 +246,39 @@ def layout(mdp: MDP) -> NDArray[np.bool_]:
     ndarray of bool, shape (height, width)
         True where there is a wall; the element of cell (x, y) is [y, x], so that `plt.imshow(walls,
         origin="lower")` shows the maze.
+
+    Raises
+    ------
+    TypeError
+        If it is no MDP.
+    ValueError
+        If it is no maze.
+
+    Examples
+    --------
+    >>> layout(from_ascii("S.G")).astype(int)
+    array([[1, 1, 1, 1, 1],
+           [1, 0, 0, 0, 1],
+           [1, 1, 1, 1, 1]])
     """
-    try:
-        x, y = np.array(mdp.labels, dtype=np.int64).T
-    except (TypeError, ValueError):
-        raise ValueError(f"{mdp!r} is no maze: its labels are not cells (x, y).") from None
+    if not isinstance(mdp, MDP):
+        raise TypeError(f"mdp must be an MDP, got {shown(mdp)}.")
+    labels = mdp.labels or ()
+    if not labels or not all(map(_is_cell, labels)):
+        raise ValueError(f"{mdp!r} is no maze: its labels are not cells (x, y).")
+    x, y = np.array(labels, dtype=np.int64).T
     walls = np.ones((y.max() + 2, x.max() + 2), dtype=bool)
     walls[y, x] = False
     return walls
+
+
+def _is_cell(label: object) -> bool:
+    """Tell whether a label is a cell (x, y) of a maze that this module makes."""
+    return (
+        isinstance(label, tuple)
+        and len(label) == 2
+        and all(type(number) is int and 0 <= number <= _MOST_CELLS for number in label)
+    )
 
 
 def _try_wall(free: NDArray[np.bool_], rng: np.random.Generator) -> None:

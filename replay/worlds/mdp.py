@@ -25,7 +25,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from replay.worlds.solutions import Solution, reward_rate, solve, steps_to_end
+from replay.checks import check_array, check_text, check_whole
+from replay.worlds import solutions
+from replay.worlds.solutions import Solution
+from replay.worlds.transitions import (
+    Transitions,
+    check_action_names,
+    check_indices,
+    check_labels,
+    check_position,
+    check_rewards,
+    check_size,
+    list_transitions,
+    pair,
+)
 
 if TYPE_CHECKING:
     import gymnasium
@@ -99,15 +112,29 @@ class MDP:
 
     def __post_init__(self) -> None:
         """Copy the tables, make them read-only, and check them."""
-        for name, dtype in _DTYPES.items():
-            if getattr(self, name) is not None:
-                array: NDArray[Any] = np.array(getattr(self, name), dtype=dtype, order="C")
-                array.setflags(write=False)
-                object.__setattr__(self, name, array)
-        object.__setattr__(self, "action_names", tuple(self.action_names))
-        if self.labels is not None:
-            object.__setattr__(self, "labels", tuple(self.labels))
+        ends = check_array(self.terminal, "terminal", kind="flag")
+        tables = {
+            "successor_offset": _numbers_of_32_bits("successor_offset", self.successor_offset),
+            "successor": _numbers_of_32_bits("successor", self.successor),
+            "probability": check_array(self.probability, "probability", kind="number"),
+            "reward": check_rewards(self.reward),
+            "start_probability": check_array(
+                self.start_probability, "start_probability", kind="number"
+            ),
+            "terminal": ends,
+            "position": check_position(self.position, len(ends)),
+        }
+        for name, table in tables.items():
+            if table is not None:
+                table = table.copy() if np.shares_memory(table, getattr(self, name)) else table
+                table.setflags(write=False)
+            object.__setattr__(self, name, table)
+        names = check_action_names(self.action_names)
+        object.__setattr__(self, "action_names", names)
         _check(self)
+        labels = check_labels(self.labels, self.n_states)
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "name", check_text("The name of an MDP", self.name))
 
     # -- size and parts ---------------------------------------------------------------------
 
@@ -127,7 +154,30 @@ class MDP:
         return len(self.successor)
 
     def successors(self, state: int, action: int) -> NDArray[np.int32]:
-        """States that `action` can lead to from `state`; none if it is terminal."""
+        """States that `action` can lead to from `state`; none if it is terminal.
+
+        Parameters
+        ----------
+        state, action : int
+            The pair (s, a).
+
+        Returns
+        -------
+        ndarray of int32, shape (n_successors,)
+            In ascending order.
+
+        Raises
+        ------
+        ValueError
+            If there is no such state or action.
+
+        Examples
+        --------
+        >>> MDP.from_tables([[1], [0]], reward=[0, 1]).successors(0, 0)
+        array([1], dtype=int32)
+        """
+        state = check_whole("state", state, at_most=self.n_states - 1)
+        action = check_whole("action", action, at_most=self.n_actions - 1)
         row = state * self.n_actions + action
         return self.successor[self.successor_offset[row] : self.successor_offset[row + 1]]
 
@@ -162,8 +212,8 @@ class MDP:
 
     @cached_property
     def steps_to_end(self) -> NDArray[np.float64]:
-        """Least number of steps to a terminal state, (n_states,); infinite if there is no way."""
-        return steps_to_end(self)
+        """Least number of steps to a terminal state, (n_states,); infinite if there is no path."""
+        return solutions.steps_to_end(self.transition_matrix(), self.terminal, self.n_actions)
 
     @cached_property
     def way_back(self) -> NDArray[np.int32]:
@@ -175,20 +225,21 @@ class MDP:
         n_outcomes = np.diff(self.successor_offset)
         rows = np.flatnonzero(n_outcomes == 1)
         state, next_state = rows // self.n_actions, self.successor[self.successor_offset[rows]]
-        moves = state != next_state
-        rows, state, next_state = rows[moves], state[moves], next_state[moves]
-        ways, first = np.unique(state * self.n_states + next_state, return_index=True)
+        leaves = state != next_state
+        rows, state, next_state = rows[leaves], state[leaves], next_state[leaves]
+        there = state * self.n_states + next_state
+        moves, first = np.unique(there, return_index=True)
         back = next_state * np.int64(self.n_states) + state
-        place = np.minimum(np.searchsorted(ways, back), max(len(ways) - 1, 0))
+        place = np.minimum(np.searchsorted(moves, back), max(len(moves) - 1, 0))
         table = np.full(self.n_states * self.n_actions, -1, dtype=np.int32)
-        if len(ways):
-            table[rows] = np.where(ways[place] == back, rows[first[place]] % self.n_actions, -1)
+        if len(moves):
+            table[rows] = np.where(moves[place] == back, rows[first[place]] % self.n_actions, -1)
         return table.reshape(self.n_states, self.n_actions)
 
     # -- exact solutions --------------------------------------------------------------------
 
     def solve(self, discount: float) -> Solution:
-        """Optimal values and an optimal policy; see `replay.worlds.solutions.solve`.
+        """Find the optimal values and an optimal policy, exactly, by policy iteration.
 
         Parameters
         ----------
@@ -198,24 +249,67 @@ class MDP:
         Returns
         -------
         Solution
+            Values of states and of pairs (s, a), and the first optimal action of each state.
+
+        Raises
+        ------
+        ValueError
+            If the discount is not in [0, 1]; with discount 1 also if a state can't reach a terminal
+            state or rewards can be collected without bound.
+
+        See Also
+        --------
+        replay.worlds.solutions.solve : The algorithm and its source.
+
+        Examples
+        --------
+        >>> rooms = MDP.from_tables([[0, 1], [1, 0]], reward=[[0, 0], [1, 0]], start=0)
+        >>> rooms.solve(discount=0.5).state_values
+        array([1., 2.])
         """
-        return solve(self, discount)
+        transition, reward = self.transition_matrix(), self.expected_reward()
+        return solutions.solve(transition, reward, self.terminal, discount)
 
     def reward_rate(self, policy: ArrayLike, epsilon: float = 0.0) -> float:
-        """Exact mean reward per step in the long run; see `replay.worlds.solutions.reward_rate`.
+        """Give the mean reward per step in the long run, exactly.
 
         Parameters
         ----------
         policy : array_like of int, shape (n_states,), or of float, shape (n_states, n_actions)
-            The action taken in each state, or the probability of each action.
-        epsilon : float
+            The action taken in each state, or the probability of each action. Entries of terminal
+            states don't matter.
+        epsilon : float, default 0
             Probability of a uniformly random action instead of the policy's.
 
         Returns
         -------
         float
+            Mean reward per step.
+
+        Raises
+        ------
+        ValueError
+            If the policy doesn't fit the MDP, or if the animal ends up in one of several parts of
+            the task by chance and never leaves it.
+
+        See Also
+        --------
+        replay.worlds.solutions.reward_rate : The theorem behind it.
+
+        Examples
+        --------
+        >>> corridor = MDP.from_tables([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
+        >>> corridor.reward_rate([1, 0], epsilon=0.5)
+        0.75
         """
-        return reward_rate(self, policy, epsilon)
+        return solutions.reward_rate(
+            self.transition_matrix(),
+            self.expected_reward(),
+            self.start_probability,
+            self.terminal,
+            policy,
+            epsilon,
+        )
 
     # -- other forms ------------------------------------------------------------------------
 
@@ -272,49 +366,17 @@ class MDP:
         >>> slippery.reward_rate(policy=[0, 0])
         0.75
         """
-        table = np.asarray(transition)
-        deterministic = table.ndim == 2 and np.issubdtype(table.dtype, np.integer)
-        if not deterministic and (table.ndim != 3 or table.shape[0] != table.shape[2]):
-            raise ValueError(
-                "transition must hold next states (integers, shape (n_states, n_actions)) or "
-                "probabilities (shape (n_states, n_actions, n_states)); "
-                f"got {table.dtype}, shape {table.shape}."
-            )
-        n_states, n_actions = table.shape[:2]
-        rewards = np.asarray(reward, dtype=float)
-        shapes = {1: (n_states,), 2: (n_states, n_actions), 3: (n_states, n_actions, n_states)}
-        if rewards.shape != shapes.get(rewards.ndim):
-            raise ValueError(
-                f"reward must have shape {shapes[1]} (by state entered), {shapes[2]} (by state and "
-                f"action) or {shapes[3]} (by transition); got {rewards.shape}."
-            )
-        mask = _terminal_mask(terminal, n_states)
-        if deterministic:
-            state, action = np.nonzero(np.broadcast_to(~mask[:, None], table.shape))
-            next_state = table[state, action]
-            probability = np.ones(len(state))
-        else:
-            state, action, next_state = np.nonzero(np.where(mask[:, None, None], 0, table))
-            probability = table[state, action, next_state]
-        _check_indices("next state", next_state, n_states, state, action)
-        key: tuple[NDArray[Any], ...] = {
-            1: (next_state,),
-            2: (state, action),
-            3: (state, action, next_state),
-        }[rewards.ndim]
-        return cls.from_transitions(
-            state,
-            action,
-            next_state,
-            probability,
-            rewards[key],
-            start_probability=_start_distribution(start, mask),
-            terminal=mask,
-            action_names=action_names or [str(a) for a in range(n_actions)],
+        found = list_transitions(
+            transition,
+            reward,
+            start=start,
+            terminal=terminal,
+            action_names=action_names,
             position=position,
             labels=labels,
             name=name,
         )
+        return cls.from_transitions(**found._asdict())
 
     @classmethod
     def from_transitions(
@@ -351,40 +413,72 @@ class MDP:
         -------
         MDP
         """
-        names = tuple(action_names)
-        n_states, n_actions = len(np.asarray(terminal)), len(names)
-        state, action, next_state = (
-            np.asarray(x, dtype=np.int64) for x in (state, action, next_state)
+        names = check_action_names(action_names)
+        ends = check_array(terminal, "terminal", kind="flag")
+        n_states, n_actions = len(ends), len(names)
+        check_size(n_states, n_actions)
+        states, actions, next_states = (
+            check_array(given, what, kind="whole")
+            for what, given in (("state", state), ("action", action), ("next_state", next_state))
         )
-        if not state.shape == action.shape == next_state.shape:
+        chance = check_array(probability, "probability", kind="number")
+        rewards = check_rewards(reward)
+        if len({len(each) for each in (states, actions, next_states, chance, rewards)}) > 1:
             raise ValueError(
-                "state, action and next_state must have one entry per transition; got "
-                f"{state.size}, {action.size} and {next_state.size}."
+                "state, action, next_state, probability and reward must have one entry per "
+                f"transition; got {states.size}, {actions.size}, {next_states.size}, "
+                f"{chance.size} and {rewards.size}."
             )
-        _check_indices("state", state, n_states, state, action)
-        _check_indices("action", action, n_actions, state, action)
-        row = state * n_actions + action
-        order = np.lexsort((next_state, row))
+        check_indices("state", states, n_states, states, actions)
+        check_indices("action", actions, n_actions, states, actions)
+        check_indices("next state", next_states, n_states, states, actions)
+        row = states * n_actions + actions
+        order = np.lexsort((next_states, row))
         offset = np.zeros(n_states * n_actions + 1, dtype=np.int64)
         np.cumsum(np.bincount(row, minlength=n_states * n_actions), out=offset[1:])
         return cls(
             successor_offset=offset.astype(np.int32),
-            successor=next_state[order].astype(np.int32),
-            probability=np.asarray(probability, dtype=float)[order],
-            reward=np.asarray(reward, dtype=float)[order],
-            start_probability=np.asarray(start_probability, dtype=float),
-            terminal=np.asarray(terminal, dtype=bool),
+            successor=next_states[order].astype(np.int32),
+            probability=chance[order],
+            reward=rewards[order],
+            start_probability=check_array(start_probability, "start_probability", kind="number"),
+            terminal=ends,
             action_names=names,
-            position=None if position is None else np.asarray(position, dtype=float),
-            labels=None if labels is None else tuple(labels),
+            position=check_position(position, n_states),
+            labels=check_labels(labels, n_states),
             name=name,
         )
 
-    def to_networkx(self) -> nx.MultiDiGraph:
-        """Graph of the states, its edges keyed by action; see `replay.worlds.graphs`."""
-        from replay.worlds.graphs import to_networkx
+    def transitions(self) -> Transitions:
+        """List the transitions, in the order of the pairs (s, a).
 
-        return to_networkx(self)
+        Returns
+        -------
+        Transitions
+            What `MDP.from_transitions` makes the same MDP of.
+
+        Examples
+        --------
+        >>> corridor = MDP.from_tables([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
+        >>> corridor.transitions().next_state
+        array([0, 1])
+        >>> MDP.from_transitions(**corridor.transitions()._asdict()) == corridor
+        True
+        """
+        state, action = np.divmod(self.transition_rows(), self.n_actions)
+        return Transitions(
+            state,
+            action,
+            self.successor.astype(np.int64),
+            self.probability,
+            self.reward,
+            self.start_probability,
+            self.terminal,
+            self.action_names,
+            self.position,
+            self.labels,
+            self.name,
+        )
 
     @classmethod
     def from_networkx(
@@ -397,28 +491,156 @@ class MDP:
         bin_size: float | None = None,
         name: str | None = None,
     ) -> MDP:
-        """Make an MDP of a track graph; see `replay.worlds.graphs.from_networkx`.
+        """Make an MDP of a track graph, or of the graph of an MDP that `to_networkx` made.
 
-        Given a graph that `to_networkx` made, it makes the same MDP again.
+        In a track graph action k leads to the k-th neighbour, counted anticlockwise from the east
+        if nodes have `pos`, else in the order of `graph.adj`. Where there are fewer neighbours, the
+        other actions leave the animal in place, as a wall does, without reward. A `DiGraph` has
+        one-way paths; one that joins two nodes in both directions has separate states for each
+        direction of travel.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, or MultiDiGraph made by `to_networkx`
+            The latter is a whole MDP: the other arguments but `name` are for track graphs.
+        rewards : mapping of node to float, optional
+            Reward for entering a node. None by default.
+        terminal : node or iterable of nodes
+            Where episodes end. None by default: the task goes on forever.
+        start : node, iterable of nodes, or mapping of node to probability, optional
+            Where episodes begin. By default everywhere but in terminal states, with equal
+            probability.
+        bin_size : float, optional
+            Length of a step in cm. Each edge is divided into equal steps as near to it as possible,
+            by its `distance` or else the distance between its nodes' `pos`. By default an edge is
+            one step.
+        name : str, optional
+            By default the graph's own.
+
+        Returns
+        -------
+        MDP
+            The nodes come first, in the graph's order, then the states along edges. Labels are the
+            nodes; the k-th state along edge (u, v) has the label (u, v, k).
+
+        Raises
+        ------
+        TypeError
+            If it is no graph.
+        ValueError
+            If nodes are unknown, lengths are missing, or the graph is of neither kind.
+
+        Examples
+        --------
+        >>> from replay.worlds.tracks import make_tmaze_track
+        >>> track = make_tmaze_track(stem_length=80, arm_length=50)
+        >>> t_maze = MDP.from_networkx(
+        ...     track, rewards={2: 1.0}, terminal=[2, 3], start=0, bin_size=10
+        ... )
+        >>> t_maze.n_states, t_maze.n_actions
+        (19, 3)
+        >>> t_maze.position[t_maze.labels.index((0, 1, 3))]
+        array([ 0., 30.])
         """
         from replay.worlds.graphs import from_networkx
 
-        return from_networkx(
+        found = from_networkx(
             graph, rewards=rewards, terminal=terminal, start=start, bin_size=bin_size, name=name
         )
+        return cls.from_transitions(**found._asdict())
 
-    def to_gymnasium(self, max_episode_steps: int | None = None) -> gymnasium.Env:
-        """Gymnasium environment that plays this MDP; see `replay.worlds.gymnasium_bridge`."""
-        from replay.worlds.gymnasium_bridge import MDPEnv
+    def to_networkx(self) -> nx.MultiDiGraph:
+        """Make the graph of the states, with one edge per transition.
 
-        return MDPEnv(self, max_episode_steps)
+        Returns
+        -------
+        networkx.MultiDiGraph
+            Nodes 0 to n_states - 1 with `terminal`, `start_probability`, and, where the MDP has
+            them, `pos` (cm) and `label`; edges keyed by action (int) with `probability` and
+            `reward`; graph attributes `name` and `action_names`.
+
+        Examples
+        --------
+        >>> corridor = MDP.from_tables([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
+        >>> corridor.to_networkx().edges[0, 1, 1]
+        {'probability': 1.0, 'reward': 1.0}
+        """
+        from replay.worlds.graphs import to_networkx
+
+        return to_networkx(self.transitions())
 
     @classmethod
-    def from_gymnasium(cls, environment: gymnasium.Env | str) -> MDP:
-        """Make an MDP of a tabular environment; see `replay.worlds.gymnasium_bridge`."""
+    def from_gymnasium(cls, environment: gymnasium.Env[Any, Any] | str) -> MDP:
+        """Make an MDP of a tabular Gymnasium environment, such as FrozenLake or Taxi.
+
+        A state that is entered only at the end of an episode is terminal. Where a state is also
+        passed through, or episodes start in it, its end is a terminal copy instead, numbered after
+        the environment's own states. Outcomes of one action in the same next state are merged;
+        where their rewards differ, the reward is the mean, which leaves all values and reward rates
+        exact.
+
+        Parameters
+        ----------
+        environment : gymnasium.Env or str
+            An environment, or the id of a registered one. It must list its transitions in the
+            attribute `P`: `P[s][a]` = [(probability, next state, reward, done), ...]. Episodes
+            start as its `initial_state_distrib` says, or else in any state but terminal ones.
+
+        Returns
+        -------
+        MDP
+            Labels are the environment's states; time limits are left out.
+
+        Raises
+        ------
+        ImportError
+            If Gymnasium is not installed.
+        TypeError
+            If the environment doesn't list its transitions.
+        ValueError
+            If its table is not as described; the message names state and action.
+
+        Examples
+        --------
+        >>> lake = MDP.from_gymnasium("FrozenLake-v1")
+        >>> lake.n_states, lake.n_actions, int(lake.terminal.sum())
+        (16, 4, 5)
+        """
         from replay.worlds.gymnasium_bridge import from_gymnasium
 
-        return from_gymnasium(environment)
+        found = from_gymnasium(environment)
+        return cls.from_transitions(**found._asdict())
+
+    def to_gymnasium(self, max_episode_steps: int | None = None) -> gymnasium.Env[Any, Any]:
+        """Make a Gymnasium environment that plays this MDP.
+
+        Parameters
+        ----------
+        max_episode_steps : int, optional
+            After so many steps an episode is truncated; without it, never.
+
+        Returns
+        -------
+        gymnasium.Env
+            Observations and actions are numbers, as in this MDP.
+
+        Raises
+        ------
+        ImportError
+            If Gymnasium is not installed.
+        ValueError
+            If the number of steps is no whole number of at least 1.
+
+        Examples
+        --------
+        >>> from replay.worlds.mazes import from_ascii
+        >>> env = from_ascii("S.G").to_gymnasium()
+        >>> env.reset(seed=1)
+        (0, {})
+        """
+        from replay.worlds.gymnasium_bridge import MDPEnv
+
+        return MDPEnv(self.transitions(), max_episode_steps)
 
     # -- Python protocol --------------------------------------------------------------------
 
@@ -461,49 +683,27 @@ def uniform_policy(mdp: MDP) -> NDArray[np.float64]:
     return np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions)
 
 
-_DTYPES = {
-    "successor_offset": np.int32,
-    "successor": np.int32,
-    "probability": np.float64,
-    "reward": np.float64,
-    "start_probability": np.float64,
-    "terminal": np.bool_,
-    "position": np.float64,
-}
+def _numbers_of_32_bits(name: str, given: object) -> NDArray[np.int32]:
+    return check_array(given, name, kind="whole", at_least=0, at_most=2**31 - 1).astype(np.int32)
 
 
 def _check(mdp: MDP) -> None:
     """Raise a ValueError at the first thing that is wrong."""
     n_states, n_actions, n_transitions = mdp.n_states, mdp.n_actions, mdp.n_transitions
-    if n_states == 0 or n_actions == 0:
-        raise ValueError(
-            f"An MDP needs states and actions; got {n_states} states, {n_actions} actions."
-        )
+    check_size(n_states, n_actions)
     shapes: dict[str, tuple[int, ...]] = {
         "successor_offset": (n_states * n_actions + 1,),
-        "successor": (n_transitions,),
         "probability": (n_transitions,),
         "reward": (n_transitions,),
         "start_probability": (n_states,),
-        "terminal": (n_states,),
-        "position": (n_states, 2),
     }
     for name, shape in shapes.items():
         table = getattr(mdp, name)
-        if table is not None and table.shape != shape:
+        if table.shape != shape:
             raise ValueError(
                 f"{name} must have shape {shape} for {n_states} states, {n_actions} actions and "
                 f"{n_transitions} transitions; got {table.shape}."
             )
-        if table is not None and not np.isfinite(table).all():
-            where = np.argwhere(~np.isfinite(table))[0].tolist()
-            raise ValueError(f"{name} must be finite; entry {where} is not.")
-    if mdp.labels is not None and len(mdp.labels) != n_states:
-        raise ValueError(
-            f"labels must have one entry per state, {n_states}; got {len(mdp.labels)}."
-        )
-    if len(set(mdp.action_names)) != n_actions:
-        raise ValueError(f"action_names must differ from each other; got {mdp.action_names}.")
     _check_rows(mdp)
     _check_start(mdp)
 
@@ -520,22 +720,22 @@ def _check_rows(mdp: MDP) -> None:
         )
     row = mdp.transition_rows()
     state, action = np.divmod(row, mdp.n_actions)
-    _check_indices("successor", mdp.successor, mdp.n_states, state, action)
+    check_indices("successor", mdp.successor, mdp.n_states, state, action)
     for number in np.flatnonzero(mdp.probability <= 0)[:1]:
         raise ValueError(
             "Probabilities must be above 0 (leave impossible transitions out); "
-            f"{_pair(state, action, number)} enters state {mdp.successor[number]} with "
+            f"{pair(state, action, number)} enters state {mdp.successor[number]} with "
             f"{mdp.probability[number]}."
         )
     for number in np.flatnonzero((np.diff(row) == 0) & (np.diff(mdp.successor) <= 0))[:1]:
         raise ValueError(
             "The next states of a pair must be listed in ascending order, each once, with one "
-            f"reward; {_pair(state, action, number)} has {mdp.successor[number]} before "
+            f"reward; {pair(state, action, number)} has {mdp.successor[number]} before "
             f"{mdp.successor[number + 1]}."
         )
     for wrong in np.flatnonzero(mdp.terminal[state])[:1]:
         raise ValueError(
-            f"Terminal states have no transitions; {_pair(state, action, wrong)} enters state "
+            f"Terminal states have no transitions; {pair(state, action, wrong)} enters state "
             f"{mdp.successor[wrong]}."
         )
     total = np.bincount(row, weights=mdp.probability, minlength=len(size))
@@ -557,48 +757,3 @@ def _check_start(mdp: MDP) -> None:
         )
     if abs(start.sum() - 1) > PROBABILITY_TOLERANCE:
         raise ValueError(f"start_probability must sum to 1; got {float(start.sum())!r}.")
-
-
-def _check_indices(
-    what: str, index: NDArray[Any], size: int, state: NDArray[Any], action: NDArray[Any]
-) -> None:
-    for wrong in np.flatnonzero((index < 0) | (index >= size))[:1]:
-        raise ValueError(
-            f"Each {what} must be a number from 0 to {size - 1}; {_pair(state, action, wrong)} has "
-            f"{index[wrong]}."
-        )
-
-
-def _pair(state: NDArray[Any], action: NDArray[Any], number: int) -> str:
-    return f"state {state[number]}, action {action[number]}"
-
-
-def _terminal_mask(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
-    given = np.asarray(terminal)
-    if given.dtype == bool:
-        if given.shape != (n_states,):
-            raise ValueError(f"terminal must have shape ({n_states},); got {given.shape}.")
-        return given
-    mask = np.zeros(n_states, dtype=bool)
-    if given.size:
-        outside = given[(given < 0) | (given >= n_states)]
-        if outside.size:
-            raise ValueError(
-                f"terminal must list states from 0 to {n_states - 1}; got {outside[0]}."
-            )
-        mask[given.astype(np.int64)] = True
-    return mask
-
-
-def _start_distribution(
-    start: int | ArrayLike | None, terminal: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    if start is None:
-        if terminal.all():
-            raise ValueError("Episodes need a state to start in; got only terminal states.")
-        return ~terminal / np.count_nonzero(~terminal)
-    if isinstance(start, (int, np.integer)):
-        if not 0 <= start < len(terminal):
-            raise ValueError(f"start must be a state from 0 to {len(terminal) - 1}; got {start}.")
-        return np.eye(1, len(terminal), int(start))[0]
-    return np.asarray(start, dtype=float)

@@ -1,7 +1,7 @@
 """Protocols: worlds that change, as a list of phases, with rest between them.
 
 An animal that has learned one world finds itself in another one of the same states and actions: a
-way is blocked, a shortcut opens, the reward is elsewhere. What it learned goes on from phase to
+path is blocked, a shortcut opens, the reward is elsewhere. What it learned goes on from phase to
 phase. An episode that is under way when its phase ends is cut off (`truncated`), and the animal is
 put at a start state of what comes next: so it is never inside a wall that was just built. After a
 phase it may rest where it is, and replay without moving.
@@ -16,9 +16,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from replay.checks import check_array, check_text, check_whole, shown
 from replay.worlds.mdp import MDP
 
 __all__ = ["Phase", "Protocol"]
+
+_MOST_PHASES = 1000
+_MOST_STEPS = 2**53  # of a phase; the steps of a run are counted by int64
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,16 @@ class Phase:
 
     Raises
     ------
+    TypeError
+        If the world is no MDP.
     ValueError
         If a number is no whole number, or too small.
+
+    Examples
+    --------
+    >>> corridor = MDP.from_tables([[1], [0]], reward=[0, 1], terminal=[1])
+    >>> Phase(corridor, n_steps=100).n_rest
+    0
     """
 
     mdp: MDP
@@ -49,12 +61,9 @@ class Phase:
         if not isinstance(self.mdp, MDP):
             raise TypeError(f"The mdp of a phase must be an MDP, got {type(self.mdp).__name__}.")
         for name, least in (("n_steps", 1), ("n_rest", 0)):
-            number = getattr(self, name)
-            whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-            if not whole or number < least:
-                raise ValueError(
-                    f"{name} of a phase must be a whole number of at least {least}, got {number!r}."
-                )
+            what = f"{name} of a phase"
+            number = check_whole(what, getattr(self, name), at_least=least, at_most=_MOST_STEPS)
+            object.__setattr__(self, name, number)
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,8 @@ class Protocol:
 
     Raises
     ------
+    TypeError
+        If a phase is no `Phase`.
     ValueError
         If there is no phase, or the worlds don't fit together.
 
@@ -78,9 +89,9 @@ class Protocol:
     --------
     A corridor whose reward moves from its right to its left end:
 
-    >>> ways = [[0, 0], [0, 2], [2, 2]]
+    >>> moves = [[0, 0], [0, 2], [2, 2]]
     >>> right, left = (
-    ...     MDP.from_tables(ways, reward, start=1, terminal=[0, 2])
+    ...     MDP.from_tables(moves, reward, start=1, terminal=[0, 2])
     ...     for reward in ([0, 0, 1], [1, 0, 0])
     ... )
     >>> protocol = Protocol([Phase(right, 100), Phase(left, 50, n_rest=10)])
@@ -95,10 +106,19 @@ class Protocol:
 
     def __init__(self, phases: Iterable[Phase], *, name: str = "protocol") -> None:
         """Check that the phases fit together."""
+        if not isinstance(phases, Iterable):
+            raise TypeError(f"A protocol is made of a list of phases, got {shown(phases)}.")
         object.__setattr__(self, "phases", tuple(phases))
-        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "name", check_text("The name of a protocol", name))
+        for number, phase in enumerate(self.phases):
+            if not isinstance(phase, Phase):
+                raise TypeError(f"Each phase must be a Phase, got {shown(phase)} for {number}.")
         if not self.phases:
             raise ValueError("A protocol needs at least one phase, got none.")
+        if len(self.phases) > _MOST_PHASES:
+            raise ValueError(
+                f"A protocol has at most {_MOST_PHASES} phases, got {len(self.phases)}."
+            )
         first = self.phases[0].mdp
         for number, phase in enumerate(self.phases):
             for what in ("n_states", "n_actions"):
@@ -155,7 +175,7 @@ class Protocol:
         ValueError
             If a step is outside of the protocol.
         """
-        steps = np.asarray(step)
+        steps = check_array(step, "step", kind="whole", n_dims=None)
         outside = (steps < 0) | (steps >= self.n_steps)
         if outside.any():
             raise ValueError(

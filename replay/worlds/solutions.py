@@ -11,18 +11,17 @@ Bertsekas DP, Tsitsiklis JN (1991). An analysis of stochastic shortest path prob
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import splu
 
-if TYPE_CHECKING:
-    from replay.worlds.mdp import MDP
+from replay.checks import check_array, check_number, shown
 
-__all__ = ["Solution", "reward_rate", "solve"]
+__all__ = ["Solution", "reward_rate", "solve", "steps_to_end"]
 
 # Actions whose values differ by less than this share of the rewards they add up are tied.
 TIE_TOLERANCE = 1e-12
@@ -48,16 +47,25 @@ class Solution(NamedTuple):
     n_iterations: int
 
 
-def solve(mdp: MDP, discount: float) -> Solution:
+def solve(
+    transition: sparse.csr_array,
+    reward: NDArray[np.float64],
+    terminal: NDArray[np.bool_],
+    discount: float,
+) -> Solution:
     """Solve an MDP exactly by policy iteration.
 
     Each policy is evaluated by a sparse LU decomposition. An action replaces the policy's only if
     it is better by more than rounding, so that ties don't flip. Of tied actions the policy returned
-    takes the first (with discount 1 unless it would then never reach an end).
+    has the first (with discount 1 unless it would then never reach an end).
 
     Parameters
     ----------
-    mdp : MDP
+    transition : scipy.sparse.csr_array of float64, shape (n_states * n_actions, n_states)
+        P(s' | s, a) in row s * n_actions + a; rows of terminal states are empty.
+    reward : ndarray of float64, shape (n_states, n_actions)
+        Mean reward of each pair (s, a).
+    terminal : ndarray of bool, shape (n_states,)
     discount : float
         Between 0 and 1.
 
@@ -73,26 +81,27 @@ def solve(mdp: MDP, discount: float) -> Solution:
 
     Examples
     --------
-    >>> from replay.worlds.mdp import MDP
-    >>> two_rooms = MDP.from_tables([[0, 1], [1, 0]], reward=[[0, 0], [1, 0]], start=0)
-    >>> solve(two_rooms, discount=0.5).policy
+    Two rooms; action 0 stays, and pays in the second one, action 1 goes to the other:
+
+    >>> rooms = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]))
+    >>> solve(rooms, np.array([[0.0, 0.0], [1.0, 0.0]]), np.zeros(2, dtype=bool), 0.5).policy
     array([1, 0])
     """
-    if not 0 <= discount <= 1:
-        raise ValueError(f"discount must be between 0 and 1; got {discount}.")
-    transition, reward = mdp.transition_matrix(), mdp.expected_reward()
-    states = np.arange(mdp.n_states)
+    discount = check_number("discount", discount, at_least=0, at_most=1)
+    n_states, n_actions = reward.shape
+    states = np.arange(n_states)
 
     def look_ahead(
         rewards: NDArray[np.float64], values: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        return rewards + discount * (transition @ values).reshape(reward.shape)
+        ahead: NDArray[np.float64] = (transition @ values).reshape(reward.shape)
+        return rewards + discount * ahead
 
     if discount == 1:
-        policy = _nearest_end_policy(mdp)
+        policy = _nearest_end_policy(transition, terminal)
     else:
-        values = np.zeros(mdp.n_states)
-        for _ in range(mdp.n_states):  # a start near the optimum saves decompositions
+        values = np.zeros(n_states)
+        for _ in range(n_states):  # a start near the optimum saves decompositions
             previous, values = values, look_ahead(reward, values).max(axis=1)
             if np.abs(values - previous).max() <= 1e-6 * np.abs(values).max():
                 break
@@ -101,10 +110,10 @@ def solve(mdp: MDP, discount: float) -> Solution:
     seen: set[bytes] = set()  # rounding could lead in a circle
     while policy.tobytes() not in seen:
         seen.add(policy.tobytes())
-        chain = transition[states * mdp.n_actions + policy]
+        chain = transition[states * n_actions + policy]
         if discount == 1:
-            _check_bounded(mdp, chain)
-        decomposition = splu((sparse.eye_array(mdp.n_states) - discount * chain).tocsc())
+            _check_bounded(chain, terminal)
+        decomposition = splu((sparse.eye_array(n_states) - discount * chain).tocsc())
         values = decomposition.solve(reward[states, policy])
         # Rounding scales with the sum of the rewards' sizes, not with the sum itself.
         size = decomposition.solve(np.abs(reward[states, policy]))
@@ -113,13 +122,20 @@ def solve(mdp: MDP, discount: float) -> Solution:
         tied = action_values >= (action_values.max(axis=1) - slack)[:, None]
         policy = np.where(tied[states, policy], policy, action_values.argmax(axis=1))
     first = tied.argmax(axis=1)
-    first_chain = transition[states * mdp.n_actions + first]
-    if discount < 1 or np.isfinite(_steps_to_end(mdp, first_chain)).all():
+    first_chain = transition[states * n_actions + first]
+    if discount < 1 or np.isfinite(_steps_to_end(first_chain, terminal)).all():
         policy = first
     return Solution(values, action_values, policy, len(seen))
 
 
-def reward_rate(mdp: MDP, policy: ArrayLike, epsilon: float = 0.0) -> float:
+def reward_rate(
+    transition: sparse.csr_array,
+    reward: NDArray[np.float64],
+    start_probability: NDArray[np.float64],
+    terminal: NDArray[np.bool_],
+    policy: object,
+    epsilon: float = 0.0,
+) -> float:
     """Mean reward per step of an animal that follows a policy forever, episode after episode.
 
     By the renewal theorem it is the expected sum of rewards between two renewals over the expected
@@ -129,7 +145,10 @@ def reward_rate(mdp: MDP, policy: ArrayLike, epsilon: float = 0.0) -> float:
 
     Parameters
     ----------
-    mdp : MDP
+    transition, reward, terminal
+        As for `solve`.
+    start_probability : ndarray of float64, shape (n_states,)
+        Distribution of an episode's first state.
     policy : array_like of int, shape (n_states,), or of float, shape (n_states, n_actions)
         The action taken in each state, or the probability of each action. Entries of terminal
         states don't matter.
@@ -139,6 +158,7 @@ def reward_rate(mdp: MDP, policy: ArrayLike, epsilon: float = 0.0) -> float:
     Returns
     -------
     float
+        Mean reward per step.
 
     Raises
     ------
@@ -148,47 +168,49 @@ def reward_rate(mdp: MDP, policy: ArrayLike, epsilon: float = 0.0) -> float:
 
     Examples
     --------
-    >>> from replay.worlds.mdp import MDP
-    >>> corridor = MDP.from_tables([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
-    >>> corridor.reward_rate([1, 0], epsilon=0.5)
+    Of two actions the first stays where it is, the second leads to the end and pays:
+
+    >>> corridor = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]))
+    >>> reward, terminal = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([False, True])
+    >>> reward_rate(corridor, reward, np.array([1.0, 0.0]), terminal, [1, 0], epsilon=0.5)
     0.75
     """
-    choice = _action_probability(mdp, policy, epsilon)
-    end = mdp.n_states  # all terminal states as one, from which the next episode starts
-    row = mdp.transition_rows()
-    starts = np.flatnonzero(mdp.start_probability)
+    n_states, n_actions = reward.shape
+    choice = _action_probability(terminal, n_actions, policy, epsilon)
+    end = n_states  # all terminal states as one, from which the next episode starts
+    row = np.repeat(np.arange(n_states * n_actions), np.diff(transition.indptr))
+    successor = transition.indices
+    starts = np.flatnonzero(start_probability)
     chain = sparse.csr_array(
         (
-            np.concatenate((choice.ravel()[row] * mdp.probability, mdp.start_probability[starts])),
+            np.concatenate((choice.ravel()[row] * transition.data, start_probability[starts])),
             (
-                np.concatenate((row // mdp.n_actions, np.full(len(starts), end))),
-                np.concatenate((np.where(mdp.terminal[mdp.successor], end, mdp.successor), starts)),
+                np.concatenate((row // n_actions, np.full(len(starts), end))),
+                np.concatenate((np.where(terminal[successor], end, successor), starts)),
             ),
         ),
         shape=(end + 1, end + 1),
     )
     chain.sum_duplicates()  # older scipy looks for strong components only in canonical tables
     chain.eliminate_zeros()
-    visited = _recurrent_states(mdp, chain)
-    renewal, others = (
-        visited[-1],
-        visited[:-1],
-    )  # the end if there is one: it has the largest number
-    reward = np.append((choice * mdp.expected_reward()).sum(axis=1), 0.0)
-    duration = np.append(np.ones(mdp.n_states), 0.0)
-    total, steps = reward[renewal], duration[renewal]
+    visited = _recurrent_states(chain)
+    # The renewal is the end if there is one: it has the largest number.
+    renewal, others = visited[-1], visited[:-1]
+    gained = np.append((choice * reward).sum(axis=1), 0.0)
+    duration = np.append(np.ones(n_states), 0.0)
+    total, steps = gained[renewal], duration[renewal]
     if others.size:
         among = chain[others][:, others]
         visits = splu((sparse.eye_array(others.size) - among.T).tocsc()).solve(
             chain[[renewal]].toarray()[0, others]
         )
-        total, steps = total + visits @ reward[others], steps + visits.sum()
+        total, steps = total + visits @ gained[others], steps + visits.sum()
     return float(total / steps)
 
 
-def _recurrent_states(mdp: MDP, chain: sparse.csr_array) -> NDArray[np.intp]:
+def _recurrent_states(chain: sparse.csr_array) -> NDArray[np.intp]:
     """States to which the animal always returns, in ascending order."""
-    end = mdp.n_states
+    end = chain.shape[0] - 1
     _, part = csgraph.connected_components(chain, connection="strong")
     reachable = np.zeros(end + 1, dtype=bool)
     reachable[csgraph.breadth_first_order(chain, end, return_predecessors=False)] = True
@@ -200,87 +222,116 @@ def _recurrent_states(mdp: MDP, chain: sparse.csr_array) -> NDArray[np.intp]:
         raise ValueError(
             f"By chance this policy ends up for good in one of {closed.size} parts of the task "
             f"(one has state {examples[0]}, another state {examples[1]}), so it has no single "
-            "reward rate. Take epsilon > 0 or another policy."
+            "reward rate. Use epsilon > 0 or another policy."
         )
     return np.flatnonzero(reachable & (part == closed[0]))
 
 
-def _action_probability(mdp: MDP, policy: ArrayLike, epsilon: float) -> NDArray[np.float64]:
+def _action_probability(
+    terminal: NDArray[np.bool_], n_actions: int, policy: object, epsilon: float
+) -> NDArray[np.float64]:
     """Probability of each action in each state, exploration included."""
-    if not 0 <= epsilon <= 1:
-        raise ValueError(f"epsilon must be between 0 and 1; got {epsilon}.")
-    given = np.asarray(policy)
-    shape = (mdp.n_states, mdp.n_actions)
-    if given.shape == shape[:1] and np.issubdtype(given.dtype, np.integer):
-        if (given < 0).any() or (given >= mdp.n_actions).any():
+    epsilon = check_number("epsilon", epsilon, at_least=0, at_most=1)
+    shape = (len(terminal), n_actions)
+    given: NDArray[Any] = check_array(policy, "policy", kind="number", n_dims=None, missing=True)
+    is_whole = np.asarray(policy).dtype.kind in "iu"
+    if given.shape == shape[:1] and is_whole:
+        if (given < 0).any() or (given >= n_actions).any():
             raise ValueError(
-                f"policy must hold actions from 0 to {mdp.n_actions - 1}; "
-                f"got {given.min()} to {given.max()}."
+                f"policy must hold actions from 0 to {n_actions - 1}; "
+                f"got {given.min():.0f} to {given.max():.0f}."
             )
-        choice = np.eye(mdp.n_actions)[given]
+        choice = np.eye(n_actions)[given.astype(np.int64)]
     elif given.shape == shape:
-        choice = given.astype(float)
-        wrong = ~mdp.terminal & ~(
-            (choice >= 0).all(axis=1) & (np.abs(choice.sum(axis=1) - 1) <= 1e-9)
-        )
+        choice = given
+        wrong = ~terminal & ~((choice >= 0).all(axis=1) & (np.abs(choice.sum(axis=1) - 1) <= 1e-9))
         if wrong.any():
             state = int(np.flatnonzero(wrong)[0])
             raise ValueError(
                 "policy must hold probabilities that sum to 1 in each state; "
                 f"state {state} has {choice[state].tolist()}."
             )
+        choice = np.where(terminal[:, None], 0.0, choice)
     else:
         raise ValueError(
             f"policy must hold actions (integers, shape {shape[:1]}) or probabilities (shape "
-            f"{shape}); got {given.dtype}, shape {given.shape}."
+            f"{shape}); got {shown(policy)}: {np.asarray(policy).dtype}, shape {given.shape}."
         )
-    return (1 - epsilon) * choice + epsilon / mdp.n_actions
+    return (1 - epsilon) * choice + epsilon / n_actions
 
 
-def steps_to_end(mdp: MDP) -> NDArray[np.float64]:
-    """Count the steps from each state to a terminal one, at least; see `MDP.steps_to_end`."""
+def steps_to_end(
+    transition: sparse.csr_array, terminal: NDArray[np.bool_], n_actions: int
+) -> NDArray[np.float64]:
+    """Count the steps from each state to a terminal one, at least.
+
+    Parameters
+    ----------
+    transition, terminal
+        As for `solve`.
+    n_actions : int
+
+    Returns
+    -------
+    ndarray of float64, shape (n_states,)
+        Infinite where no path leads to a terminal state.
+
+    Examples
+    --------
+    >>> corridor = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
+    >>> steps_to_end(corridor, np.array([False, False, True]), n_actions=1)
+    array([2., 1., 0.])
+    """
+    n_states = len(terminal)
     any_action = sparse.csr_array(
-        (mdp.probability, mdp.successor, mdp.successor_offset[:: mdp.n_actions]),
-        shape=(mdp.n_states, mdp.n_states),
+        (transition.data, transition.indices, transition.indptr[::n_actions]),
+        shape=(n_states, n_states),
         copy=True,
     )
     any_action.sum_duplicates()
-    return _steps_to_end(mdp, any_action)
+    return _steps_to_end(any_action, terminal)
 
 
-def _steps_to_end(mdp: MDP, chain: sparse.csr_array) -> NDArray[np.float64]:
-    """Least number of transitions from each state to a terminal one; infinite without a way."""
-    return csgraph.dijkstra(
-        chain.T, indices=np.flatnonzero(mdp.terminal), unweighted=True, min_only=True
+def _steps_to_end(chain: sparse.csr_array, terminal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Least number of transitions from each state to a terminal one; infinite without a path."""
+    steps: NDArray[np.float64] = csgraph.dijkstra(
+        chain.T, indices=np.flatnonzero(terminal), unweighted=True, min_only=True
     )
+    return steps
 
 
-def _nearest_end_policy(mdp: MDP) -> NDArray[np.int64]:
+def _nearest_end_policy(
+    transition: sparse.csr_array, terminal: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """Policy that ends each episode with certainty, sooner or later."""
-    if not mdp.terminal.any():
+    n_rows, n_states = transition.shape
+    n_actions = n_rows // n_states
+    if not terminal.any():
         raise ValueError(
             "With discount 1 values are sums over an episode, and this MDP has no terminal state. "
-            "Take a discount below 1."
+            "Use a discount below 1."
         )
-    steps = mdp.steps_to_end
+    steps = steps_to_end(transition, terminal, n_actions)
     lost = np.flatnonzero(np.isinf(steps))
     if lost.size:
         raise ValueError(
             "With discount 1 every state must be able to reach a terminal state; "
-            f"{_some(lost)} can't. Take a discount below 1, or make these states terminal."
+            f"{_some(lost)} can't. Use a discount below 1, or make these states terminal."
         )
-    nearest = np.full(mdp.n_states * mdp.n_actions, np.inf)
-    np.minimum.at(nearest, mdp.transition_rows(), steps[mdp.successor])
-    return nearest.reshape(mdp.n_states, mdp.n_actions).argmin(axis=1)
+    nearest = np.full(n_rows, np.inf)
+    rows = np.repeat(np.arange(n_rows), np.diff(transition.indptr))
+    np.minimum.at(nearest, rows, steps[transition.indices])
+    policy: NDArray[np.int64] = nearest.reshape(n_states, n_actions).argmin(axis=1)
+    return policy
 
 
-def _check_bounded(mdp: MDP, chain: sparse.csr_array) -> None:
+def _check_bounded(chain: sparse.csr_array, terminal: NDArray[np.bool_]) -> None:
     """Improving a policy that ends episodes gives one that doesn't only if a loop pays."""
-    endless = np.flatnonzero(np.isinf(_steps_to_end(mdp, chain)))
+    endless = np.flatnonzero(np.isinf(_steps_to_end(chain, terminal)))
     if endless.size:
         raise ValueError(
             f"With discount 1 rewards grow without bound: from {_some(endless)} it pays never to "
-            "end the episode. Take a discount below 1."
+            "end the episode. Use a discount below 1."
         )
 
 

@@ -7,11 +7,14 @@ bear. `MDP.from_networkx(track, bin_size=...)` makes a task of it. Coordinates a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from replay.checks import check_array, check_number, check_whole, shown
+from replay.worlds.transitions import LARGEST_NUMBER
 
 __all__ = [
     "make_circular_track",
@@ -25,7 +28,10 @@ __all__ = [
 ]
 
 
-def make_track_graph(node_positions: ArrayLike, edges: Iterable[tuple[int, int]]) -> nx.Graph:
+_MOST_SEGMENTS = 1_000_000
+
+
+def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
     """Make a track graph of places and the straight paths between them.
 
     Parameters
@@ -39,6 +45,12 @@ def make_track_graph(node_positions: ArrayLike, edges: Iterable[tuple[int, int]]
     Returns
     -------
     networkx.Graph
+        Nodes with `pos`, edges with `distance` and `edge_id`.
+
+    Raises
+    ------
+    ValueError
+        If positions are no pairs of numbers, or an edge joins no two nodes.
 
     Examples
     --------
@@ -46,69 +58,244 @@ def make_track_graph(node_positions: ArrayLike, edges: Iterable[tuple[int, int]]
     >>> track.edges[0, 1]["distance"]
     50.0
     """
-    positions = np.asarray(node_positions, dtype=float)
+    positions = check_array(
+        node_positions,
+        "node_positions",
+        kind="number",
+        at_least=-LARGEST_NUMBER,
+        at_most=LARGEST_NUMBER,
+        n_dims=None,
+    )
     if positions.ndim != 2 or positions.shape[1] != 2:
         raise ValueError(f"node_positions must have shape (n_nodes, 2); got {positions.shape}.")
     graph = nx.Graph()
     graph.add_nodes_from((n, {"pos": (float(x), float(y))}) for n, (x, y) in enumerate(positions))
-    for u, v in edges:
-        if u not in graph or v not in graph:
-            raise ValueError(f"edges must join nodes 0 to {len(positions) - 1}; got ({u}, {v}).")
+    for edge in edges if isinstance(edges, Iterable) else [edges]:
+        if not isinstance(edge, Sequence | np.ndarray) or len(edge) != 2:
+            raise ValueError(f"edges must list pairs of nodes; got {shown(edge)}.")
+        ends = [node for node in edge if _is_number(node) and int(node) in graph]
+        if len(ends) < 2 or ends[0] == ends[1]:
+            raise ValueError(
+                f"edges must join two of the nodes 0 to {len(positions) - 1}; got {shown(edge)}."
+            )
+        u, v = map(int, ends)
         graph.add_edge(u, v, distance=float(np.linalg.norm(positions[u] - positions[v])))
     nx.set_edge_attributes(graph, {edge: i for i, edge in enumerate(graph.edges)}, "edge_id")
     return graph
 
 
 def make_linear_track(length: float = 150.0) -> nx.Graph:
-    """Straight track: node 0 at its left end, 1 at its right end."""
+    """Make a straight track: node 0 at its left end, 1 at its right end.
+
+    Parameters
+    ----------
+    length : float
+        In cm.
+
+    Returns
+    -------
+    networkx.Graph
+
+    Raises
+    ------
+    ValueError
+        If the length is no number above 0.
+
+    Examples
+    --------
+    >>> make_linear_track(50).edges[0, 1]["distance"]
+    50.0
+    """
+    length = _length("length", length)
     return make_track_graph([(0, 0), (length, 0)], [(0, 1)])
 
 
 def make_circular_track(radius: float = 30.0, n_segments: int = 24) -> nx.Graph:
-    """Ring of straight segments around the origin: node 0 is on the right, then anticlockwise."""
+    """Make a ring of straight segments around the origin: node 0 on the right, then anticlockwise.
+
+    Parameters
+    ----------
+    radius : float
+        In cm.
+    n_segments : int
+        At least 3.
+
+    Returns
+    -------
+    networkx.Graph
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> len(make_circular_track(n_segments=4).edges)
+    4
+    """
+    radius = _length("radius", radius)
     return make_track_graph(radius * _circle(n_segments), nx.cycle_graph(n_segments).edges)
 
 
 def make_tmaze_track(stem_length: float = 80.0, arm_length: float = 50.0) -> nx.Graph:
-    """T-maze: node 0 at the start of the stem, 1 the junction, 2 and 3 the ends of the arms."""
+    """Make a T-maze: node 0 at the start of the stem, 1 the junction, 2 and 3 the arms' ends.
+
+    Parameters
+    ----------
+    stem_length, arm_length : float
+        In cm.
+
+    Returns
+    -------
+    networkx.Graph
+
+    Raises
+    ------
+    ValueError
+        If a length is no number above 0.
+
+    Examples
+    --------
+    >>> list(make_tmaze_track().adj[1])
+    [0, 2, 3]
+    """
+    stem_length = _length("stem_length", stem_length)
+    arm_length = _length("arm_length", arm_length)
     positions = [(0, 0), (0, stem_length), (-arm_length, stem_length), (arm_length, stem_length)]
     return make_track_graph(positions, [(0, 1), (1, 2), (1, 3)])
 
 
 def make_ymaze_track(arm_length: float = 50.0) -> nx.Graph:
-    """Y-maze: node 0 in the middle, 1 to 3 the ends of its arms, the first one on the right."""
+    """Make a Y-maze: node 0 in the middle, 1 to 3 the ends of its arms, the first on the right.
+
+    Parameters
+    ----------
+    arm_length : float
+        In cm.
+
+    Returns
+    -------
+    networkx.Graph
+
+    Raises
+    ------
+    ValueError
+        If the length is no number above 0.
+
+    Examples
+    --------
+    >>> list(make_ymaze_track().adj[0])
+    [1, 2, 3]
+    """
+    arm_length = _length("arm_length", arm_length)
     positions = np.vstack(([(0, 0)], arm_length * _circle(3)))
     return make_track_graph(positions, [(0, 1), (0, 2), (0, 3)])
 
 
 def make_plus_maze_track(arm_length: float = 50.0) -> nx.Graph:
-    """Plus maze: node 0 in the middle, then the north, east, south and west ends."""
+    """Make a plus maze: node 0 in the middle, then the north, east, south and west ends.
+
+    Parameters
+    ----------
+    arm_length : float
+        In cm.
+
+    Returns
+    -------
+    networkx.Graph
+
+    Raises
+    ------
+    ValueError
+        If the length is no number above 0.
+
+    Examples
+    --------
+    >>> make_plus_maze_track(50).nodes[1]["pos"]
+    (0.0, 50.0)
+    """
+    arm_length = _length("arm_length", arm_length)
     directions = np.array([(0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)])
     return make_track_graph(arm_length * directions, [(0, 1), (0, 2), (0, 3), (0, 4)])
 
 
 def make_wtrack(width: float = 80.0, height: float = 80.0) -> nx.Graph:
-    """W-track with arms that point upwards.
+    """Make a W-track with arms that point upwards.
 
     Nodes 0, 1 and 2 are the left corner, the choice point and the right corner at the bottom,
     3, 4 and 5 the ends of the left, central and right arm.
+
+    Parameters
+    ----------
+    width, height : float
+        In cm.
+
+    Returns
+    -------
+    networkx.Graph
+
+    Raises
+    ------
+    ValueError
+        If a length is no number above 0.
+
+    Examples
+    --------
+    >>> list(make_wtrack().adj[1])
+    [0, 2, 4]
     """
+    width, height = _length("width", width), _length("height", height)
     corners = [(0.0, 0.0), (width / 2, 0.0), (width, 0.0)]
     positions = np.array([*corners, *((x, height) for x, _ in corners)])
     return make_track_graph(positions, [(0, 1), (1, 2), (0, 3), (1, 4), (2, 5)])
 
 
 def make_figure8_track(loop_radius: float = 30.0, n_segments: int = 12) -> nx.Graph:
-    """Two rings that touch in node 0, at the origin; the right ring has the smaller numbers."""
+    """Make two rings that touch in node 0, at the origin; the right one has the smaller numbers.
+
+    Parameters
+    ----------
+    loop_radius : float
+        In cm.
+    n_segments : int
+        Of each ring; at least 3.
+
+    Returns
+    -------
+    networkx.Graph
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> len(make_figure8_track(n_segments=4))
+    7
+    """
+    loop_radius = _length("loop_radius", loop_radius)
     right = _circle(n_segments)[1:] * (-1, 1) + (1, 0)
     positions = loop_radius * np.vstack(([(0, 0)], right, -right))
     loops = [[0, *range(k, k + n_segments - 1)] for k in (1, n_segments)]
     return make_track_graph(positions, [e for loop in loops for e in nx.cycle_graph(loop).edges])
 
 
+def _is_number(node: object) -> bool:
+    return isinstance(node, int | np.integer) and not isinstance(node, bool)
+
+
+def _length(name: str, value: float) -> float:
+    """Check a length in cm."""
+    length = check_number(name, value, at_least=0, at_most=LARGEST_NUMBER)
+    if length == 0:
+        raise ValueError(f"{name} must be above 0 cm, got 0.")
+    return length
+
+
 def _circle(n_points: int) -> NDArray[np.float64]:
     """Points on the unit circle, anticlockwise from the right."""
-    if n_points < 3:
-        raise ValueError(f"A ring needs at least 3 segments; got {n_points}.")
+    n_points = check_whole("n_segments", n_points, at_least=3, at_most=_MOST_SEGMENTS)
     angle = 2 * np.pi * np.arange(n_points) / n_points
     return np.column_stack((np.cos(angle), np.sin(angle)))

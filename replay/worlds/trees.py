@@ -11,16 +11,18 @@ Brea J (2017). Is prioritized sweeping the better episodic control? arXiv:1711.0
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.checks import check_choice, check_seed, check_whole, shown
 from replay.worlds.mdp import MDP
 
 __all__ = ["deterministic_tree", "stochastic_tree"]
 
 REWARDS = ("terminal", "intermittent")
+
+_MOST_STATES = 10_000_000
+_MOST_ENTRIES = 200_000_000
 
 
 def deterministic_tree(
@@ -36,25 +38,33 @@ def deterministic_tree(
     depth : int
         Number of levels, and of steps in an episode.
     n_actions : int
+        Number of actions, and of children of a state.
     rewards : {"terminal", "intermittent"}
         Whether only the last action of an episode is rewarded, or each.
     seed : int, numpy.random.Generator or None
+        Of the random numbers; None draws others each time.
 
     Returns
     -------
     MDP
+
+    Raises
+    ------
+    ValueError
+        If a number is no whole number of at least 1, or the tree too large.
+
+    References
+    ----------
+    Brea J (2017), experiments 1 to 3. arXiv:1711.06677
 
     Examples
     --------
     >>> deterministic_tree(seed=1).n_states
     342
     """
-    if rewards not in REWARDS:
-        near = get_close_matches(rewards, REWARDS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"rewards must be one of {REWARDS}; got {rewards!r}.{hint}")
+    check_choice("kind of rewards", rewards, REWARDS)
     _check_size(depth=depth, n_actions=n_actions)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     level = _levels(depth, n_actions)
     end = len(level)
     child = np.minimum(_children(end, n_actions), end)
@@ -87,13 +97,24 @@ def stochastic_tree(
     depth : int
         Number of levels, and of steps in an episode.
     n_actions : int
+        Number of actions.
     branching : int
         Number of children of a state.
     seed : int, numpy.random.Generator or None
+        Of the random numbers; None draws others each time.
 
     Returns
     -------
     MDP
+
+    Raises
+    ------
+    ValueError
+        If a number is no whole number of at least 1, or the tree too large.
+
+    References
+    ----------
+    Brea J (2017), experiments 1 to 3. arXiv:1711.06677
 
     Examples
     --------
@@ -103,8 +124,8 @@ def stochastic_tree(
     >>> tree.successors(0, 3)
     array([1, 2], dtype=int32)
     """
-    _check_size(depth=depth, n_actions=n_actions, branching=branching)
-    rng = np.random.default_rng(seed)
+    _check_size(depth=depth, branching=branching, n_actions=n_actions)
+    rng = np.random.default_rng(check_seed(seed))
     level = _levels(depth, branching)
     end = len(level)
     leaves = np.flatnonzero(level == depth - 1)
@@ -130,9 +151,18 @@ def stochastic_tree(
 
 
 def _check_size(**sizes: int) -> None:
+    """Check depth, number of actions, and branching (of trees whose actions lead by chance)."""
     for name, value in sizes.items():
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1; got {value}.")
+        check_whole(name, value, at_least=1, at_most=_MOST_STATES)
+    depth, n_actions = sizes["depth"], sizes["n_actions"]
+    branching = sizes.get("branching", n_actions)
+    n_states = depth if branching == 1 else sum(branching**level for level in range(min(depth, 64)))
+    n_entries = n_states * n_actions * (n_states if "branching" in sizes else 1)
+    if n_states > _MOST_STATES or n_entries > _MOST_ENTRIES:
+        raise ValueError(
+            f"A tree of {shown(sizes)} has about {float(n_states):.3g} states, too many to be held "
+            "in tables: make it smaller."
+        )
 
 
 def _levels(depth: int, branching: int) -> NDArray[np.int64]:

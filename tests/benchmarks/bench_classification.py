@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from analyses.sequences.chains import chains, link_backups
-from analyses.sequences.classification import chain_kinds, classify
+from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
+from analyses.sequences.growing import chain_kinds
 from analyses.sequences.kinds import classify_chains
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog

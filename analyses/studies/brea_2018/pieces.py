@@ -16,14 +16,15 @@ import pandas as pd
 
 from analyses.jobs.results import Results, write_parts, write_table
 from analyses.sequences.classification import classify_parts
-from analyses.sequences.counts import ReplayCounts
+from analyses.sequences.counts import CHAINS, ReplayCounts
 from analyses.studies.brea_2018.cost import Sample, sample
 from analyses.studies.brea_2018.plan import N_WINDOWS, Plan
+from analyses.tables import KINDS
 from replay.experiments import Experiment
 from replay.files import replacing
 from replay.log.event_log import EventLog
 from replay.log.parquet import parts
-from replay.simulation.driver import Block, Run, simulate
+from replay.simulation.driver import Block, Run, simulate, window_ends
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP, uniform_policy
 
@@ -61,6 +62,7 @@ def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
     random, optimal = _baselines(experiment, mdp)
     # One table for all runs: making one for each takes longer than the run.
     columns: dict[str, list[np.ndarray]] = {}
+    replayed: dict[str, np.ndarray] = {}
     for run, learner in product(range(plan.n_seeds[name]), plan.learners):
         options: dict[str, Any] = {
             "n_steps": plan.n_steps[name],
@@ -88,14 +90,26 @@ def _make_runs(plan: Plan, results: Results, name: str, index: int) -> None:
             "time_step": result.window_ends,
             "reward_rate": result.window_rewards / np.diff(result.window_ends, prepend=0),
             **{column: np.repeat(value, N_WINDOWS) for column, value in described.items()},
-            **(counts.columns() if counts else {}),
         }
+        if counts is not None:
+            replayed[learner] = replayed.get(learner, 0) + counts.counts
         for column, values in measured.items():
             columns.setdefault(column, []).append(values)
     table = pd.DataFrame({column: np.concatenate(values) for column, values in columns.items()})
     with replacing(results.piece(name, index)) as beside:
         write_table(table, beside)
+    if replayed:
+        ends = window_ends(plan.n_steps[name], N_WINDOWS)
+        with replacing(results.counts(name, index)) as beside:
+            write_table(_counts_table(replayed, ends).assign(mdp=index), beside)
     results.finish_piece(name, index)
+
+
+def _counts_table(counts: dict[str, np.ndarray], ends: np.ndarray) -> pd.DataFrame:
+    """List how many chains of each kind began in each window, summed over the runs of a learner."""
+    levels = {"learner": list(counts), "time_step": ends, "chains": CHAINS, "kind": KINDS}
+    rows = pd.MultiIndex.from_product(levels.values(), names=levels)
+    return pd.Series(np.ravel(list(counts.values())), rows, name="count").reset_index()
 
 
 def _baselines(experiment: Experiment, mdp: MDP) -> tuple[float, float]:

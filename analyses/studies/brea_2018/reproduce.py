@@ -19,12 +19,10 @@ from analyses import intervals, reward_rate
 from analyses.jobs import workers
 from analyses.jobs.results import Results
 from analyses.jobs.worlds import write_mdps
-from analyses.sequences.counts import CHAINS
 from analyses.studies.brea_2018.cost import Cost, estimate
 from analyses.studies.brea_2018.pieces import make_piece, sample_runs, warm_up
 from analyses.studies.brea_2018.plan import N_WINDOWS, Plan
 from analyses.studies.figures import FIGURES, draw
-from analyses.tables import KINDS
 from replay.experiments import EXPERIMENTS
 from replay.files import replacing
 from replay.learners import LEARNERS
@@ -33,7 +31,6 @@ __all__ = ["normalise", "reproduce"]
 
 _GROUP = ["experiment", "learner", "mdp", "time_step"]
 _WINDOWS = [*_GROUP, "seed", "reward_rate", "random", "optimal"]
-_COUNTS = [f"{chains}:{kind}" for chains in CHAINS for kind in KINDS]
 _CRITERION = 0.9
 _N_SINGLE = 5
 _N_BINS = 20
@@ -143,7 +140,7 @@ def _make_tables(plan: Plan, results: Results) -> None:
         n_before = index * plan.n_seeds[name]
         singles.append(piece.loc[n_before + piece["seed"] < _N_SINGLE, _WINDOWS])
         if plan.log != "none":
-            counts.append(group[_COUNTS].sum())
+            counts.append(results.read_counts(name, index).assign(experiment=name))
     normalised = normalise(pd.concat(means, ignore_index=True))
     n_seeds = [plan.n_seeds[name] for name in plan.experiments for _ in plan.learners]
     curves, areas = reward_rate.summarise(normalised), reward_rate.area_under_curve(normalised)
@@ -186,16 +183,13 @@ def normalise(pieces: pd.DataFrame) -> pd.DataFrame:
 
 
 def _make_replay_tables(plan: Plan, results: Results, counts: pd.DataFrame) -> None:
-    world = ["experiment", "learner", "mdp"]
-    long = _by_kind(counts.groupby(world, as_index=False, sort=False)[_COUNTS].sum(), world)
     by = ["experiment", "learner", "chains"]
-    results.write("replay_kinds.csv", intervals.share_intervals(long, by))
+    results.write("replay_kinds.csv", intervals.share_intervals(counts, by))
     last = counts.groupby("experiment")["time_step"].transform("max")
     bins = last // _N_BINS
     moment = ["experiment", "learner", "time_step"]
     binned = counts.assign(time_step=-(-counts["time_step"] // bins) * bins)
-    long = _by_kind(binned.groupby(moment, as_index=False, sort=False)[_COUNTS].sum(), moment)
-    within = long[long["chains"] == "within_event"]
+    within = binned[binned["chains"] == "within_event"]
     results.write("replay_over_time.csv", intervals.shares(within, moment))
     kept = [path for name in plan.experiments for path in results.logs(name)]
     if kept:
@@ -203,9 +197,3 @@ def _make_replay_tables(plan: Plan, results: Results, counts: pd.DataFrame) -> N
             tables = [parquet.read_table(folder / "sequences.parquet") for folder in kept]
             table = pa.concat_tables(tables, promote_options="default")
             parquet.write_table(table, beside, compression="zstd")
-
-
-def _by_kind(counts: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    long = counts.melt(by, value_vars=_COUNTS, var_name="which", value_name="count")
-    chains, kind = long.pop("which").str.split(":", expand=True).to_numpy().T
-    return long.assign(chains=chains, kind=kind)

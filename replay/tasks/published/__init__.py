@@ -5,8 +5,16 @@ from typing import NamedTuple
 
 from replay.names import unknown_name
 from replay.tasks import Task
-from replay.tasks.published import arenas, arms, people, t_maze, tracks, two_choice_t, w_track
-from replay.tasks.published.mazes import find_maze, landmarks, maze_graph
+from replay.tasks.published import (
+    arenas,
+    arms,
+    linear_tracks,
+    people,
+    t_maze,
+    two_choice_t,
+    w_track,
+)
+from replay.tasks.published.maze_data import find_maze, landmarks, maze_graph
 
 __all__ = ["TASKS", "TaskEntry", "find_maze", "find_task", "landmarks", "maze_graph"]
 
@@ -35,15 +43,15 @@ _T_ARMS = ("S1", "S11", "S11_cued", "S11_uncued")
 
 TASKS: dict[str, TaskEntry] = {
     "linear_track": TaskEntry(
-        tracks.linear_track,
+        linear_tracks.linear_track,
         ("S1", "S1_after_minus_before", "S3", "S3_away", "S13", "S13_stop", "S14"),
     ),
     "linear_track_novel": TaskEntry(
-        tracks.linear_track_novel, ("S1", "S10", "S10_before", "S10_one_lap", "S10_sessions")
+        linear_tracks.linear_track_novel, ("S1", "S10", "S10_before", "S10_one_lap", "S10_sessions")
     ),
-    "linear_track_4x": TaskEntry(tracks.linear_track_4x, _REWARD_CHANGE),
-    "linear_track_0x": TaskEntry(tracks.linear_track_0x, _REWARD_CHANGE),
-    "long_track": TaskEntry(tracks.long_track, ("S1", "S3", "S3_remote", "S3_local_end")),
+    "linear_track_4x": TaskEntry(linear_tracks.linear_track_4x, _REWARD_CHANGE),
+    "linear_track_0x": TaskEntry(linear_tracks.linear_track_0x, _REWARD_CHANGE),
+    "long_track": TaskEntry(linear_tracks.long_track, ("S1", "S3", "S3_remote", "S3_local_end")),
     "gupta_2t": TaskEntry(
         two_choice_t.gupta_2t,
         (

@@ -13,12 +13,12 @@ from replay.tasks import (
     Laps,
     Rule,
     Task,
-    both_ways,
-    random_way,
-    shortest_way,
-    without,
+    both_directions,
+    random_walk,
+    shortest_path,
+    without_edges,
 )
-from replay.tasks.published.mazes import N_REST, find_maze, maze_graph, maze_task
+from replay.tasks.published.maze_data import N_REST, find_maze, maze_graph, maze_task
 
 __all__ = ["barrier_arena", "mattar_open_maze"]
 
@@ -69,7 +69,7 @@ def barrier_arena(
     homes = rng.choice(wells, size=n_sessions, replace=n_sessions > len(wells)).tolist()
     blocks = [Block("rest", 0, n_rest=N_REST)]
     for k, home in enumerate(homes):
-        closed = both_ways(_layout(rng))
+        closed = both_directions(_layout(rng))
         paid = dict.fromkeys(wells, 1.0)
         blocks.append(Block(f"session {k + 1}", n_laps, (home,), paid, closed, N_REST))
 
@@ -87,7 +87,7 @@ def _layout(rng: np.random.Generator) -> list[list[str]]:
     while True:
         chosen = rng.choice(len(slots), size=maze["n_barriers"], replace=False)
         barriers = [slots[slot] for slot in np.sort(chosen)]
-        if nx.is_connected(without(graph, barriers)):
+        if nx.is_connected(without_edges(graph, barriers)):
             return barriers
 
 
@@ -103,14 +103,14 @@ def _arena_laps(task: Task, rng: np.random.Generator, n_searches: int) -> Laps:
     wells = list(task.landmarks["wells"])
     for block in task.blocks[1:]:
         (home,) = block.contingency
-        graph = without(task.graph, block.closed)
+        graph = without_edges(task.graph, block.closed)
         here = str(rng.choice([well for well in wells if well != home]))
         for number in range(block.n_laps):
             name = _TO_RANDOM if number % 2 else _TO_HOME
             target = str(rng.choice([well for well in wells if well not in (here, home)]))
             aim = home if name == _TO_HOME else target
             knows = name == _TO_HOME and number >= 2 * n_searches
-            nodes = (shortest_way if knows else random_way)(graph, here, aim, rng)
+            nodes = (shortest_path if knows else random_walk)(graph, here, aim, rng)
             path = task.model.walk(nodes, name)
             rules = _arena_rules(home, target, wells)
             world = task.model.world(rules, block.closed, path[0])
@@ -167,7 +167,7 @@ def _open_maze_laps(task: Task, rng: np.random.Generator, n_searches: int) -> La
         for number in range(block.n_laps):
             knows = bool(block.rewards) and number >= n_searches
             start = str(rng.choice(rule.start))
-            nodes = (shortest_way if knows else random_way)(task.graph, start, goal, rng)
+            nodes = (shortest_path if knows else random_walk)(task.graph, start, goal, rng)
             path = task.model.walk(nodes)
             world = task.model.world([rule], block.closed, path[0])
             n_rest = block.n_rest if number == block.n_laps - 1 else 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_way, task_of_routes
-from replay.tasks.published.mazes import N_REST, about_maze, landmarks, maze_graph, maze_task
+from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path, task_of_routes
+from replay.tasks.published.maze_data import N_REST, about_maze, landmarks, maze_graph, maze_task
 
 __all__ = ["eight_arm", "y_maze"]
 
@@ -90,7 +90,7 @@ def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
             arm = str(rng.choice(left)) if searches else goal
             here = _HOME
             for phase, aim in zip(_PHASES, (str(rng.choice(_PORTS)), arm, _HOME), strict=True):
-                path = task.model.walk(shortest_way(graph, here, aim, rng), phase)
+                path = task.model.walk(shortest_path(graph, here, aim, rng), phase)
                 world = task.model.world(rules, block.closed, path[0])
                 n_rest = known.n_rest if is_over else 0
                 name = task.lap_names[here, aim]
@@ -124,7 +124,7 @@ def y_maze(n_laps: int = 36) -> Task:
     (choice,) = marks["choice"]
     arms = {arm: (choice, *marks[f"arm_{arm}"]) for arm in "abc"}
     order = ("ab", "bc", "ca", "ac", "cb", "ba")
-    routes = {f"{way[0]}_to_{way[1]}": (*arms[way[0]][:0:-1], *arms[way[1]]) for way in order}
+    routes = {f"{here}_to_{there}": (*arms[here][:0:-1], *arms[there]) for here, there in order}
     blocks = [
         Block("rest", 0, n_rest=N_REST),
         Block("run", n_laps, tuple(routes), {arm[-1]: 1.0 for arm in arms.values()}, n_rest=N_REST),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_way
-from replay.tasks.published.mazes import N_REST, find_maze, maze_task
+from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path
+from replay.tasks.published.maze_data import N_REST, find_maze, maze_task
 
 __all__ = ["liu2019_chains", "liu2021_three_arm"]
 
@@ -69,7 +69,7 @@ def _tree_laps(task: Task, rng: np.random.Generator) -> Laps:
         pays = rng.random(len(_ENDS)) < chance
         rewards = tuple((end, float(p)) for end, p in zip(_ENDS, pays, strict=True))
         aim = favourite if rng.random() < _STAYS else 1 - favourite
-        nodes = shortest_way(task.graph, f"start_{arm}", _ENDS[aim], rng)
+        nodes = shortest_path(task.graph, f"start_{arm}", _ENDS[aim], rng)
         path = task.model.walk(nodes)
         world = task.model.world([Rule((nodes[0],), _ENDS, rewards)], start=path[0])
         n_rest = block.n_rest if number == block.n_laps - 1 else 0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from replay.tasks import Block, Lap, Laps, Rule, Task, both_ways, shortest_way
-from replay.tasks.published.mazes import N_REST, find_maze, maze_graph, maze_task
+from replay.tasks import Block, Lap, Laps, Rule, Task, both_directions, shortest_path
+from replay.tasks.published.maze_data import N_REST, find_maze, maze_graph, maze_task
 
 __all__ = ["t_unvisited", "t_unvisited_unknown"]
 
 _MAZE = "t_unvisited"
 _HOME, _STOP, _CUED, _UNCUED = "s0", "s9", "cued5", "uncued5"
 _BACK = "back"
-_WAYS = {
+_ROUTES = {
     "to_barrier": (_HOME, _STOP),
     "from_barrier": (_STOP, _HOME),
     "look_cued": (_STOP, _CUED),
@@ -75,7 +75,7 @@ def t_unvisited_unknown(n_laps: int = 24) -> Task:
 
 
 def _t_maze(name: str, n_laps: int, n_looks: int, seen: str) -> Task:
-    barrier = both_ways([find_maze(_MAZE)["barrier"]])
+    barrier = both_directions([find_maze(_MAZE)["barrier"]])
     stem = ("to_barrier", "from_barrier")
     arms = ("to_cued", "from_cued", "to_uncued", "from_uncued")
     looks = n_looks * ("look_cued", "look_uncued")
@@ -90,7 +90,7 @@ def _t_maze(name: str, n_laps: int, n_looks: int, seen: str) -> Task:
         blocks.insert(3, Block("goal cue", len(looks), looks, cue, n_rest=N_REST))
     rules = [rule for block in blocks[1:] for rule in _rules(block)]
     chosen = f"{_CHOSEN} {seen}"
-    names = {way: name for name, way in _WAYS.items()}
+    names = {ends: name for name, ends in _ROUTES.items()}
     return maze_task(
         _MAZE, rules, _laps, blocks, name=name, chosen=chosen, home=_HOME, lap_names=names
     )
@@ -110,17 +110,17 @@ def _rules(block: Block) -> list[Rule]:
 def _laps(task: Task, rng: np.random.Generator) -> Laps:
     graph = maze_graph(_MAZE)
     for block in task.blocks[1:]:
-        here = _WAYS[block.contingency[0]][0]
+        here = _ROUTES[block.contingency[0]][0]
         outward = [name for name in block.contingency if not name.startswith("from")]
         n_out = 0
         for number in range(block.n_laps):
             shown = block.contingency[0].startswith("look")
-            start, end = _WAYS[outward[n_out % len(outward)]]
+            start, end = _ROUTES[outward[n_out % len(outward)]]
             if here != start and not shown:
                 start, end = here, _HOME
             else:
                 n_out += 1
-            nodes = shortest_way(graph, start, end, rng)
+            nodes = shortest_path(graph, start, end, rng)
             path = task.model.walk(nodes, _BACK if end == _HOME else "")
             world = task.model.world(_rules(block), block.closed, path[0])
             n_rest = block.n_rest if number == block.n_laps - 1 else 0

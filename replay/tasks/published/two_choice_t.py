@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from replay.tasks import Block, Lap, Laps, Rule, Task
-from replay.tasks.published.mazes import N_REST, find_maze, landmarks, maze_task
+from replay.tasks.published.maze_data import N_REST, find_maze, landmarks, maze_task
 
 __all__ = ["gupta_2t"]
 
@@ -79,7 +79,7 @@ def _rules(block: Block) -> list[Rule]:
 def _laps(task: Task, rng: np.random.Generator) -> Laps:
     """Run the sessions in random order; each begins at the maze's start."""
     halves = task.blocks[1:]
-    ways = find_maze(_MAZE)["laps"]
+    routes = find_maze(_MAZE)["laps"]
     side_of = {_feeders(side)[-1]: side for side in _SIDES}
     for session in rng.permutation(len(halves) // 2):
         here = task.landmarks["maze_start"][0]
@@ -90,7 +90,7 @@ def _laps(task: Task, rng: np.random.Generator) -> Laps:
             for number in range(block.n_laps):
                 followed = old if old and number == 0 else rule
                 side = _other(last) if followed == _ALTERNATION else followed
-                nodes = _after(ways[last], here) + _until(ways[side], _feeders(side)[-1])
+                nodes = _after(routes[last], here) + _until(routes[side], _feeders(side)[-1])
                 memory = last if rule == _ALTERNATION else ""
                 path = task.model.walk(nodes, memory)
                 world = task.model.world(_rules(block), block.closed, path[0])
@@ -109,15 +109,15 @@ def _other(side: str) -> str:
     return _SIDES[side == _SIDES[0]]
 
 
-def _after(way: Sequence[str], node: str) -> list[str]:
+def _after(route: Sequence[str], node: str) -> list[str]:
     """Give the rest of a lap, from a node up to its end, which is left out."""
-    return list(way[way.index(node) : -1]) if node != way[0] else []
+    return list(route[route.index(node) : -1]) if node != route[0] else []
 
 
-def _until(way: Sequence[str], node: str) -> list[str]:
-    return list(way[: way.index(node) + 1])
+def _until(route: Sequence[str], node: str) -> list[str]:
+    return list(route[: route.index(node) + 1])
 
 
-def _against(ways: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+def _against(routes: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
     """List the moves against the direction in which a maze is run."""
-    return tuple((there, here) for way in ways for here, there in pairwise(way))
+    return tuple((there, here) for route in routes for here, there in pairwise(route))

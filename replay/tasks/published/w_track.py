@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_way
-from replay.tasks.published.mazes import N_REST, maze_graph, maze_task
+from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path
+from replay.tasks.published.maze_data import N_REST, maze_graph, maze_task
 
 __all__ = ["w_track"]
 
@@ -74,7 +74,7 @@ def _laps(task: Task, rng: np.random.Generator) -> Laps:
             right = _WELLS[_OTHER[last]] if here == _CENTRE else _CENTRE
             wrong = _WELLS[last] if here == _CENTRE else _WELLS[_OTHER[side_of[here]]]
             errs = rng.random() < block.error * (1.0 if here == _CENTRE else 0.5)
-            nodes = shortest_way(graph, here, wrong if errs else right, rng)
+            nodes = shortest_path(graph, here, wrong if errs else right, rng)
             path = task.model.walk(nodes, last if here == _CENTRE else "")
             world = task.model.world(_rules(dict(block.rewards)), block.closed, path[0])
             n_rest = block.n_rest if number == block.n_laps - 1 else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from replay.tasks import Block, Task, task_of_routes
-from replay.tasks.published.mazes import N_REST, about_maze, maze_graph
+from replay.tasks.published.maze_data import N_REST, about_maze, maze_graph
 
 __all__ = ["linear_track", "linear_track_0x", "linear_track_4x", "linear_track_novel", "long_track"]
 

@@ -1,0 +1,406 @@
+"""Place sequences: what an electrode would see, defined alike for models and rats.
+
+A *place sequence* is a maximal run of reactivations in one event in which each place is a
+neighbour, on the track, of the one before; it may turn round. Each of its moves is labelled by
+what had been experienced before the event: ``forward`` if that move had been made, ``backward`` if
+its reverse had, ``both`` or ``never``.
+
+==================  ============================================================================
+``direction``
+==================  ============================================================================
+forward             all moves forward, or both
+reverse             all moves backward, or both
+mixed               some only forward, others only backward
+both                all moves both
+neither             some move never made, in either direction
+==================  ============================================================================
+
+==================  ============================================================================
+``novelty``
+==================  ============================================================================
+experienced         run contiguously within one episode, as replayed or backwards
+composed            the whole never run; all moves made in the direction replayed, or all backwards
+composed_mixed      the same, but of pieces read in different directions, as the shortcuts that
+                    Gupta et al. (2010) [1]_ saw
+unexperienced       some move never made
+==================  ============================================================================
+
+The *composition order* is the least number of experienced pieces, each read in one direction, from
+which the sequence can be stitched. The longest piece, in either direction, is taken again and
+again. That is the least: each stretch of an experienced piece is one too, so if some stitching
+begins its k-th piece no later than the greedy one does, it ends it no later either.
+
+References
+----------
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
+   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.sequences.experience import Experience
+from analyses.sequences.reactivations import reactivations_by_run
+from analyses.sequences.runs import Columns, of_run
+from analyses.sequences.sequences import Lists, Sequences, count_different
+from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
+from analyses.sequences.track import Track, graph_of_log
+from replay.checks import check_number, check_whole
+from replay.jit import kernel
+from replay.log.backups import PHASES
+from replay.log.event_log import EventLog
+
+__all__ = ["DIRECTIONS", "MOVES", "NOVELTIES", "Detection", "place_sequences"]
+
+MOVES = ("forward", "backward", "both", "never")
+DIRECTIONS = ("forward", "reverse", "mixed", "both", "neither")
+NOVELTIES = ("experienced", "composed", "composed_mixed", "unexperienced")
+_FORWARD, _BACKWARD, _BOTH, _NEVER = range(len(MOVES))
+_ALL_FORWARD, _ALL_REVERSE, _MIXED, _EITHER, _NEITHER = range(len(DIRECTIONS))
+_EXPERIENCED, _COMPOSED, _COMPOSED_MIXED, _UNEXPERIENCED = range(len(NOVELTIES))
+_CATEGORIES = {
+    "phase": PHASES,
+    "moves": MOVES,
+    "direction": DIRECTIONS,
+    "novelty": NOVELTIES,
+}
+
+
+class Detection(NamedTuple):
+    """What counts as a place sequence: the criteria of a study.
+
+    Attributes
+    ----------
+    min_length : int
+        The least number of places; one that stays active counts once.
+    min_distance : float
+        The least length of the way, in cm.
+    largest_jump : int
+        How many edges apart two places in a row may be. Places that are jumped over, on the only
+        shortest way, count as reactivated; if there are several ways, the sequence ends.
+    min_extent : float
+        The least distance, along the track, between the two places that are farthest apart, in cm.
+    min_correlation : float
+        The least size of the correlation of a place's order with its distance from the first place.
+    """
+
+    min_length: int = 3
+    min_distance: float = 0.0
+    largest_jump: int = 1
+    min_extent: float = 0.0
+    min_correlation: float = 0.0
+
+
+def place_sequences(
+    log: EventLog,
+    paths: pd.DataFrame | None = None,
+    *,
+    graph: nx.Graph | None = None,
+    detection: Detection = Detection(),  # noqa: B008 (immutable)
+) -> pd.DataFrame:
+    """Find all place sequences of a model or of a recording, and what each one replays.
+
+    Parameters
+    ----------
+    log : EventLog
+        A model's log, or the animal's moves.
+    paths : DataFrame, optional
+        Places that were decoded or emitted, instead of the log's backups; see
+        :func:`analyses.sequences.reactivations.reactivations`.
+    graph : networkx.Graph, optional
+        Which places are neighbours: nodes are states of the log. Edges may have a `distance` (cm),
+        and `shortcut` and `impossible` (True, or of a shortcut of several edges its name). By
+        default the moves of the log's world, or else all that were made in the log.
+    detection : Detection, optional
+        Which runs of reactivations count. By default those of three places or more.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a sequence, with columns
+
+        ``run, episode, step, time, event, phase, location``
+            When and where, as in the log.
+        ``index``
+            Which reactivation of the event is the first.
+        ``first, last, states, length, n_distinct``
+            The places as replayed, the number of (different) places.
+        ``moves``
+            The label of each move: `forward`, `backward`, `both` or `never`.
+        ``distance``
+            The length of the way in cm; NaN if the graph doesn't tell.
+        ``direction, novelty``
+            See the module's tables.
+        ``composition_order, n_episodes, splice_states``
+            The least number of experienced pieces, how many different episodes these need (each the
+            latest that holds the piece), and the places where they join. Null and empty if
+            unexperienced.
+        ``episode_matched, episode_lag, from_current_episode``
+            The latest episode that holds the whole path, how many episodes ago it was, and whether
+            it is the current one. Null unless experienced.
+        ``shortcut``
+            Whether it runs over all of a connection that the graph calls a shortcut, and was never
+            run as a whole. Null if the graph names none.
+        ``impossible``
+            Whether it runs over an edge that the graph calls impossible. Null if it names none.
+
+    Raises
+    ------
+    TypeError
+        If an argument is of another type.
+    ValueError
+        If runs or steps don't ascend, a column holds what it must not, a criterion is out of range,
+        or the graph lacks what a criterion needs.
+
+    See Also
+    --------
+    analyses.classify : Causal chains, the mechanism behind a model's place sequences.
+
+    Examples
+    --------
+    A rat ran 0, 1, 2 and 2, 3, 4. Then it replayed back to 2 what it had run, and on to 4:
+
+    >>> steps = {"state": [0, 1, 2, 3], "next_state": [1, 2, 3, 4],
+    ...          "terminated": [False, True, False, True]}
+    >>> log = EventLog({"steps": steps})
+    >>> paths = pd.DataFrame({"step": [3, 3], "states": [[2, 1, 0], [0, 1, 2, 3, 4]]})
+    >>> found = place_sequences(log, paths)
+    >>> found[["direction", "novelty", "composition_order"]].to_numpy().tolist()
+    [['reverse', 'experienced', 1], ['forward', 'composed', 2]]
+    """
+    _check(detection)
+    parts = []
+    track = Track.of(graph) if graph is not None else None
+    for run, reactivated in reactivations_by_run(log, paths):
+        track = track or Track.of(graph_of_log(log))
+        steps = of_run(log, "steps", run)
+        if paths is None and len(reactivated["place"]) and not len(steps["step"]):
+            raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
+        parts.append(_of_run(Experience(steps), reactivated, track, detection))
+    return Sequences.concat(parts).table
+
+
+def _check(detection: Detection) -> None:
+    if not isinstance(detection, Detection):
+        raise TypeError(f"detection must be a Detection, got {type(detection).__name__}.")
+    check_whole("min_length", detection.min_length, at_least=2)
+    check_whole("largest_jump", detection.largest_jump, at_least=1)
+    check_number("min_distance", detection.min_distance, at_least=0)
+    check_number("min_extent", detection.min_extent, at_least=0)
+    check_number("min_correlation", detection.min_correlation, at_least=0, at_most=1)
+
+
+def _of_run(
+    experience: Experience, reactivated: Columns, track: Track, detection: Detection
+) -> Sequences:
+    """Find and classify the place sequences of one run."""
+    rows, states = _detected(reactivated, track, detection)
+    flat, owner, n = states.flat, states.owner, len(rows)
+    is_move = owner[1:] == owner[:-1]
+    here, there, of_move = flat[:-1][is_move], flat[1:][is_move], owner[1:][is_move]
+    moves = states.begin - np.arange(n + 1)
+    limit = experience.moves_by(reactivated["step"][rows])
+
+    known = limit[of_move]
+    taken = experience.first_moves(here, there) < known
+    back = experience.first_moves(there, here) < known
+    label = np.select([taken & back, taken, back], [_BOTH, _FORWARD, _BACKWARD], _NEVER)
+    label_counts = np.zeros((n, len(MOVES)), dtype=np.int64)
+    np.add.at(label_counts, (of_move, label), 1)
+    has = label_counts > 0
+    direction = np.select(
+        [has[:, _NEVER], has[:, _FORWARD] & has[:, _BACKWARD], has[:, _FORWARD], has[:, _BACKWARD]],
+        [_NEITHER, _MIXED, _ALL_FORWARD, _ALL_REVERSE],
+        _EITHER,
+    )
+
+    n_pieces = np.empty(n, dtype=np.int32)
+    ends, forward, backward = (np.empty(len(here), dtype=np.int32) for _ in range(3))
+    symbols = experience.symbols(here, there), experience.symbols(there, here)
+    n_all = _stitch_either(
+        experience.automaton, *symbols, moves, limit, n_pieces, ends, forward, backward
+    )
+    ends, piece_of = ends[:n_all], np.repeat(np.arange(n), n_pieces)
+    node = np.stack((forward[:n_all], backward[:n_all]))
+    episode_of = _latest(experience, node, limit[piece_of])
+    is_last = np.diff(piece_of, append=n) > 0
+    splices = flat[states.begin[piece_of] + ends][~is_last]
+    whole, never = n_pieces == 1, n_pieces == 0
+    matched = np.full(n, -1, dtype=np.int32)
+    matched[whole] = episode_of[whole[piece_of]]
+    episode = reactivated["episode"][rows]
+    lag = np.where(whole, episode - matched, np.int32(-1))
+    n_episodes = count_different(piece_of, episode_of, n)
+
+    along = track.move(here, there)
+    distance = np.zeros(n)
+    np.add.at(distance, of_move, track.distance[along])
+    novelty = np.select(
+        [never, whole, direction == _MIXED],
+        [_UNEXPERIENCED, _EXPERIENCED, _COMPOSED_MIXED],
+        _COMPOSED,
+    )
+    columns: dict[str, NDArray[Any] | Lists] = {
+        **{name: reactivated[name][rows] for name in ("run", "episode", "step", "time", "event")},
+        **{name: reactivated[name][rows] for name in ("phase", "location", "index")},
+        "first": flat[states.begin[:-1]],
+        "last": flat[states.begin[1:] - 1],
+        "states": states,
+        "length": states.length.astype(np.int32),
+        "n_distinct": count_different(owner, flat, n),
+        "moves": Lists(label, moves),
+        "distance": distance,
+        "direction": direction,
+        "novelty": novelty,
+        "composition_order": np.where(never, np.int32(-1), n_pieces),
+        "n_episodes": np.where(never, np.int32(-1), n_episodes),
+        "splice_states": Lists(splices, np.append(0, np.cumsum(np.maximum(n_pieces - 1, 0)))),
+        "episode_matched": matched,
+        "episode_lag": lag,
+        "from_current_episode": np.where(whole, lag == 0, -1),
+        "shortcut": _shortcuts(track, along, of_move, ~whole),
+        "impossible": _impossible(track, along, of_move, n),
+    }
+    return Sequences(columns, _CATEGORIES)
+
+
+def _detected(
+    reactivated: Columns, track: Track, detection: Detection
+) -> tuple[NDArray[np.int64], Lists]:
+    """Find the sequences that meet the criteria: the first reactivation and the places of each."""
+    place, event = reactivated["place"], reactivated["event"]
+    rows = np.arange(len(place))
+    if detection.largest_jump > 1:
+        rows, place = _filled(place, event, track, detection.largest_jump)
+        event = event[rows]
+    same = event[1:] == event[:-1]
+    move = np.where(same, track.move(place[:-1], place[1:]), -1)
+    edges = np.flatnonzero(np.concatenate(([True] * bool(len(place)), move < 0)))
+    states = Lists(place, np.append(edges, len(place)))
+    kept = states.length >= detection.min_length
+    if detection.min_distance > 0 or detection.min_extent > 0:
+        track.require_distances()
+        walked = np.concatenate(([0.0], np.cumsum(np.where(move < 0, 0, track.distance[move]))))
+        length = walked[states.begin[1:] - 1] - walked[states.begin[:-1]]
+        kept &= length >= detection.min_distance * (1 - 1e-9)
+    rows, states = rows[states.begin[:-1]][kept], states.take(kept)
+    if detection.min_extent > 0 or detection.min_correlation > 0:
+        extent, correlation = track.extent(states)
+        kept = extent >= detection.min_extent * (1 - 1e-9)
+        if detection.min_correlation > 0:
+            kept &= np.abs(correlation) >= detection.min_correlation
+        rows, states = rows[kept], states.take(kept)
+    return rows, states
+
+
+def _filled(
+    place: NDArray[np.int32], event: NDArray[np.int64], track: Track, largest_jump: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Fill in the places that were jumped over; each belongs to the reactivation after it."""
+    jumps = np.flatnonzero((event[1:] == event[:-1]) & (track.move(place[:-1], place[1:]) < 0)) + 1
+    between: dict[tuple[int, int], list[int]] = {}
+    filled: list[list[int]] = [[] for _ in place]
+    for row in jumps.tolist():
+        pair = int(place[row - 1]), int(place[row])
+        if pair not in between:
+            between[pair] = track.between(*pair, at_most=largest_jump)
+        filled[row] = between[pair]
+    lists = Lists.of([*skipped, here] for skipped, here in zip(filled, place.tolist(), strict=True))
+    return lists.owner, lists.flat
+
+
+def _latest(
+    experience: Experience, node: NDArray[np.int32], limit: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Find the latest episode that holds each piece, in one direction or the other."""
+    episode: NDArray[np.int32] = np.full(node.shape, -1, dtype=np.int32)
+    held = node > 0
+    episode[held] = experience.latest_episodes(node[held], np.broadcast_to(limit, node.shape)[held])
+    latest: NDArray[np.int32] = episode.max(axis=0)
+    return latest
+
+
+def _shortcuts(
+    track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], novel: NDArray[np.bool_]
+) -> NDArray[np.int8]:
+    """Tell which sequences run over all of a connection, without turning on it, as never run."""
+    found = np.full(len(novel), -1, dtype=np.int8)
+    if track.shortcuts is None:
+        return found
+    found[:] = 0
+    edge, number = track.edge[along], np.arange(len(along))
+    turns = (np.diff(edge, prepend=-1) == 0) | (np.diff(of_move, prepend=-1) != 0)
+    for connection in track.shortcuts:
+        inside = np.isin(edge, connection)
+        begins = inside & (turns | ~np.concatenate(([False], inside[:-1])))
+        since = np.maximum.accumulate(np.where(begins, number, -1))
+        found[of_move[inside & (number - since + 1 >= len(connection))]] = 1
+    return np.where(novel, found, 0).astype(np.int8)
+
+
+def _impossible(
+    track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], n: int
+) -> NDArray[np.int8]:
+    """Tell which sequences run over an edge along which nothing can move."""
+    if track.impossible is None:
+        return np.full(n, -1, dtype=np.int8)
+    found = np.zeros(n, dtype=np.int8)
+    found[of_move[track.impossible[track.edge[along]]]] = 1
+    return found
+
+
+@kernel
+def _stitch_either(
+    automaton: SuffixAutomaton,
+    along: NDArray[np.int32],
+    against: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    limit: NDArray[np.int64],
+    n_pieces: NDArray[np.int32],
+    ends: NDArray[np.int32],
+    forward: NDArray[np.int32],
+    backward: NDArray[np.int32],
+) -> int:
+    """Cut each sequence into the least number of experienced pieces, read in either direction.
+
+    `along` and `against` are the symbols of each move and of its reverse. Writes after which move
+    each piece ends, and its nodes as read forward and backward (-1 if it was not run so). A move
+    that was never made makes `n_pieces` 0. Returns how many pieces there are in all.
+    """
+    n_all = 0
+    nodes = automaton.nodes
+    for sequence in range(len(limit)):
+        first, n_before = begin[sequence], n_all
+        ahead, back, length = 0, 0, 0
+        move = first
+        while move < begin[sequence + 1]:
+            longer, longer_back = -1, -1
+            if ahead >= 0 and along[move] >= 0:
+                longer = appended(automaton, ahead, along[move])
+                if longer >= 0 and nodes[longer]["first_end"] >= limit[sequence]:
+                    longer = -1
+            if back >= 0 and against[move] >= 0:
+                longer_back = prepended(automaton, back, length, against[move])
+                if longer_back >= 0 and nodes[longer_back]["first_end"] >= limit[sequence]:
+                    longer_back = -1
+            if longer >= 0 or longer_back >= 0:
+                ahead, back, length = longer, longer_back, length + 1
+                move += 1
+                if move < begin[sequence + 1]:
+                    continue
+            if length == 0:  # a move that was never made, whichever way
+                n_all = n_before
+                break
+            ends[n_all] = move - first
+            forward[n_all] = ahead
+            backward[n_all] = back
+            n_all += 1
+            ahead, back, length = 0, 0, 0
+        n_pieces[sequence] = n_all - n_before
+    return n_all

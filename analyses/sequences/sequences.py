@@ -1,0 +1,179 @@
+"""Replay sequences: one entry each, and their states one after the other in one array.
+
+Classifiers make `Sequences`, and whoever needs the states of all sequences, or a few columns, reads
+these arrays as they are. The table that a user sees, with one row a sequence and a list of states
+in it, is made of them once, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["Lists", "Sequences", "count_different"]
+
+_WHOLE = ("composition_order", "n_episodes", "episode_matched", "episode_lag")
+_FLAGS = ("from_current_episode", "shortcut", "impossible")
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Lists of numbers, one after the other in one array.
+
+    Parameters
+    ----------
+    flat : ndarray, shape (n_values,)
+        The numbers of all lists.
+    begin : ndarray of int64, shape (n_lists + 1,)
+        Where each list begins in `flat`; the last entry is `n_values`.
+
+    Examples
+    --------
+    >>> lists = Lists.of([[0, 1, 2], [], [1, 0]])
+    >>> lists.flat.tolist(), lists.length.tolist(), lists.owner.tolist()
+    ([0, 1, 2, 1, 0], [3, 0, 2], [0, 0, 0, 2, 2])
+    """
+
+    flat: NDArray[Any]
+    begin: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, lists: Iterable[Iterable[int]]) -> Lists:
+        """Put lists of int one after the other, as an array of int32."""
+        arrays = [np.asarray(each, dtype=np.int32) for each in lists]
+        begin = np.zeros(len(arrays) + 1, dtype=np.int64)
+        np.cumsum([len(each) for each in arrays], out=begin[1:])
+        return cls(np.concatenate([np.empty(0, dtype=np.int32), *arrays]), begin)
+
+    @property
+    def length(self) -> NDArray[np.int64]:
+        """Number of values of each list, shape (n_lists,)."""
+        return np.diff(self.begin)
+
+    @property
+    def owner(self) -> NDArray[np.int64]:
+        """Which list each value belongs to, shape (n_values,)."""
+        return np.repeat(np.arange(len(self.begin) - 1), self.length)
+
+    def take(self, kept: NDArray[np.bool_]) -> Lists:
+        """Keep some lists: those for which `kept`, shape (n_lists,), is true."""
+        length = self.length
+        begin = np.zeros(1 + int(np.count_nonzero(kept)), dtype=np.int64)
+        np.cumsum(length[kept], out=begin[1:])
+        return Lists(self.flat[np.repeat(kept, length)], begin)
+
+    def arrays(self) -> NDArray[np.object_]:
+        """Cut into an array of arrays, shape (n_lists,), which is what parquet reads back."""
+        ends = zip(self.begin[:-1].tolist(), self.begin[1:].tolist(), strict=True)
+        pieces = (self.flat[first:stop] for first, stop in ends)
+        return np.fromiter(pieces, dtype=object, count=len(self.begin) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Classified replay sequences.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray, shape (n_sequences,), or Lists of as many
+        The columns of the table, in its order. Categories are numbers; -1 is null.
+    categories : mapping of str to tuple of str
+        Column -> the names of its numbers.
+
+    Examples
+    --------
+    >>> columns = {"states": Lists.of([[2, 1, 0], [0, 1]]), "kind": np.array([1, -1])}
+    >>> sequences = Sequences(columns, {"kind": ("forward", "reverse")})
+    >>> sequences["states"].flat.tolist()
+    [2, 1, 0, 0, 1]
+    >>> sequences.table["kind"].tolist()
+    ['reverse', nan]
+    """
+
+    columns: Mapping[str, NDArray[Any] | Lists]
+    categories: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def concat(cls, parts: Sequence[Sequences]) -> Sequences:
+        """Put sequences of one kind together.
+
+        Parameters
+        ----------
+        parts : sequence of Sequences
+            At least one; all have the same columns and categories.
+
+        Returns
+        -------
+        Sequences
+        """
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        joined = {name: _joined([part.columns[name] for part in parts]) for name in first.columns}
+        return cls(joined, first.categories)
+
+    def __getitem__(self, name: str) -> Any:
+        """Give a column: an array, or the `Lists` of what the table has lists of."""
+        return self.columns[name]
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row a sequence: categories by their names, lists as arrays, what is null as null."""
+        columns: dict[str, Any] = {}
+        for name, values in self.columns.items():
+            if isinstance(values, Lists) and name in self.categories:
+                names = np.array(self.categories[name], dtype=object)
+                columns[name] = Lists(names[values.flat], values.begin).arrays()
+            elif isinstance(values, Lists):
+                columns[name] = values.arrays()
+            elif name in self.categories:
+                categories = pd.Index(self.categories[name])
+                columns[name] = pd.Categorical.from_codes(values, categories=categories)
+            elif name in _WHOLE:
+                columns[name] = pd.arrays.IntegerArray(values, values < 0)
+            elif name in _FLAGS:
+                columns[name] = pd.arrays.BooleanArray(values > 0, values < 0)
+            else:
+                columns[name] = values
+        return pd.DataFrame(columns, copy=False)
+
+
+def count_different(owner: NDArray[np.int64], value: NDArray[Any], n: int) -> NDArray[np.int32]:
+    """Count the different values that each owner has.
+
+    Parameters
+    ----------
+    owner : ndarray of int64, shape (n_values,)
+        Whose value it is, from 0.
+    value : ndarray of int, shape (n_values,)
+        The values, from 0.
+    n : int
+        How many owners there are.
+
+    Returns
+    -------
+    ndarray of int32, shape (n,)
+        How many different values each has.
+
+    Examples
+    --------
+    >>> count_different(np.array([0, 0, 2]), np.array([5, 5, 1]), 3).tolist()
+    [1, 0, 1]
+    """
+    pairs = np.unique((owner << 32) | value)
+    return np.bincount(pairs >> 32, minlength=n).astype(np.int32)
+
+
+def _joined(columns: Sequence[NDArray[Any] | Lists]) -> NDArray[Any] | Lists:
+    lists = [column for column in columns if isinstance(column, Lists)]
+    if not lists:
+        return np.concatenate([column for column in columns if not isinstance(column, Lists)])
+    begin = np.zeros(1 + sum(len(each.begin) - 1 for each in lists), dtype=np.int64)
+    np.cumsum(np.concatenate([each.length for each in lists]), out=begin[1:])
+    return Lists(np.concatenate([each.flat for each in lists]), begin)

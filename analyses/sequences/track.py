@@ -1,0 +1,250 @@
+"""The track as place sequences see it: which places are neighbours, and how far apart they are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.sequences.runs import MOST_STATES
+from analyses.sequences.sequences import Lists
+from replay.checks import check_number, check_whole
+from replay.log.event_log import EventLog
+
+if TYPE_CHECKING:
+    from replay.tasks import Task
+
+__all__ = ["Track", "graph_of_log", "graph_of_task"]
+
+
+def graph_of_log(log: EventLog) -> nx.Graph:
+    """Give the track of a log: the moves of its world, or else those that were made in it.
+
+    Parameters
+    ----------
+    log : EventLog
+        Its `mdp` tells the moves; without one, all steps of all runs do.
+
+    Returns
+    -------
+    networkx.Graph
+        Nodes are states; edges have a `distance` (cm) if the MDP has positions.
+
+    Examples
+    --------
+    >>> sorted(graph_of_log(EventLog({"steps": {"state": [0, 2], "next_state": [1, 2]}})).edges)
+    [(0, 1)]
+    """
+    mdp = log.mdp
+    if mdp is None:
+        steps = log.columns("steps")
+        state, next_state = steps["state"], steps["next_state"]
+    else:
+        state, next_state = mdp.transition_rows() // mdp.n_actions, mdp.successor
+    moves = np.unique(np.sort(np.column_stack((state, next_state)), axis=1), axis=0)
+    moves = moves[moves[:, 0] < moves[:, 1]]
+    graph = nx.Graph(moves.tolist())
+    if mdp is not None and mdp.position is not None:
+        distance = np.hypot(*(mdp.position[moves[:, 0]] - mdp.position[moves[:, 1]]).T)
+        edges = map(tuple, moves.tolist())
+        nx.set_edge_attributes(graph, dict(zip(edges, distance.tolist(), strict=True)), "distance")
+    return graph
+
+
+def graph_of_task(task: Task) -> nx.Graph:
+    """Give the track of a task, with the connections that it designates as shortcuts.
+
+    Parameters
+    ----------
+    task : Task
+        Its analysed states are the places; landmarks whose name begins with ``shortcut`` are the
+        connections.
+
+    Returns
+    -------
+    networkx.Graph
+        As `graph_of_log` gives it; the edges of a connection have its name as `shortcut`.
+
+    Examples
+    --------
+    >>> from replay.tasks.published import TASKS
+    >>> graph = graph_of_task(TASKS["gupta_2t"].build())
+    >>> sorted({name for _, _, name in graph.edges(data="shortcut") if name})
+    ['shortcut_bottom', 'shortcut_top']
+    """
+    graph = graph_of_log(EventLog({}, mdp=task.world))
+    for name, nodes in task.landmarks.items():
+        if name.startswith("shortcut"):
+            pairs = {frozenset(pair) for pair in pairwise(nodes)}
+            for here, there, data in graph.edges(data=True):
+                if frozenset((task.node[here], task.node[there])) in pairs:
+                    data["shortcut"] = name
+    return graph
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A track graph in arrays.
+
+    Attributes
+    ----------
+    graph : networkx.Graph
+        Undirected; nodes are places, numbered from 0.
+    key : ndarray of int64, shape (n_moves,)
+        Each move from a place to a neighbour, both ways, as ``place * MOST_STATES + neighbour``,
+        ascending.
+    edge : ndarray of int64, shape (n_moves,)
+        The number of its edge.
+    distance : ndarray of float64, shape (n_moves,)
+        Its length in cm; NaN if the graph doesn't tell.
+    shortcuts : list of ndarray of int64, or None
+        The edges of each connection that is a shortcut; None if the graph names none.
+    impossible : ndarray of bool, shape (n_edges,), or None
+        Whether nothing can move along each edge; None if the graph doesn't tell.
+    """
+
+    graph: nx.Graph
+    key: NDArray[np.int64]
+    edge: NDArray[np.int64]
+    distance: NDArray[np.float64]
+    shortcuts: list[NDArray[np.int64]] | None
+    impossible: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, graph: nx.Graph) -> Track:
+        """Check a graph, and write it in arrays.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or DiGraph
+            Nodes are places, numbered from 0; an edge makes neighbours of two places, whatever its
+            direction. Edges may have a `distance` (cm), `shortcut` (True, or the name of a
+            connection of several edges) and `impossible` (True).
+
+        Returns
+        -------
+        Track
+
+        Raises
+        ------
+        TypeError
+            If it is no graph.
+        ValueError
+            If a node is no number of a place, or a distance no positive number.
+        """
+        if not isinstance(graph, nx.Graph):
+            raise TypeError(f"graph must be a networkx.Graph, got {type(graph).__name__}.")
+        hint = "Number the places as the states of the log."
+        for node in graph:
+            check_whole("A node of the graph", node, at_most=MOST_STATES - 1, hint=hint)
+        plain = nx.Graph()
+        plain.add_nodes_from(graph)
+        plain.add_edges_from((u, v, data) for u, v, data in graph.edges(data=True) if u != v)
+        n_edges = plain.number_of_edges()
+        ends = np.array([[u, v] for u, v in plain.edges], dtype=np.int64).reshape(-1, 2)
+        distance = np.full(n_edges, np.nan)
+        connections: dict[Hashable, list[int]] = {}
+        impossible = np.zeros(n_edges, dtype=np.bool_)
+        for number, (u, v, data) in enumerate(plain.edges(data=True)):
+            if "distance" in data:
+                what = f"The distance of the edge from {u} to {v}"
+                distance[number] = check_number(what, data["distance"], at_least=0)
+            name = data.get("shortcut")
+            if name is not None and name is not False:
+                connections.setdefault((number,) if name is True else name, []).append(number)
+            impossible[number] = data.get("impossible") is True
+        here, there = ends.T
+        key = np.concatenate((here * MOST_STATES + there, there * MOST_STATES + here))
+        order = np.argsort(key)
+        return cls(
+            plain,
+            key[order],
+            np.tile(np.arange(n_edges), 2)[order],
+            np.tile(distance, 2)[order],
+            [np.array(edges) for edges in connections.values()] if connections else None,
+            impossible if impossible.any() else None,
+        )
+
+    def move(self, place: NDArray[Any], next_place: NDArray[Any]) -> NDArray[np.int64]:
+        """Find moves from place to place in `key`; -1 where they are no neighbours."""
+        if not len(self.key):
+            return np.full(len(place), -1)
+        wanted = place.astype(np.int64) * MOST_STATES + next_place
+        found = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
+        return np.where(self.key[found] == wanted, found, -1)
+
+    def between(self, place: int, next_place: int, at_most: int) -> list[int]:
+        """List the places on the only shortest way between two places.
+
+        Parameters
+        ----------
+        place, next_place : int
+            Where the way leads from and to.
+        at_most : int
+            How many moves long it may be.
+
+        Returns
+        -------
+        list of int
+            The places between; empty if the way is longer, there is another one as short, or none.
+        """
+        if place not in self.graph or next_place not in self.graph:
+            return []
+        near = nx.single_source_shortest_path_length(self.graph, place, cutoff=at_most)
+        if next_place not in near:
+            return []
+        ways = list(islice(nx.all_shortest_paths(self.graph, place, next_place), 2))
+        return ways[0][1:-1] if len(ways) == 1 else []
+
+    def extent(self, states: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Measure how far sequences reach along the track, and how steadily they go.
+
+        Parameters
+        ----------
+        states : Lists
+            The places of each sequence.
+
+        Returns
+        -------
+        extent : ndarray of float64, shape (n_sequences,)
+            The largest distance along the track between two of its places, in cm.
+        correlation : ndarray of float64, shape (n_sequences,)
+            Pearson's correlation of a place's order in the sequence with its distance from the
+            first place; NaN if all are equally far.
+        """
+        extent, correlation = np.zeros(len(states.length)), np.zeros(len(states.length))
+        known: dict[int, dict[int, float]] = {}
+        for number, places in enumerate(states.arrays()):
+            visited = places.tolist()
+            for place in visited:
+                if place not in known:
+                    known[place] = nx.single_source_dijkstra_path_length(
+                        self.graph, place, weight="distance"
+                    )
+            extent[number] = max(known[here][there] for here in visited for there in visited)
+            away = np.array([known[visited[0]][place] for place in visited])
+            spread = np.ptp(away) > 0
+            order = np.arange(len(away))
+            correlation[number] = np.corrcoef(order, away)[0, 1] if spread else np.nan
+        return extent, correlation
+
+    def require_distances(self) -> None:
+        """Refuse a graph that doesn't tell how long each edge is.
+
+        Raises
+        ------
+        ValueError
+            If an edge has no `distance`.
+        """
+        unknown = np.flatnonzero(np.isnan(self.distance))
+        if len(unknown):
+            here, there = divmod(int(self.key[unknown[0]]), MOST_STATES)
+            raise ValueError(
+                f"Criteria in cm need the 'distance' of each edge of the graph; that from {here} "
+                f"to {there} has none."
+            )

@@ -1,0 +1,133 @@
+"""Paths through a maze: a shortest one, or one that is found by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import networkx as nx
+import numpy as np
+
+__all__ = ["both_directions", "random_walk", "shortest_path", "without_edges"]
+
+
+def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generator) -> list[str]:
+    """Find a shortest path; of several, one at random, each step drawn alike.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DiGraph
+        The maze.
+    start, end : str
+        Nodes.
+    rng : numpy.random.Generator
+        Draws the steps.
+
+    Returns
+    -------
+    list of str
+        The nodes, both ends included.
+
+    Raises
+    ------
+    ValueError
+        If there is no path.
+
+    Examples
+    --------
+    >>> shortest_path(nx.path_graph(["a", "b", "c"]), "c", "a", np.random.default_rng(0))
+    ['c', 'b', 'a']
+    """
+    backwards = graph.reverse(copy=False) if graph.is_directed() else graph
+    steps = nx.single_source_shortest_path_length(backwards, end)
+    if start not in steps:
+        raise ValueError(f"There is no path from {start!r} to {end!r}: open a move that is closed.")
+    path = [start]
+    while path[-1] != end:
+        nearer = [
+            node for node in graph.adj[path[-1]] if steps.get(node, -1) == steps[path[-1]] - 1
+        ]
+        path.append(nearer[rng.integers(len(nearer))])
+    return path
+
+
+def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator) -> list[str]:
+    """Walk at random until the end is met, turning back in dead ends only.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DiGraph
+        The maze.
+    start, end : str
+        Nodes.
+    rng : numpy.random.Generator
+        Draws the steps.
+
+    Returns
+    -------
+    list of str
+        The nodes, both ends included.
+
+    Raises
+    ------
+    ValueError
+        If there is no path.
+
+    Examples
+    --------
+    >>> random_walk(nx.path_graph(["a", "b", "c"]), "b", "a", np.random.default_rng(0))
+    ['b', 'c', 'b', 'a']
+    """
+    if not nx.has_path(graph, start, end):
+        raise ValueError(f"There is no path from {start!r} to {end!r}: open a move that is closed.")
+    path = [start]
+    while path[-1] != end:
+        ahead = [node for node in graph.adj[path[-1]] if node not in path[-2:]]
+        choices = ahead or list(graph.adj[path[-1]])
+        path.append(choices[rng.integers(len(choices))])
+    return path
+
+
+def without_edges(graph: nx.Graph, closed: Iterable[tuple[str, str]]) -> nx.Graph:
+    """Give a maze in which some edges are closed.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DiGraph
+        The maze.
+    closed : iterable of (str, str)
+        Edges.
+
+    Returns
+    -------
+    networkx.Graph or DiGraph
+        A copy.
+
+    Examples
+    --------
+    >>> list(without_edges(nx.path_graph(["a", "b", "c"]), [("c", "b")]).edges)
+    [('a', 'b')]
+    """
+    remaining = graph.copy()
+    remaining.remove_edges_from(closed)
+    return remaining
+
+
+def both_directions(edges: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ...]:
+    """List edges in both directions, as `Block.closed` wants them.
+
+    Parameters
+    ----------
+    edges : iterable of (str, str)
+        Edges of an undirected maze.
+
+    Returns
+    -------
+    tuple of (str, str)
+        Moves from node to node, two for each edge.
+
+    Examples
+    --------
+    >>> both_directions([("a", "b")])
+    (('a', 'b'), ('b', 'a'))
+    """
+    return tuple(move for here, there in edges for move in ((here, there), (there, here)))

@@ -1,0 +1,412 @@
+"""An MDP as a list of its transitions: the form between an `MDP` and all its other forms.
+
+Dense tables, graphs and Gymnasium environments are brought into this form, and made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.checks import check_array, check_text, shown
+
+__all__ = ["Transitions", "list_transitions"]
+
+_MOST_ROWS = 2**31 - 2  # pairs of state and action are numbered by int32
+LARGEST_NUMBER = 1e100
+"""The largest reward, position or length, far from where sums and squares become infinite."""
+
+
+class Transitions(NamedTuple):
+    """The transitions (s, a, s') of an MDP, each once, in any order.
+
+    Attributes
+    ----------
+    state, action, next_state : ndarray of int64, shape (n_transitions,)
+    probability, reward : ndarray of float64, shape (n_transitions,)
+        P(s' | s, a) and r(s, a, s').
+    start_probability : ndarray of float64, shape (n_states,)
+        Distribution of an episode's first state.
+    terminal : ndarray of bool, shape (n_states,)
+        Whether entering a state ends the episode.
+    action_names : tuple of str, length n_actions
+    position : ndarray of float64, shape (n_states, 2), optional
+        Where the states are, in cm.
+    labels : tuple, length n_states, optional
+        What the user calls the states.
+    name : str
+    """
+
+    state: NDArray[np.int64]
+    action: NDArray[np.int64]
+    next_state: NDArray[np.int64]
+    probability: NDArray[np.float64]
+    reward: NDArray[np.float64]
+    start_probability: NDArray[np.float64]
+    terminal: NDArray[np.bool_]
+    action_names: tuple[str, ...]
+    position: NDArray[np.float64] | None
+    labels: tuple[Hashable, ...] | None
+    name: str
+
+
+def list_transitions(
+    transition: object,
+    reward: object,
+    *,
+    start: object = None,
+    terminal: object = (),
+    action_names: object = None,
+    position: object = None,
+    labels: object = None,
+    name: object = "mdp",
+) -> Transitions:
+    """List the transitions of dense tables.
+
+    Parameters
+    ----------
+    transition, reward, start, terminal, action_names, position, labels, name
+        See `replay.worlds.mdp.MDP.from_tables`.
+
+    Returns
+    -------
+    Transitions
+        Probabilities of 0 and the rows of terminal states are left out.
+
+    Raises
+    ------
+    ValueError
+        If a table is of another shape or holds something else.
+
+    Examples
+    --------
+    >>> transitions = list_transitions([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
+    >>> transitions.next_state, transitions.reward
+    (array([0, 1]), array([0., 1.]))
+    """
+    table = _transition_table(transition)
+    n_states, n_actions = table.shape[:2]
+    rewards = check_rewards(reward, None)
+    shapes = {1: (n_states,), 2: (n_states, n_actions), 3: (n_states, n_actions, n_states)}
+    if rewards.shape != shapes.get(rewards.ndim):
+        raise ValueError(
+            f"reward must have shape {shapes[1]} (by state entered), {shapes[2]} (by state and "
+            f"action) or {shapes[3]} (by transition); got {rewards.shape}."
+        )
+    mask = terminal_mask(terminal, n_states)
+    if table.ndim == 2:
+        state, action = np.nonzero(np.broadcast_to(~mask[:, None], table.shape))
+        next_state = table[state, action]
+        probability = np.ones(len(state))
+    else:
+        state, action, next_state = np.nonzero(np.where(mask[:, None, None], 0, table))
+        probability = table[state, action, next_state]
+    check_indices("next state", next_state, n_states, state, action)
+    key: tuple[NDArray[np.int64], ...] = {
+        1: (next_state,),
+        2: (state, action),
+        3: (state, action, next_state),
+    }[rewards.ndim]
+    names = [str(a) for a in range(n_actions)] if action_names is None else action_names
+    return Transitions(
+        state,
+        action,
+        next_state,
+        probability,
+        rewards[key],
+        start_distribution(start, mask),
+        mask,
+        check_action_names(names),
+        check_position(position, n_states),
+        check_labels(labels, n_states),
+        check_text("The name of an MDP", name),
+    )
+
+
+def _transition_table(transition: object) -> NDArray[Any]:
+    """Read next states as int64, or probabilities as float64."""
+    table: NDArray[Any] = np.empty(0)
+    with suppress(ValueError, TypeError, OverflowError):
+        table = np.asarray(transition)
+    if table.ndim == 2 and table.dtype.kind in "iu":
+        return check_array(table, "transition", kind="whole", n_dims=2)
+    if table.ndim == 3 and table.shape[0] == table.shape[2]:
+        return check_array(table, "transition", kind="number", n_dims=3)
+    raise ValueError(
+        "transition must hold next states (integers, shape (n_states, n_actions)) or "
+        "probabilities (shape (n_states, n_actions, n_states)); "
+        f"got {shown(transition)}: {table.dtype}, shape {table.shape}."
+    )
+
+
+def terminal_mask(terminal: object, n_states: int) -> NDArray[np.bool_]:
+    """Bring terminal states, given as a mask or as a list, into a mask.
+
+    Parameters
+    ----------
+    terminal : array_like of bool, shape (n_states,), or of int
+        What the user gave.
+    n_states : int
+        How many states there are.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_states,)
+
+    Raises
+    ------
+    ValueError
+        If it is neither, or a state is out of range or listed twice.
+    """
+    given = np.atleast_1d(check_array(terminal, "terminal", kind="number", n_dims=None))
+    is_mask = _holds_flags(terminal)
+    if is_mask:
+        if given.shape != (n_states,):
+            raise ValueError(f"terminal must have shape ({n_states},); got {given.shape}.")
+        return given.astype(bool)
+    what = "terminal must list states or be a mask of True and False; as a list it"
+    states = check_array(given, what, kind="whole")
+    outside = states[(states < 0) | (states >= n_states)]
+    if outside.size:
+        raise ValueError(f"terminal must list states from 0 to {n_states - 1}; got {outside[0]}.")
+    mask = np.zeros(n_states, dtype=bool)
+    mask[states] = True
+    if np.count_nonzero(mask) < states.size:
+        raise ValueError(
+            f"terminal lists a state twice: {shown(states.tolist())}. A mask of the states holds "
+            "True and False, not 1 and 0."
+        )
+    return mask
+
+
+def _holds_flags(values: object) -> bool:
+    given = np.asarray(values)
+    flags = given.dtype.kind == "b" or (
+        given.dtype.kind == "O" and all(isinstance(each, bool | np.bool_) for each in given.flat)
+    )
+    return bool(flags and given.size)
+
+
+def start_distribution(start: object, terminal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Give the distribution of an episode's first state.
+
+    Parameters
+    ----------
+    start : int or array_like of float, shape (n_states,), optional
+        One state, or the probability of each; all states but terminal ones alike by default.
+    terminal : ndarray of bool, shape (n_states,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_states,)
+
+    Raises
+    ------
+    ValueError
+        If it is none, or all states are terminal.
+    """
+    if start is None:
+        if terminal.all():
+            raise ValueError("Episodes need a state to start in; got only terminal states.")
+        return np.divide(~terminal, np.count_nonzero(~terminal))
+    if isinstance(start, int | np.integer) and not isinstance(start, bool):
+        if not 0 <= start < len(terminal):
+            raise ValueError(
+                f"start must be a state from 0 to {len(terminal) - 1}; got {shown(start)}."
+            )
+        distribution = np.zeros(len(terminal))
+        distribution[start] = 1.0
+        return distribution
+    what = "start must be a state or the probability of each; as probabilities it"
+    return check_array(start, what, kind="number")
+
+
+def check_rewards(reward: object, n_dims: int | None = 1) -> NDArray[np.float64]:
+    """Check rewards.
+
+    Parameters
+    ----------
+    reward : array_like of float
+        What the user gave.
+    n_dims : int or None, default 1
+        Number of dimensions; None allows any.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Raises
+    ------
+    ValueError
+        If one is no finite number, or so large that sums of it would not be.
+    """
+    return check_array(
+        reward,
+        "reward",
+        kind="number",
+        at_least=-LARGEST_NUMBER,
+        at_most=LARGEST_NUMBER,
+        n_dims=n_dims,
+    )
+
+
+def check_action_names(names: object) -> tuple[str, ...]:
+    """Check the names of actions; they must be texts, and differ.
+
+    Parameters
+    ----------
+    names : iterable of str
+        What the user gave.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    ValueError
+        If a name is no text or there twice.
+    """
+    if not isinstance(names, Iterable):
+        raise ValueError(f"action_names must be a list of texts, got {shown(names)}.")
+    listed = tuple(check_text("Each of action_names", each) for each in names)
+    if len(set(listed)) != len(listed):
+        raise ValueError(f"action_names must differ from each other; got {shown(listed)}.")
+    return listed
+
+
+def check_position(position: object, n_states: int) -> NDArray[np.float64] | None:
+    """Check the positions of states.
+
+    Parameters
+    ----------
+    position : array_like of float, shape (n_states, 2), optional
+        What the user gave, in cm.
+    n_states : int
+        How many states there are.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_states, 2), or None
+
+    Raises
+    ------
+    ValueError
+        If it is of another shape, or a number is missing.
+    """
+    if position is None:
+        return None
+    places = check_array(
+        position,
+        "position",
+        kind="number",
+        at_least=-LARGEST_NUMBER,
+        at_most=LARGEST_NUMBER,
+        n_dims=None,
+    )
+    if places.shape != (n_states, 2):
+        raise ValueError(
+            f"position must have shape {(n_states, 2)} for {n_states} states, got {places.shape}."
+        )
+    return places
+
+
+def check_labels(labels: object, n_states: int) -> tuple[Hashable, ...] | None:
+    """Check the labels of states.
+
+    Parameters
+    ----------
+    labels : iterable of hashable, length n_states, optional
+        What the user gave.
+    n_states : int
+        How many states there are.
+
+    Returns
+    -------
+    tuple or None
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer, or one cannot be a key of a dict.
+    """
+    if labels is None:
+        return None
+    if not isinstance(labels, Iterable):
+        raise ValueError(f"labels must be a list with one entry per state, got {shown(labels)}.")
+    listed = tuple(labels)
+    if len(listed) != n_states:
+        raise ValueError(f"labels must have one entry per state, {n_states}; got {len(listed)}.")
+    for state, label in enumerate(listed):
+        try:
+            hash(label)
+        except TypeError:
+            raise ValueError(
+                "labels must be numbers, texts or tuples of them, which cannot be changed; state "
+                f"{state} has {shown(label)}."
+            ) from None
+    return listed
+
+
+def check_size(n_states: int, n_actions: int) -> None:
+    """Refuse an MDP without states or actions, or with more than can be numbered.
+
+    Parameters
+    ----------
+    n_states, n_actions : int
+
+    Raises
+    ------
+    ValueError
+        If there are none, or too many.
+    """
+    if n_states == 0 or n_actions == 0:
+        raise ValueError(
+            f"An MDP needs states and actions; got {n_states} states, {n_actions} actions."
+        )
+    if n_states * n_actions > _MOST_ROWS:
+        raise ValueError(
+            f"An MDP has at most {_MOST_ROWS} pairs of state and action; got {n_states} states "
+            f"times {n_actions} actions."
+        )
+
+
+def check_indices(
+    what: str,
+    index: NDArray[Any],
+    size: int,
+    state: NDArray[Any],
+    action: NDArray[Any],
+) -> None:
+    """Check that numbers of states or actions are in range.
+
+    Parameters
+    ----------
+    what : str
+        What is numbered.
+    index : ndarray of int, shape (n_transitions,)
+        The numbers.
+    size : int
+        How many there are.
+    state, action : ndarray of int, shape (n_transitions,)
+        The pair of each, for the message.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+    for wrong in np.flatnonzero((index < 0) | (index >= size))[:1]:
+        raise ValueError(
+            f"Each {what} must be a number from 0 to {size - 1}; {pair(state, action, wrong)} has "
+            f"{index[wrong]}."
+        )
+
+
+def pair(state: NDArray[Any], action: NDArray[Any], number: int) -> str:
+    """Name the pair (s, a) of one transition in a message."""
+    return f"state {state[number]}, action {action[number]}"

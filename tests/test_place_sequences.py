@@ -1,0 +1,454 @@
+"""Reactivations and place sequences, against their definitions by brute force and by hand."""
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import (
+    N_STATES,
+    chains_by_definition,
+    event_log,
+    experienced_episodes,
+    holding_episodes,
+    logs,
+    step_tables,
+)
+
+from analyses import place_sequences
+from analyses.sequences.place_sequences import Detection
+from analyses.sequences.reactivations import reactivations
+from analyses.sequences.track import Track, graph_of_log, graph_of_task
+from replay import simulate
+from replay.log.event_log import EventLog
+from replay.tasks.published import TASKS
+from replay.worlds.mazes import from_ascii
+
+ROW = ["states", "moves", "direction", "novelty", "composition_order", "splice_states"]
+ROW += ["n_episodes", "episode_matched"]
+
+
+def merged(places):
+    return [place for i, place in enumerate(places) if i == 0 or place != places[i - 1]]
+
+
+def reactivated_by_definition(backups):
+    """List (event, places): temporal chains as walked, and the states that were stayed in."""
+    chains = chains_by_definition(backups, "temporal")
+    walked = {rows[0]: (rows, way) for rows, way in chains}
+    places = {}
+    row = 0
+    while row < len(backups):
+        rows, way = walked.get(row, ([row], "stay"))
+        each = [backups[i] for i in rows]
+        if way == "reverse":
+            states = [each[0]["next_state"], *(backup["state"] for backup in each)]
+        else:
+            states = [each[0]["state"], *(backup["next_state"] for backup in each)]
+        places.setdefault(backups[row]["event"], []).extend(states)
+        row = rows[-1] + 1
+    return {event: merged(states) for event, states in places.items()}
+
+
+def sequences_by_definition(steps, step, places, neighbours, min_length):
+    """List the sequences of one event as dicts."""
+    episodes = experienced_episodes(steps, step)
+    made = {(s, t) for moves in episodes.values() for s, _, t in moves}
+
+    def holding(path):
+        readings = path, path[::-1]
+        return [
+            episode
+            for reading in readings
+            for episode in holding_episodes([(s, 0, t) for s, t in pairwise(reading)], episodes)
+        ]
+
+    episodes = {n: [(s, 0, t) for s, _, t in moves] for n, moves in episodes.items()}
+    runs = [[place] for place in places[:1]]
+    for place, following in pairwise(places):
+        if frozenset((place, following)) in neighbours:
+            runs[-1].append(following)
+        else:
+            runs.append([following])
+    found = []
+    for run in runs:
+        if len(run) < min_length:
+            continue
+        names = {(True, True): "both", (True, False): "forward", (False, True): "backward"}
+        moves = [names.get(((s, t) in made, (t, s) in made), "never") for s, t in pairwise(run)]
+        one_way = set(moves) - {"both"}
+        direction = {
+            frozenset(): "both",
+            frozenset(["forward"]): "forward",
+            frozenset(["backward"]): "reverse",
+            frozenset(["forward", "backward"]): "mixed",
+        }.get(frozenset(one_way), "neither")
+        # All ways to cut the path, by dynamic programming over the last place of each piece.
+        least = [0] + [None] * (len(run) - 1)
+        for end in range(1, len(run)):
+            counts = [
+                least[begin] + 1
+                for begin in range(end)
+                if least[begin] is not None and holding(run[begin : end + 1])
+            ]
+            least[end] = min(counts, default=None)
+        order, begin, cuts, held = least[-1], 0, [], []
+        while order and begin < len(run) - 1:
+            end = max(e for e in range(begin + 1, len(run)) if holding(run[begin : e + 1]))
+            held.append(max(holding(run[begin : end + 1])))
+            cuts.append(run[end])
+            begin = end
+        if order is None:
+            novelty = "unexperienced"
+        elif order == 1:
+            novelty = "experienced"
+        else:
+            novelty = "composed_mixed" if direction == "mixed" else "composed"
+        found.append(
+            {
+                "states": run,
+                "moves": moves,
+                "direction": direction,
+                "novelty": novelty,
+                "composition_order": order,
+                "splice_states": cuts[:-1],
+                "n_episodes": len(set(held)) if order else None,
+                "episode_matched": held[0] if order == 1 else None,
+            }
+        )
+    return found
+
+
+def plain(table, columns=ROW):
+    rows = table[list(columns)].astype(object).to_dict("records")
+    return [
+        {
+            key: value.tolist()
+            if isinstance(value, np.ndarray)
+            else (None if value is pd.NA else value)
+            for key, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def moved(steps):
+    return {frozenset((s["state"], s["next_state"])) for s in steps} - {
+        frozenset([state]) for state in range(N_STATES + 1)
+    }
+
+
+@st.composite
+def graphs(draw):
+    """Draw a graph of all states; most of it, so that sequences are long."""
+    pairs = [(s, t) for s in range(N_STATES + 1) for t in range(s)]
+    kept = draw(st.lists(st.sampled_from(pairs), min_size=6, unique=True))
+    graph = nx.Graph(kept)
+    graph.add_nodes_from(range(N_STATES + 1))
+    return graph
+
+
+@given(logs())
+@settings(max_examples=200)
+def test_reactivations_of_a_model_are_those_of_the_definition(log):
+    steps, backups = log
+    table = reactivations(event_log(steps, backups))
+    found = {event: rows["place"].tolist() for event, rows in table.groupby("event")}
+    assert found == reactivated_by_definition(backups)
+    counted = [i for places in found.values() for i in range(len(places))]
+    assert table["index"].tolist() == counted
+
+
+@given(logs(), st.none() | graphs(), st.integers(2, 4))
+@settings(max_examples=200)
+def test_place_sequences_of_a_model_are_those_of_the_definition(log, graph, min_length):
+    steps, backups = log
+    neighbours = moved(steps) if graph is None else {frozenset(edge) for edge in graph.edges}
+    step = {backup["event"]: backup["step"] for backup in backups}
+    expected = [
+        {"event": event, **row}
+        for event, places in reactivated_by_definition(backups).items()
+        for row in sequences_by_definition(steps, step[event], places, neighbours, min_length)
+    ]
+    detection = Detection(min_length=min_length)
+    found = place_sequences(event_log(steps, backups), graph=graph, detection=detection)
+    assert plain(found, ["event", *ROW]) == expected
+
+
+@st.composite
+def walks(draw):
+    """Draw a run, and events that walk along its moves, either way, and seldom jump."""
+    steps = draw(step_tables())
+    near = {}
+    for pair in map(sorted, moved(steps)):
+        near.setdefault(pair[0], []).append(pair[1])
+        near.setdefault(pair[1], []).append(pair[0])
+    events = []
+    for _ in range(draw(st.integers(0, 3))):
+        place = draw(st.integers(0, N_STATES - 1))
+        path = [place]
+        for _ in range(draw(st.integers(0, 9))):
+            anywhere = not near.get(place) or draw(st.integers(0, 9)) == 0
+            place = draw(st.integers(0, N_STATES) if anywhere else st.sampled_from(near[place]))
+            path.append(place)
+        events.append((draw(st.integers(-1, len(steps) - 1)), path))
+    return steps, events
+
+
+@given(walks())
+@settings(max_examples=300)
+def test_place_sequences_of_a_rat_are_those_of_the_definition(walk):
+    """Of walks of up to ten places: the greedy pieces are the fewest."""
+    steps, events = walk
+    paths = pd.DataFrame(events, columns=["step", "states"]).astype({"step": int})
+    expected = [
+        {"event": event, **row}
+        for event, (step, path) in enumerate(events)
+        for row in sequences_by_definition(steps, step, merged(path), moved(steps), 3)
+    ]
+    assert plain(place_sequences(event_log(steps, []), paths), ["event", *ROW]) == expected
+
+
+@given(logs())
+@settings(max_examples=200)
+def test_same_places_give_the_same_rows_whichever_side_they_come_from(log):
+    """A model's backups, and the places that they reactivate as if they were decoded."""
+    steps, backups = log
+    model = event_log(steps, backups)
+    places = reactivations(model).groupby("event")
+    paths = pd.DataFrame(
+        {
+            "step": places["step"].first().astype(int),
+            "phase": places["phase"].first().astype(str),
+            "states": places["place"].agg(list),
+        }
+    )
+    rat = event_log(steps, [])
+    # The log derives where the animal is from `steps` alone, too.
+    pd.testing.assert_frame_equal(place_sequences(model), place_sequences(rat, paths))
+    pd.testing.assert_frame_equal(reactivations(model), reactivations(rat, paths))
+
+
+def run_of(*episodes):
+    """Write episodes as steps; each ends in its last state."""
+    steps = []
+    for episode, path in enumerate(episodes):
+        for i, (state, next_state) in enumerate(pairwise(path)):
+            steps.append(
+                {
+                    "episode": episode,
+                    "step": len(steps),
+                    "state": state,
+                    "action": 0,
+                    "next_state": next_state,
+                    "terminated": i == len(path) - 2,
+                    "truncated": False,
+                }
+            )
+    return steps
+
+
+def decoded(path, *episodes, **options):
+    """Give the rows of a path that was decoded after some episodes."""
+    paths = pd.DataFrame({"step": [99], "states": [path]})
+    return place_sequences(event_log(run_of(*episodes), []), paths, **options)
+
+
+LEFT, RIGHT = [0, 1, 2, 3, 4], [0, 1, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("path", "direction", "novelty", "order"),
+    [
+        ([0, 1, 2, 3], "forward", "experienced", 1),
+        ([4, 3, 2], "reverse", "experienced", 1),
+        ([4, 3, 2, 1, 5, 6, 7], "mixed", "composed_mixed", 2),  # Gupta's shortcut
+        ([2, 3, 2, 1], "mixed", "composed_mixed", 2),  # turns round
+        ([8, 9, 8], "both", "experienced", 1),
+        ([9, 8, 9], "both", "composed", 2),
+        ([0, 1, 2, 8], "neither", "unexperienced", None),
+        ([4, 3, 8], "neither", "unexperienced", None),
+    ],
+)
+def test_what_a_rat_replays_after_two_loops(path, direction, novelty, order):
+    graph = nx.Graph([*pairwise(LEFT), *pairwise(RIGHT), (8, 9), (2, 8), (3, 8)])
+    (row,) = plain(decoded(path, LEFT, RIGHT, [8, 9, 8], graph=graph))
+    assert row["states"] == path
+    assert (row["direction"], row["novelty"]) == (direction, novelty)
+    assert row["composition_order"] == order
+
+
+def test_a_backward_piece_that_is_joined_to_a_forward_piece():
+    (row,) = plain(decoded([4, 3, 2, 1, 5, 6, 7], LEFT, RIGHT))
+    assert row["moves"] == ["backward"] * 3 + ["forward"] * 3
+    assert row["splice_states"] == [1]
+    assert (row["n_episodes"], row["episode_matched"]) == (2, None)
+
+
+def test_a_model_makes_the_same_shortcut():
+    """A sweep back along one arm, and then ahead along the other, in one event."""
+    moves = [(3, 4), (2, 3), (1, 2), (1, 5), (5, 6), (6, 7)]
+    backups = [
+        {"step": 7, "phase": "rest", "event": 0, "state": s, "next_state": t, "action": 0,
+         "cause": -1} for s, t in moves
+    ]  # fmt: skip
+    found = place_sequences(event_log(run_of(LEFT, RIGHT), backups))
+    assert found["states"].iloc[0].tolist() == [4, 3, 2, 1, 5, 6, 7]
+    assert found["novelty"].tolist() == ["composed_mixed"]
+
+
+def test_sequences_end_where_places_are_no_neighbours_and_with_the_event():
+    found = decoded([0, 1, 2, 6, 7, 2, 3, 4, 3], LEFT, RIGHT)
+    assert [path.tolist() for path in found["states"]] == [[0, 1, 2], [2, 3, 4, 3]]
+    assert found["index"].tolist() == [0, 5]
+    paths = pd.DataFrame({"step": [9, 9], "states": [[0, 1], [2, 3, 4]]})
+    found = place_sequences(event_log(run_of(LEFT), []), paths)
+    assert [path.tolist() for path in found["states"]] == [[2, 3, 4]]
+
+
+def test_novelty_is_judged_by_what_was_before_the_event():
+    paths = pd.DataFrame({"step": [1, 3], "states": [[4, 3, 2]] * 2})
+    found = place_sequences(event_log(run_of(LEFT), []), paths)
+    assert found["novelty"].tolist() == ["unexperienced", "experienced"]
+    assert found["episode_lag"].tolist() == [pd.NA, 0]
+
+
+def ruler(n=8, **edge):
+    """Places in a row, ten centimetres apart."""
+    return nx.path_graph(n) if not edge else nx.Graph([(i, i + 1, edge) for i in range(n - 1)])
+
+
+@pytest.mark.parametrize(
+    ("criteria", "expected"),
+    [
+        ({}, [[0, 1, 2, 3], [6, 5, 6]]),
+        ({"min_length": 2}, [[0, 1, 2, 3], [6, 5, 6]]),
+        ({"min_length": 4}, [[0, 1, 2, 3]]),
+        ({"min_distance": 20.0}, [[0, 1, 2, 3], [6, 5, 6]]),
+        ({"min_distance": 20.1}, [[0, 1, 2, 3]]),
+        ({"min_extent": 20.0}, [[0, 1, 2, 3]]),
+        ({"min_correlation": 0.9}, [[0, 1, 2, 3]]),
+        ({"largest_jump": 2}, [[0, 1, 2, 3], [6, 5, 6]]),
+        ({"largest_jump": 3}, [[0, 1, 2, 3, 4, 5, 6, 5, 6]]),
+    ],
+)
+def test_detection_is_the_studys_own(criteria, expected):
+    path, detection = [0, 1, 2, 3, 6, 5, 6], Detection(**criteria)
+    found = decoded(path, [0, 1], graph=ruler(distance=10.0), detection=detection)
+    assert [states.tolist() for states in found["states"]] == expected
+    assert found["distance"].tolist() == [10.0 * (len(states) - 1) for states in expected]
+
+
+def test_a_jump_is_filled_only_where_one_way_is_the_shortest():
+    ring = nx.cycle_graph(6)
+    jumps = Detection(min_length=2, largest_jump=3)
+    found = decoded([0, 2, 5], [0, 1], graph=ring, detection=jumps)
+    assert [states.tolist() for states in found["states"]] == [[0, 1, 2]]
+    assert decoded([0, 3], [0, 1], graph=ring, detection=jumps).empty
+
+
+def test_shortcuts_and_impossible_moves_are_what_the_graph_says():
+    graph = ruler()
+    for name in ("shortcut", "impossible"):
+        assert decoded([0, 1, 2, 3], [0, 1], graph=graph)[name].isna().all()
+    graph.edges[1, 2]["shortcut"] = graph.edges[2, 3]["shortcut"] = "bridge"
+    graph.edges[5, 6]["shortcut"] = True
+    graph.edges[6, 7]["impossible"] = True
+    paths = [[0, 1, 2, 3], [4, 3, 2, 1], [0, 1, 2, 1], [1, 2, 1, 2], [3, 4, 5, 6], [5, 6, 7]]
+    events = pd.DataFrame({"step": 99, "states": paths})
+    found = place_sequences(event_log(run_of([0, 1]), []), events, graph=graph)
+    assert found["shortcut"].tolist() == [True, True, False, False, True, True]
+    assert found["impossible"].tolist() == [False] * 5 + [True]
+    run = place_sequences(event_log(run_of([0, 1, 2, 3, 4]), []), events, graph=graph)
+    assert run["shortcut"].tolist()[:2] == [False, False], "what was run as a whole is none"
+
+
+def test_the_graph_of_a_task_names_its_shortcuts():
+    task = TASKS["gupta_2t"].build()
+    graph = graph_of_task(task)
+    top = [task.node.index(node) for node in task.landmarks["shortcut_top"]]
+    assert {data["shortcut"] for _, _, data in graph.subgraph(top).edges(data=True)} == {
+        "shortcut_top"
+    }
+    paths = pd.DataFrame({"step": [9], "states": [top]})
+    log = event_log(run_of(top[:3], top[::-1][:3]), [])
+    (row,) = place_sequences(log, paths, graph=graph).to_dict("records")
+    assert row["shortcut"]
+    assert row["direction"] == "mixed"
+    lengths = [data["distance"] for _, _, data in graph.edges(data=True)]
+    assert min(lengths) > 0
+
+
+def test_the_track_is_that_of_the_world_or_of_all_moves():
+    mdp = from_ascii("S.G")
+    log = simulate(mdp, "prioritized_sweeping", n_steps=200).log
+    assert set(graph_of_log(log).edges) == {(0, 1), (1, 2)}
+    assert place_sequences(log)["novelty"].isin(["experienced", "composed"]).all()
+    assert len(place_sequences(log)) > 0
+    assert set(graph_of_log(event_log(run_of([0, 2], [1, 1]), [])).edges) == {(0, 2)}
+
+
+def test_a_single_place_is_a_reactivation_and_no_sequence():
+    paths = pd.DataFrame({"step": [0, 0], "states": [[3, 3], []]})
+    log = event_log(run_of([0, 1]), [])
+    table = reactivations(log, paths)
+    assert table[["event", "index", "place", "location"]].to_numpy().tolist() == [[0, 0, 3, 1]]
+    found = place_sequences(log, paths)
+    assert found.empty
+    pd.testing.assert_series_equal(found.dtypes, decoded([0, 1, 2], [0, 1, 2]).dtypes)
+
+
+def test_runs_have_their_own_experience(tmp_path):
+    one, other = event_log(run_of([0, 1, 2]), []), event_log(run_of([2, 1, 0]), [])
+    paths = pd.DataFrame({"run": [1, 0], "step": 9, "states": [[0, 1, 2]] * 2})
+    found = place_sequences(EventLog.concat([one, other]), paths)
+    assert found[["run", "event"]].to_numpy().tolist() == [[0, 1], [1, 0]]
+    assert found["direction"].tolist() == ["forward", "reverse"]
+    found.to_parquet(tmp_path / "table.parquet")
+    pd.testing.assert_frame_equal(found, pd.read_parquet(tmp_path / "table.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"graph": [(0, 1)]}, TypeError, "graph must be a networkx.Graph, got list"),
+        ({"graph": nx.path_graph(["a", "b"])}, ValueError, "Number the places as the states"),
+        ({"graph": ruler(distance=-1)}, ValueError, "distance of the edge from 0 to 1 must be"),
+        ({"graph": ruler(distance="far")}, ValueError, "of at least 0, got 'far'"),
+        ({"detection": {"min_length": 3}}, TypeError, "must be a Detection, got dict"),
+        ({"detection": Detection(min_length="3")}, ValueError, "min_length must be a whole number"),
+        ({"detection": Detection(largest_jump=0)}, ValueError, "largest_jump must be a whole"),
+        ({"detection": Detection(min_correlation=2)}, ValueError, "between 0 and 1, got 2"),
+        ({"detection": Detection(min_distance=1)}, ValueError, "need the 'distance' of each edge"),
+        ({"detection": Detection(min_extent=1)}, ValueError, "that from 0 to 1 has none"),
+    ],
+)
+def test_refused_options(options, error, message):
+    with pytest.raises(error, match=message):
+        decoded([0, 1, 2], [0, 1, 2], **options)
+
+
+def test_refused_tables():
+    log = event_log(run_of([0, 1, 2]), [])
+    with pytest.raises(TypeError, match="log must be an EventLog"):
+        place_sequences(log.steps)
+    with pytest.raises(TypeError, match="paths must be a DataFrame"):
+        place_sequences(log, [[0, 1, 2]])
+    with pytest.raises(ValueError, match="must hold lists of states"):
+        place_sequences(log, pd.DataFrame({"step": [1], "states": ["012"]}))
+    backups = {"step": 1, "phase": "rest", "event": 0, "state": 0, "next_state": 1, "action": 0,
+               "cause": -1}  # fmt: skip
+    lost = event_log(run_of([0, 1, 2]), [backups])
+    runs, more = (table.assign(run=1) for table in (lost.runs, lost.backups))
+    tables = {"runs": pd.concat([lost.runs, runs]), "backups": pd.concat([lost.backups, more])}
+    with pytest.raises(ValueError, match="backups of run 1, but no steps"):
+        place_sequences(EventLog({**tables, "steps": lost.steps}))
+
+
+def test_a_track_finds_moves_both_ways():
+    track = Track.of(nx.DiGraph([(0, 2), (2, 1), (1, 1)]))
+    found = track.move(np.array([0, 2, 1, 0, 1]), np.array([2, 0, 2, 1, 1]))
+    assert (found >= 0).tolist() == [True, True, True, False, False]
