@@ -179,7 +179,8 @@ def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np
         if not (np.isfinite(values) & (values >= 0)).all():
             raise ValueError(f"{name} must hold finite numbers of at least 0.")
     expected = np.maximum(hertz, _LOWEST_RATE) * seconds
-    return n_spikes @ np.log(expected) - expected.sum(axis=0)
+    found: NDArray[np.float64] = n_spikes @ np.log(expected) - expected.sum(axis=0)
+    return found
 
 
 def bayesian_posterior(
@@ -219,7 +220,8 @@ def bayesian_posterior(
         with np.errstate(divide="ignore"):
             given = given + np.log(weights / weights.sum())
     scaled = np.exp(given - given.max(axis=1, keepdims=True))
-    return scaled / scaled.sum(axis=1, keepdims=True)
+    posterior: NDArray[np.float64] = scaled / scaled.sum(axis=1, keepdims=True)
+    return posterior
 
 
 def random_walk(track: Track, variance: float) -> NDArray[np.float64]:
@@ -253,7 +255,8 @@ def random_walk(track: Track, variance: float) -> NDArray[np.float64]:
     """
     spread = check_number("variance", variance, at_least=1e-12)
     weights = np.exp(-0.5 * track.distance**2 / spread)
-    return weights / weights.sum(axis=1, keepdims=True)
+    steps: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+    return steps
 
 
 def decode(

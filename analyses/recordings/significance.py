@@ -22,7 +22,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import networkx as nx
@@ -99,7 +99,7 @@ def find_routes(track: Track) -> list[Route]:
             bins: list[NDArray[np.int64]] = []
             distances: list[NDArray[np.float64]] = []
             begin = 0.0
-            for here, there in zip(nodes[:-1], nodes[1:], strict=True):
+            for here, there in pairwise(nodes):
                 number = graph.edges[here, there]["number"]
                 own = np.flatnonzero(track.edge == number)
                 along = track.offset[own]
@@ -259,8 +259,8 @@ def _shuffled(shuffle: str, event: _Event, rng: np.random.Generator) -> NDArray[
 def _rolled(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """Move each row along the track by a distance of its own; what leaves it at its end returns."""
     n_rows, n_bins = values.shape
-    shift = rng.integers(1, n_bins, n_rows) if n_bins > 1 else np.zeros(n_rows, dtype=int)
-    return np.take_along_axis(values, (np.arange(n_bins) - shift[:, None]) % n_bins, axis=1)
+    shift = rng.integers(1, max(n_bins, 2), (n_rows, 1))
+    return np.take_along_axis(values, (np.arange(n_bins) - shift) % n_bins, axis=1)
 
 
 def significance(
@@ -352,7 +352,8 @@ def significance(
         row |= dict.fromkeys([f"p_{name}" for name in chosen], np.nan)
         if n_active >= least and len(counts) > 1:
             row["score"] = rule(event, log_likelihood(counts, hertz, dt))
-            for name, rng in zip(chosen, map(np.random.default_rng, child.spawn(len(chosen)))):
+            for name, own in zip(chosen, child.spawn(len(chosen)), strict=True):
+                rng = np.random.default_rng(own)
                 by_chance = [rule(event, _shuffled(name, event, rng)) for _ in range(n)]
                 n_above = np.count_nonzero(np.array(by_chance) >= row["score"] - 1e-12)
                 row[f"p_{name}"] = (n_above + 1) / (n + 1)

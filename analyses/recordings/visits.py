@@ -10,6 +10,7 @@ and almost every move would be experienced both ways.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -257,7 +258,7 @@ def experience(
     names = ["state", "next_state", "time", "action", "terminated", "truncated"]
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     kinds = [np.int32, np.int32, np.float64, np.int32, np.bool_, np.bool_]
-    steps = {
+    steps: dict[str, NDArray[Any]] = {
         name: np.array(column, dtype=kind)
         for name, column, kind in zip(names, columns, kinds, strict=True)
     }
