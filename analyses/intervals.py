@@ -20,9 +20,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
-from analyses.tables import in_paper_order, require_columns
+from analyses.tables import in_paper_order
+from replay.checks import (
+    check_array,
+    check_column,
+    check_number,
+    check_table,
+    check_whole,
+    shown,
+)
 
 __all__ = ["SignTest", "mean_interval", "share_intervals", "shares", "sign_test"]
 
@@ -53,7 +62,7 @@ def mean_interval(
     table : pandas.DataFrame
         One row per unit and group.
     value : str
-        The column to average.
+        The column to average; NaN says nothing.
     by : sequence of str
         Columns that name a group.
     level : float, default 0.95
@@ -68,7 +77,8 @@ def mean_interval(
     Raises
     ------
     ValueError
-        If columns are missing, or `level` is not between 0 and 1.
+        If columns are missing, `by` names none, a value is no number, or `level` is not between 0
+        and 1.
 
     Examples
     --------
@@ -78,9 +88,10 @@ def mean_interval(
     0       a   2.0  0.58   -0.48     4.48  3
     1       b   5.0   NaN     NaN      NaN  1
     """
-    require_columns(table, [*by, value], "The table")
+    _check_groups(table, by, [value], "The table")
     _check_level(level)
-    groups = table.groupby(list(by), observed=True, sort=True)[value]
+    numbers = check_column(table, value, "the table", kind="number", missing=True)
+    groups = table.assign(**{value: numbers}).groupby(list(by), observed=True, sort=True)[value]
     summary = groups.agg(["mean", "sem", "count"]).reset_index()
     half_width = summary["sem"] * stats.t.ppf(0.5 + level / 2, summary["count"] - 1)
     return summary.assign(
@@ -107,7 +118,7 @@ def shares(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If columns are missing.
+        If columns are missing, `by` names none, or a count is no whole number of at least 0.
 
     Examples
     --------
@@ -166,7 +177,8 @@ def share_intervals(
     Raises
     ------
     ValueError
-        If columns are missing, or `level` is not between 0 and 1.
+        If columns are missing, `by` names none, a count is no whole number of at least 0, `level`
+        is not between 0 and 1, or `n_resamples` or `seed` is no such whole number.
 
     References
     ----------
@@ -184,7 +196,8 @@ def share_intervals(
     1       novel_path  0.233333        3
     """
     _check_level(level)
-    rng = np.random.default_rng(seed)
+    check_whole("n_resamples", n_resamples, at_least=1)
+    rng = np.random.default_rng(check_whole("seed", seed))
     by_unit = _counts_by_kind(counts, [*by, unit])
     by_unit = by_unit[by_unit.sum(axis="columns") > 0]
     intervals = {}
@@ -212,12 +225,17 @@ def sign_test(differences: npt.ArrayLike) -> SignTest:
     SignTest
         `n_positive`, `n_negative` and the two-sided exact `p`.
 
+    Raises
+    ------
+    ValueError
+        If a difference is no finite number.
+
     Examples
     --------
     >>> sign_test([0.1, 0.2, 0.1, 0.3, 0.2, 0.0])
     SignTest(n_positive=5, n_negative=0, p=0.0625)
     """
-    values = np.asarray(differences, dtype=float)
+    values = check_array(differences, "differences", kind="number", missing=True)
     n_positive, n_negative = int((values > 0).sum()), int((values < 0).sum())
     n = n_positive + n_negative
     p = float(stats.binomtest(n_positive, n).pvalue) if n else float("nan")
@@ -225,7 +243,11 @@ def sign_test(differences: npt.ArrayLike) -> SignTest:
 
 
 def _share_interval(
-    count: np.ndarray, total: np.ndarray, level: float, n_resamples: int, rng: np.random.Generator
+    count: NDArray[np.int64],
+    total: NDArray[np.int64],
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
 ) -> tuple[float, float]:
     if np.ptp(count / total) == 0:
         return np.nan, np.nan
@@ -246,8 +268,9 @@ def _share_interval(
 
 def _counts_by_kind(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """One row per group, one column per kind of the table, in the paper's order."""
-    require_columns(counts, [*by, "kind", "count"], "counts")
-    ordered = in_paper_order(counts)
+    _check_groups(counts, by, ["kind", "count"], "counts")
+    numbers = check_column(counts, "count", "counts", kind="whole", at_least=0)
+    ordered = in_paper_order(counts.assign(count=numbers))
     kinds = ordered["kind"].cat.categories
     totals = ordered.pivot_table(
         "count", list(by), "kind", aggfunc="sum", fill_value=0, observed=True
@@ -256,5 +279,13 @@ def _counts_by_kind(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise ValueError(f"level, the coverage of an interval, must be between 0 and 1: {level}.")
+    if not 0 < check_number("level", level, at_least=0, at_most=1) < 1:
+        raise ValueError(f"level must be a number between 0 and 1, got {shown(level)}.")
+
+
+def _check_groups(
+    table: pd.DataFrame, by: Sequence[str], columns: Sequence[str], name: str
+) -> None:
+    if isinstance(by, str) or not list(by):
+        raise ValueError(f"by must be a list of one column or more, got {shown(by)}.")
+    check_table(table, [*by, *columns], name)

@@ -24,7 +24,8 @@ import pandas as pd
 from scipy import stats
 
 from analyses.intervals import mean_interval, sign_test
-from analyses.tables import in_paper_order, require_columns
+from analyses.tables import in_paper_order
+from replay.checks import check_choice, check_column, check_number, check_table, shown
 
 __all__ = [
     "area_under_curve",
@@ -59,8 +60,8 @@ def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If columns are missing, a reward rate is missing, an MDP has no baseline or two, or both of
-        its baselines are the same.
+        If columns are missing, a reward rate is no finite number, `mdp`, `seed` or `time_step` is
+        no whole number, an MDP has no baseline or two, or both of its baselines are the same.
 
     Examples
     --------
@@ -70,23 +71,17 @@ def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     >>> normalise(windows, baselines)["reward_rate"].tolist()
     [0.5, 1.0]
     """
-    require_columns(windows, _WINDOWS, "windows")
-    require_columns(baselines, ["experiment", "mdp", "random", "optimal"], "baselines")
-    if windows["reward_rate"].isna().any():
-        raise ValueError(
-            f"{windows['reward_rate'].isna().sum()} windows have no reward_rate; leave them out "
-            "before normalising."
-        )
+    windows, baselines = _checked(windows, "windows"), _checked_baselines(baselines)
     twice = baselines[baselines.duplicated(["experiment", "mdp"])]
     if len(twice):
         raise ValueError(f"baselines must have one row per MDP; given twice: {_names(twice)}.")
-    same = baselines[~(baselines["random"] != baselines["optimal"])]
+    same = baselines[baselines["random"] == baselines["optimal"]]
     if len(same):
         raise ValueError(
             "There is nothing to learn where a random policy earns as much as the optimal one, so "
             f"these MDPs cannot be normalised: {_names(same)}."
         )
-    ordered = in_paper_order(windows[_WINDOWS])
+    ordered = in_paper_order(windows)
     experiments = ordered["experiment"].cat.categories
     asked = baselines[baselines["experiment"].isin(experiments)]
     asked = asked.assign(experiment=pd.Categorical(asked["experiment"], experiments, ordered=True))
@@ -127,7 +122,7 @@ def summarise(normalised: pd.DataFrame) -> pd.DataFrame:
        mean  sem  n_mdps  n_seeds
     0   0.2  0.1       2        1
     """
-    require_columns(normalised, _WINDOWS, "normalised")
+    normalised = _checked(normalised, "normalised")
     return over_mdps(in_paper_order(normalised), ["experiment", "learner", "time_step"])
 
 
@@ -152,7 +147,8 @@ def over_mdps(rates: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         If columns are missing.
     """
     by = list(by)
-    require_columns(rates, [*by, "mdp", "reward_rate"], "rates")
+    check_table(rates, [*by, "mdp", "reward_rate"], "rates")
+    check_column(rates, "reward_rate", "rates", kind="number", missing=True)
     within = rates.groupby([*by, "mdp"], observed=True, sort=True)["reward_rate"]
     mdps = within.agg(["mean", "count"]).reset_index()
     n_seeds = mdps.groupby(by, observed=True, sort=True)["count"].min().to_numpy()
@@ -186,7 +182,7 @@ def area_under_curve(normalised: pd.DataFrame) -> pd.DataFrame:
        mean  n_mdps
     0  0.25       1
     """
-    require_columns(normalised, _WINDOWS, "normalised")
+    normalised = _checked(normalised, "normalised")
     return over_mdps(_means(in_paper_order(normalised), _RUN), ["experiment", "learner"])
 
 
@@ -229,11 +225,10 @@ def paired_difference(
        mean      p  n_mdps  n_better
     0  0.15  0.205       2         2
     """
-    require_columns(normalised, _WINDOWS, "normalised")
-    present = normalised["learner"].unique()
-    for name in (learner, reference):
-        if name not in present:
-            raise ValueError(f"There is no learner {name!r} in the table; it has {[*present]}.")
+    normalised = _checked(normalised, "normalised")
+    present = list(normalised["learner"].unique())
+    for name, value in (("learner", learner), ("reference", reference)):
+        check_choice(name, value, present)
     if learner == reference:
         raise ValueError(f"A learner is compared with another one, not {learner!r} with itself.")
     by = list(by)
@@ -284,7 +279,8 @@ def time_to_criterion(
     Raises
     ------
     ValueError
-        If columns are missing, or `unit` is unknown.
+        If columns are missing or hold no numbers, `criterion` is no finite number, or `unit` is
+        unknown.
 
     Examples
     --------
@@ -293,9 +289,9 @@ def time_to_criterion(
     >>> time_to_criterion(normalised, 0.5)["time_step"].tolist()
     [200.0]
     """
-    require_columns(normalised, _WINDOWS, "normalised")
-    if unit not in ("mdp", "run"):
-        raise ValueError(f"unit must be 'mdp' or 'run', not {unit!r}.")
+    normalised = _checked(normalised, "normalised")
+    check_number("criterion", criterion)
+    check_choice("unit", unit, ("mdp", "run"))
     keys = _RUN[:3] if unit == "mdp" else _RUN
     curves = _means(in_paper_order(normalised), [*keys, "time_step"])
     reached = curves["time_step"].where(curves["reward_rate"] >= criterion)
@@ -330,8 +326,9 @@ def summarise_times(times: pd.DataFrame) -> pd.DataFrame:
       experiment   learner  median  share_reached  n
     0       maze  q_lambda   300.0           0.67  3
     """
-    require_columns(times, ["experiment", "learner", "time_step"], "times")
-    ordered = in_paper_order(times)
+    check_table(times, ["experiment", "learner", "time_step"], "times")
+    steps = check_column(times, "time_step", "times", kind="number", at_least=0, missing=True)
+    ordered = in_paper_order(times.assign(time_step=steps))
     uncensored = ordered.assign(
         time_step=ordered["time_step"].fillna(float("inf")), reached=ordered["time_step"].notna()
     )
@@ -343,6 +340,38 @@ def summarise_times(times: pd.DataFrame) -> pd.DataFrame:
         .reset_index()
     )
     return table.assign(median=table["median"].where(table["median"] < float("inf")))
+
+
+def _checked(windows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Check the windows of runs, and bring their columns into the form in which they are used."""
+    check_table(windows, _WINDOWS, name)
+    for column in ("experiment", "learner"):
+        _check_names(windows, column, name)
+    whole = {
+        column: check_column(windows, column, name, kind="whole", at_least=0)
+        for column in ("mdp", "seed", "time_step")
+    }
+    rates = check_column(windows, "reward_rate", name, kind="number")
+    return windows[_WINDOWS].assign(**whole, reward_rate=rates)
+
+
+def _checked_baselines(baselines: pd.DataFrame) -> pd.DataFrame:
+    check_table(baselines, ["experiment", "mdp", "random", "optimal"], "baselines")
+    rates = {
+        column: check_column(baselines, column, "baselines", kind="number", missing=True)
+        for column in ("random", "optimal")
+    }
+    _check_names(baselines, "experiment", "baselines")
+    mdp = check_column(baselines, "mdp", "baselines", kind="whole", at_least=0)
+    return baselines[["experiment"]].assign(mdp=mdp, **rates)
+
+
+def _check_names(table: pd.DataFrame, column: str, name: str) -> None:
+    for row, value in enumerate(table[column]):
+        if not (isinstance(value, str) and value and value.isprintable()):
+            raise ValueError(
+                f"The column {column!r} of {name} must hold names; row {row} has {shown(value)}."
+            )
 
 
 def _means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:

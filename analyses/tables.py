@@ -1,4 +1,4 @@
-"""What the tables of the analyses share: order of names, a check of columns, what is published.
+"""What the tables of the analyses share: the order of names.
 
 Experiments, learners and kinds of replay keep the order in which the paper and its figures name
 them. Names that are the user's own come after these, in the order in which they appear.
@@ -12,13 +12,18 @@ import pandas as pd
 
 from replay import experiments, learners
 
-__all__ = ["EXPERIMENTS", "KINDS", "LEARNERS", "in_order", "in_paper_order", "require_columns"]
+__all__ = ["EXPERIMENT_ORDER", "KINDS", "LEARNER_ORDER", "in_order", "in_paper_order"]
 
-EXPERIMENTS = tuple(experiments.EXPERIMENTS)
-LEARNERS = tuple(learners.LEARNERS)
+EXPERIMENT_ORDER = tuple(experiments.EXPERIMENTS)
+"""The names of the experiments, in the paper's order."""
+
+LEARNER_ORDER = tuple(learners.LEARNERS)
+"""The names of the learners, the paper's first and in its order."""
+
 KINDS = ("reverse_episode", "forward_episode", "novel_path", "ambiguous", "unexperienced")
+"""The kinds of replay, in the order in which figures stack them."""
 
-_ORDER = {"experiment": EXPERIMENTS, "learner": LEARNERS, "kind": KINDS}
+_ORDER = {"experiment": EXPERIMENT_ORDER, "learner": LEARNER_ORDER, "kind": KINDS}
 
 
 def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
@@ -38,7 +43,7 @@ def in_order(names: Iterable[str], order: Iterable[str]) -> list[str]:
 
     Examples
     --------
-    >>> in_order(["mine", "episodic_control", "q_lambda", "mine"], LEARNERS)
+    >>> in_order(["mine", "episodic_control", "q_lambda", "mine"], LEARNER_ORDER)
     ['q_lambda', 'episodic_control', 'mine']
     """
     occurring = dict.fromkeys(names)
@@ -75,32 +80,3 @@ def in_paper_order(table: pd.DataFrame) -> pd.DataFrame:
         if column in table
     }
     return table.assign(**ordered)
-
-
-def require_columns(table: pd.DataFrame, columns: Iterable[str], name: str) -> None:
-    """Check that a table has the columns that it is read for.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        The table.
-    columns : iterable of str
-        The columns needed.
-    name : str
-        What the table is called in the message.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
-
-    Examples
-    --------
-    >>> require_columns(pd.DataFrame({"mdp": [0]}), ["mdp"], "baselines")
-    """
-    columns = list(columns)
-    missing = [column for column in columns if column not in table]
-    if missing:
-        raise ValueError(
-            f"{name} lacks the columns {missing}: it needs {columns} and has {list(table.columns)}."
-        )

@@ -1,7 +1,14 @@
-"""Draw what replay can be attributed to: `python figures/attribution.py [results]`."""
+"""Which episodes replayed sequences can be attributed to, over learning and by length.
+
+Usage: ``python figures/attribution.py [results]``
+"""
 
 import sys
 
-from analyses.studies.figures import draw
+from analyses.jobs.results import Results
+from analyses.plots import attribution_figure, attribution_length_figure, save
 
-draw("attribution", *sys.argv[1:2])
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+table = results.read("attribution.csv")
+save(attribution_figure(table), results.folder / "figures" / "attribution")
+save(attribution_length_figure(table), results.folder / "figures" / "attribution_length")

@@ -1,7 +1,13 @@
-"""Draw reward rate against memory: `python figures/bounded_memory.py [results]`."""
+"""Reward rate against memory.
+
+Usage: ``python figures/bounded_memory.py [results]``
+"""
 
 import sys
 
-from analyses.studies.figures import draw
+from analyses.jobs.results import Results
+from analyses.plots import bounded_memory_figure, save
 
-draw("bounded_memory", *sys.argv[1:2])
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+table = results.read("bounded_memory.csv")
+save(bounded_memory_figure(table), results.folder / "figures" / "bounded_memory")

@@ -1,7 +1,13 @@
-"""Draw reward rate and replay around changes: `python figures/changes.py [results]`."""
+"""Reward rate and replay around changes of a world.
+
+Usage: ``python figures/changes.py [results]``
+"""
 
 import sys
 
-from analyses.studies.figures import draw
+from analyses.jobs.results import Results
+from analyses.plots import changes_figure, save
 
-draw("changes", *sys.argv[1:2])
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+rates, replay = results.read("change_rates.csv"), results.read("change_replay.csv")
+save(changes_figure(rates, replay), results.folder / "figures" / "changes")

@@ -1,7 +1,13 @@
-"""Draw the demands of learners: `python figures/demands.py [results]`."""
+"""Words of memory and operations a step.
+
+Usage: ``python figures/demands.py [results]``
+"""
 
 import sys
 
-from analyses.studies.figures import draw
+from analyses.jobs.results import Results
+from analyses.plots import demands_figure, save
 
-draw("demands", *sys.argv[1:2])
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+table = results.read("demands.csv")
+save(demands_figure(table), results.folder / "figures" / "demands")

@@ -1,7 +1,16 @@
-"""Draw what discrepancies of text and code do: `python figures/discrepancies.py [results]`."""
+"""What differs between the paper's text and its code.
+
+Usage: ``python figures/discrepancies.py [results]``
+"""
 
 import sys
 
-from analyses.studies.figures import draw
+from analyses.jobs.results import Results
+from analyses.plots import discrepancies_figure, discrepancy_curves_figure, save
 
-draw("discrepancies", *sys.argv[1:2])
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+differences = results.read("discrepancies.csv")
+save(discrepancies_figure(differences), results.folder / "figures" / "discrepancies")
+curves, changed = results.read("reward_rate.csv"), results.read("discrepancy_curves.csv")
+figure = discrepancy_curves_figure(curves, changed, differences)
+save(figure, results.folder / "figures" / "discrepancy_curves")

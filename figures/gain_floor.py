@@ -1,7 +1,13 @@
-"""Draw replay with and without the gain floor: `python figures/gain_floor.py [results]`."""
+"""Replay with and without the floor under the gain.
+
+Usage: ``python figures/gain_floor.py [results]``
+"""
 
 import sys
 
-from analyses.studies.figures import draw
+from analyses.jobs.results import Results
+from analyses.plots import gain_floor_figure, save
 
-draw("gain_floor", *sys.argv[1:2])
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+table = results.read("gain_floor.csv")
+save(gain_floor_figure(table), results.folder / "figures" / "gain_floor")

@@ -1,7 +1,20 @@
-"""Draw the learned graphs of a result folder: `python figures/learned_graph.py [results]`."""
+"""The graph that a learner knows, as it grows.
+
+Usage: ``python figures/learned_graph.py [results [learner]]``
+"""
 
 import sys
 
-from analyses.studies.figures import draw
+from analyses.jobs.results import Results
+from analyses.jobs.worlds import read_mdps
+from analyses.plots import learned_graph_figure, save
+from analyses.plots.learned_graph import growth_moments
+from replay import EventLog
 
-draw("learned_graph", *sys.argv[1:2])
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+learner = sys.argv[2] if len(sys.argv) > 2 else "prioritized_sweeping"
+for name, mdp in read_mdps(results.folder / "mdps").items():
+    log = EventLog.read(results.folder / "logs" / name / f"{learner}-0-0", mdp)
+    graphs = {step: log.graph(until=step) for step in growth_moments(log.steps)}
+    figure = learned_graph_figure(graphs, mdp)
+    save(figure, results.folder / "figures" / f"learned_graph_{name}")

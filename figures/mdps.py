@@ -1,7 +1,14 @@
-"""Draw the example MDPs of a result folder: `python figures/mdps.py [results]`."""
+"""The first world of each experiment.
+
+Usage: ``python figures/mdps.py [results]``
+"""
 
 import sys
 
-from analyses.studies.figures import draw
+from analyses.jobs.results import Results
+from analyses.jobs.worlds import read_mdps
+from analyses.plots import mdps_figure, save
 
-draw("mdps", *sys.argv[1:2])
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+mdps = read_mdps(results.folder / "mdps")
+save(mdps_figure(mdps), results.folder / "figures" / "mdps")

@@ -1,7 +1,15 @@
-"""Draw mazes of tasks and typical replays: `python figures/tasks.py [results]`."""
+"""Mazes of published tasks, and what learners typically replay there.
+
+Usage: ``python figures/tasks.py [results]``
+"""
 
 import sys
 
-from analyses.studies.figures import draw
+from analyses.jobs.results import Results
+from analyses.plots import save, task_figure
+from replay.tasks.published import find_task
 
-draw("tasks", *sys.argv[1:2])
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+for name, rows in results.read("tasks.csv").groupby("task", sort=False):
+    task = find_task(str(name)).build()
+    save(task_figure(rows, task), results.folder / "figures" / f"task_{name}")

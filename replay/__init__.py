@@ -7,7 +7,7 @@ learner act in it (:func:`simulate`) or learn from recorded experience (:func:`f
 
 from replay.learners import LEARNERS
 from replay.log.event_log import EventLog, LogError
-from replay.simulation.driver import Run, feed, simulate
+from replay.simulation import Run, feed, simulate
 from replay.version import __version__
 from replay.worlds.mdp import MDP
 

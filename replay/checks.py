@@ -7,6 +7,7 @@ the edge; what lies within relies on it.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import math
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -15,10 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.names import unknown_name
-
-__all__ = ["check_array", "check_choice", "check_column", "check_flag", "check_number"]
-__all__ += ["check_seed", "check_table", "check_text", "check_whole", "shown"]
+__all__ = ["check_array", "check_choice", "check_column", "check_flag", "check_list"]
+__all__ += ["check_number", "check_seed", "check_table", "check_text", "check_whole", "shown"]
+__all__ += ["unknown_name"]
 
 _LONGEST = 60
 _LARGEST = 2**63 - 1
@@ -48,6 +48,35 @@ def shown(value: object) -> str:
     except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
+    """Make the error for a name that is none of the choices.
+
+    Parameters
+    ----------
+    what : str
+        What it should be the name of.
+    name : object
+        What was given for a name.
+    choices : iterable of str
+        The names there are.
+
+    Returns
+    -------
+    ValueError
+        To be raised; it lists the choices, and the one that may be meant.
+
+    Examples
+    --------
+    >>> print(unknown_name("learner", "q_lerning", ["q_learning", "sfma"]))
+    Unknown learner 'q_lerning'. Did you mean 'q_learning'? Choose from: q_learning, sfma.
+    """
+    names = list(choices)
+    is_short = isinstance(name, str) and len(name) <= _LONGEST
+    close = difflib.get_close_matches(str(name), names, n=1) if is_short else []
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ValueError(f"Unknown {what} {shown(name)}.{hint} Choose from: {', '.join(names)}.")
 
 
 def check_whole(
@@ -255,9 +284,40 @@ def check_seed(
     """
     if value is None or isinstance(value, np.random.Generator | np.random.SeedSequence):
         return value
-    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
         return [check_whole(f"each number of {name}", each, at_most=_ANY) for each in value]
     return check_whole(name, value, at_most=_ANY)
+
+
+def check_list(name: str, values: object) -> tuple[Any, ...]:
+    """Check that there are several things, one after the other.
+
+    Parameters
+    ----------
+    name : str
+        What they are called in the message.
+    values : iterable
+        What the user gave; of a text, its letters.
+
+    Returns
+    -------
+    tuple
+        What it holds.
+
+    Raises
+    ------
+    ValueError
+        If it is a single thing.
+
+    Examples
+    --------
+    >>> check_list("blocks", 5)
+    Traceback (most recent call last):
+    ValueError: blocks must be a list, got 5.
+    """
+    if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim == 0):
+        raise ValueError(_message(f"{name} must be a list", values, ""))
+    return tuple(values)
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
@@ -329,9 +389,10 @@ def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFram
         raise ValueError(
             f"{name} lacks the columns {missing}: it needs {needed} and has {list(table.columns)}."
         )
-    twice = [column for column in needed if (table.columns == column).sum() > 1]
-    if twice:
-        raise ValueError(f"{name} has the column {twice[0]!r} more than once: keep one of them.")
+    if not table.columns.is_unique:
+        twice = [column for column in needed if (table.columns == column).sum() > 1]
+        if twice:
+            raise ValueError(f"{name} has the column {twice[0]!r} more than once: keep one.")
     return table
 
 
@@ -449,10 +510,11 @@ def check_array(
     if kind == "flag":
         fits &= (numbers == 0) | (numbers == 1)
     else:
-        limited = np.isfinite(numbers) & (numbers >= at_least) & (numbers <= at_most)
+        exact = flat if flat.dtype.kind in "iu" else numbers  # floats round what is above 2 ** 53
+        limited = np.isfinite(numbers) & (exact >= at_least) & (exact <= at_most)
         if kind == "whole":
-            limited &= (numbers == np.floor(numbers)) & (np.abs(numbers) < 2.0**63)
-            limited &= ~_are_flags(flat)
+            limited &= (numbers == np.floor(numbers)) & ~_are_flags(flat)
+            limited &= (np.abs(numbers) < 2.0**63) | (flat.dtype.kind == "i")
         fits &= limited | (np.isnan(numbers) if missing and kind == "number" else False)
     if not fits.all():
         row = int(np.flatnonzero(~fits)[0])
@@ -463,7 +525,7 @@ def check_array(
         return numbers.astype(bool).reshape(given.shape)
     if kind == "number":
         return numbers.reshape(given.shape)
-    if given.dtype.kind == "O":  # floats would round what is above 2 ** 53
+    if given.dtype.kind == "O":
         return np.array([int(value) for value in flat], dtype=np.int64).reshape(given.shape)
     return given.astype(np.int64)
 
@@ -471,9 +533,13 @@ def check_array(
 def _array(values: object) -> NDArray[Any] | None:
     """Make an array of what a user gave; None if its rows are of several lengths, or it is none."""
     try:
+        given = np.asarray(values)
+        if isinstance(values, list | tuple) and given.dtype.kind in "US":
+            given = np.asarray(values, dtype=object)  # of [1, "a"] numpy makes "1" and "a"
         if isinstance(values, np.ma.MaskedArray):
-            return np.asarray(np.ma.filled(values.astype(object), None))
-        return np.asarray(values)
+            given = given.astype(object)
+            given[np.ma.getmaskarray(values)] = None
+        return given
     except Exception:  # of whatever kind of object: it is no array
         return None
 

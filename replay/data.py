@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from replay.names import unknown_name
+from replay.checks import check_choice, check_text, shown
 
 __all__ = ["data_file", "reference_table"]
 
@@ -23,14 +23,22 @@ def data_file(name: str) -> Path:
     Returns
     -------
     Path
-        Where it is; nothing is checked.
+        Where it is; it may be missing.
+
+    Raises
+    ------
+    ValueError
+        If the path leads elsewhere.
 
     Examples
     --------
     >>> data_file("README.md").exists()
     True
     """
-    return _DATA / name
+    path = Path(check_text("The name of a file", name))
+    if path.is_absolute() or ".." in path.parts or "\0" in name:
+        raise ValueError(f"The name of a file must be a path below 'data', got {shown(name)}.")
+    return _DATA / path
 
 
 def reference_table(name: str) -> pd.DataFrame:
@@ -64,6 +72,4 @@ def reference_table(name: str) -> pd.DataFrame:
     Name: mean, dtype: float64
     """
     names = [path.relative_to(_DATA).with_suffix("").as_posix() for path in _DATA.rglob("*.csv")]
-    if name not in names:
-        raise unknown_name("table", name, sorted(names))
-    return pd.read_csv(_DATA / f"{name}.csv")
+    return pd.read_csv(_DATA / f"{check_choice('table', name, sorted(names))}.csv")

@@ -31,7 +31,7 @@ from replay.learners import find_learner
 from replay.learners.contract import Known, Learner, Sizes, Transition, resolve
 from replay.log.event_log import EventLog
 from replay.parts import priority_queue
-from replay.simulation.driver import Run, simulate
+from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
 
 __all__ = ["Demands", "count_demands"]
@@ -95,7 +95,7 @@ def count_demands(
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     n_steps, max_episode_steps, seed : int
-        As in :func:`replay.simulation.driver.simulate`.
+        As in :func:`replay.simulation.simulate.simulate`.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def count_demands(
     """
     found = find_learner(learner, params)
     tally = _Tally()
-    counting = _counting_learner(found, tally)
+    counting = _counting_learner(found, tally, mdp)
     run = simulate(
         mdp, counting, n_steps=n_steps,
         max_episode_steps=max_episode_steps, seed=seed, log="all",
@@ -132,7 +132,7 @@ def count_demands(
     return Demands(replace(run, learner=found, memory=memory, log=log))
 
 
-def _counting_learner(found: Learner, tally: _Tally) -> Learner:
+def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
     """Copy a learner so that it does the same and counts it."""
     number = _number_type(tally)
     functions = _copied(found.module, lambda queue: _count_queue(queue, tally, number))
@@ -140,7 +140,12 @@ def _counting_learner(found: Learner, tally: _Tally) -> Learner:
     copied = resolve(module, found.params, name=found.name)
 
     def init(params: Any, sizes: Sizes) -> Any:
-        return _converted(copied.init(params, sizes), lambda array: _numbers(array, number))
+        memory = found.init(params, sizes)
+        found.explore(params, memory, mdp)  # before anything counts, on arrays as kernels take them
+        return _converted(memory, lambda array: _numbers(array, number))
+
+    def explore(params: Any, memory: Any, known: MDP | None) -> None:
+        pass
 
     def learn(params: Any, memory: Any, transition: Transition, log: Any) -> None:
         counts = (tally.queue_operations, tally.comparisons)
@@ -150,14 +155,14 @@ def _counting_learner(found: Learner, tally: _Tally) -> Learner:
         known = Known(len(tally.pairs), len(tally.states))
         tally.rows.append((float(found.n_words(params, memory, known)), *counts))
 
-    return replace(copied, init=init, learn=learn)
+    return replace(copied, init=init, explore=explore, learn=learn)
 
 
 def _number_type(tally: _Tally) -> type[float]:
     """Make a kind of float that tells when it is compared with another of its kind."""
 
-    def compared(name: str) -> Callable:
-        compare = getattr(float, name)
+    def compared(name: str) -> Callable[..., bool]:
+        compare: Callable[..., bool] = getattr(float, name)
 
         def method(self: float, other: Any) -> bool:
             tally.comparisons += isinstance(other, number)
@@ -165,7 +170,7 @@ def _number_type(tally: _Tally) -> type[float]:
 
         return method
 
-    def computed(name: str) -> Callable:
+    def computed(name: str) -> Callable[..., float]:
         compute = getattr(float, name)
 
         def method(self: float, *other: Any) -> float:

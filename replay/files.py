@@ -9,7 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from replay.checks import check_text, shown
+
 __all__ = [
+    "check_path",
     "damaged_files",
     "exclusive",
     "is_leftover",
@@ -23,8 +26,44 @@ _LEFTOVER = re.compile(r"\..+\.(\d+|[0-9a-f]{32})")
 _CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^\0\r\n]+)\n")
 
 
+def check_path(name: str, path: object) -> Path:
+    """Check the name of a file or folder.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    path : object
+        What the user gave.
+
+    Returns
+    -------
+    Path
+        The path; whether there is anything is not looked at.
+
+    Raises
+    ------
+    TypeError
+        If it is neither text nor a path.
+    ValueError
+        If no file can have that name.
+
+    Examples
+    --------
+    >>> check_path("folder", None)
+    Traceback (most recent call last):
+    TypeError: folder must be the path of a file or folder, got None.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{name} must be the path of a file or folder, got {shown(path)}.")
+    text = check_text(name, os.fspath(path))
+    if not text or min(text) < " ":  # a line break, say, or NUL
+        raise ValueError(f"{name} must be the path of a file or folder, got {shown(path)}.")
+    return Path(text)
+
+
 @contextmanager
-def replacing(path: str | os.PathLike) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Write a file beside its place, and move it there when it is complete.
 
     Parameters
@@ -58,7 +97,7 @@ def replacing(path: str | os.PathLike) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
-def write_checksums(listing: str | os.PathLike, files: Iterable[Path], root: Path) -> None:
+def write_checksums(listing: str | os.PathLike[str], files: Iterable[Path], root: Path) -> None:
     """List files with their SHA-256 digests, in the format of ``sha256sum``.
 
     Parameters
@@ -79,7 +118,7 @@ def write_checksums(listing: str | os.PathLike, files: Iterable[Path], root: Pat
         beside.write_bytes(_listed(found).encode())
 
 
-def damaged_files(listing: str | os.PathLike, root: Path) -> list[str]:
+def damaged_files(listing: str | os.PathLike[str], root: Path) -> list[str]:
     """Name the files that are not what `write_checksums` found, those missing included.
 
     Parameters
@@ -155,12 +194,27 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
 
 
 def is_leftover(path: Path) -> bool:
-    """Tell a file or folder that is being written, or was when its process was killed."""
+    """Tell a file or folder that is being written, or was when its process was killed.
+
+    Parameters
+    ----------
+    path : Path
+        Only its name counts.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_leftover(Path(".note.txt.4242")), is_leftover(Path("note.txt"))
+    (True, False)
+    """
     return bool(_LEFTOVER.fullmatch(path.name))
 
 
 @contextmanager
-def exclusive(path: str | os.PathLike) -> Iterator[None]:
+def exclusive(path: str | os.PathLike[str]) -> Iterator[None]:
     """Hold a lock that one process at a time can have.
 
     The operating system frees it when the process ends, however it ends.

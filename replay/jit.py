@@ -2,55 +2,86 @@
 
 Numba's own disk cache notices an edit of the file that holds a kernel, but not of the helpers that
 the kernel calls from other files. Here the cache folder of a kernel is named after the contents of
-its own file and of all files that this one imports, at first or second hand. What these hold is
-compiled anew after an edit, once, and old code never runs; an edit elsewhere changes nothing.
+its own file and of all files that this one imports, directly or through others. After an edit of
+one of these the kernel is compiled anew, once, and old code never runs; an edit elsewhere changes
+nothing. A kernel is not kept if a file has changed since this process began, since the code in
+memory may be older than the file. Many processes may share the cache: each writes files of its own,
+and what is damaged, or cannot be written, is compiled anew.
 Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if that is set.
 ``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
 """
 
+import atexit
 import contextlib
+import functools
 import hashlib
+import importlib.util
 import inspect
 import os
 import platform
 import re
 import shutil
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numba.core.caching
 import numpy as np
 import platformdirs
 from numba.extending import register_jitable as jitable
 
 __all__ = ["inlined", "jitable", "kernel", "loop_kernel", "sources_digest", "uncached_kernel"]
 
-Function = TypeVar("Function", bound=Callable)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Counting references to the arrays of nested NamedTuples, and passing these to functions that are
 # not inlined, takes ten times as long as the work of a learner's step.
 _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
-_KEPT_SECONDS = 3 * 24 * 3600
+_KEPT_SECONDS = 7 * 24 * 3600
 _PROBE = 1 << 20
+_PACKAGES = ("replay", "analyses")
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from ((?:replay|analyses)[\w.]*) import (\([^)]*\)|.*)"
-    r"|import ((?:replay|analyses)[\w.]*))",
+    r"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*"
+    r"(\((?:[^)#]|#[^\n]*)*\)|[^\n#;]*)|import[ \t]+([^\n#;]*))",
     re.MULTILINE,
 )
 _TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n)+", re.MULTILINE)
 _lock = threading.Lock()
 _settings: Any = numba.config
+_caching: Any = numba.core.caching
 
 
 def inlined(function: Function) -> Function:
-    """Mark a part of a `loop_kernel`: a function that allocates nothing and is always inlined."""
-    return jitable(**_LEAN, error_model="numpy")(function)
+    """Mark a part of a `loop_kernel`: a function that allocates nothing and is always inlined.
+
+    Parameters
+    ----------
+    function : callable
+        A function of arrays, scalars and NamedTuples.
+
+    Returns
+    -------
+    callable
+        The same function; from Python it runs as Python.
+
+    Examples
+    --------
+    >>> @inlined
+    ... def double(number):
+    ...     return 2 * number
+    >>> double(4)
+    8
+    """
+    marked: Function = jitable(**_LEAN, error_model="numpy")(function)
+    return marked
 
 
 def loop_kernel(function: Function) -> Function:
@@ -110,15 +141,58 @@ def kernel(function: Function) -> Function:
 def _cached(function: Function, options: dict[str, Any]) -> Function:
     sources = _sources(function)
     folder = _cache_folder(_digest(sources)) if _are_unchanged(sources) else None
-    if folder is None:
-        return numba.njit(**options)(function)
-    with _lock:  # numba reads this setting when a function is decorated, for other packages too
+    compiled: Function = numba.njit(**options)(function)
+    if folder is None or _settings.DISABLE_JIT:
+        return compiled
+    with _lock:  # numba reads this setting for the kernels of other packages too
         before = _settings.CACHE_DIR
         _settings.CACHE_DIR = str(folder)
         try:
-            return numba.njit(cache=True, **options)(function)
+            compiled._cache = _KernelCache(function)  # type: ignore[attr-defined]
         finally:
             _settings.CACHE_DIR = before
+    return compiled
+
+
+class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
+    """Numba's disk cache, for processes that share it and for disks that fail."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        locator = self._impl.locator
+        self._cache_file = _CacheFile(
+            self._cache_path, self._impl.filename_base, locator.get_source_stamp()
+        )
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Find compiled code; what cannot be read is not there."""
+        try:
+            return super().load_overload(signature, context)
+        except Exception:
+            return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep compiled code if there is room for it."""
+        with contextlib.suppress(OSError):
+            super().save_overload(signature, compiled)
+
+
+class _CacheFile(_caching.IndexDataCacheFile):  # type: ignore[misc]
+    """The index of a kernel's signatures, and a file for each of them.
+
+    Numba counts these files. Two processes that compile two signatures at once would give both the
+    same number, and the index of the one could then lead to the code of the other.
+    """
+
+    def _data_name(self, number: int) -> str:
+        name: str = super()._data_name(uuid.uuid4().int >> 64)
+        return name
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            return dict(super()._load_index())
+        except Exception:  # whatever comes of reading a damaged file
+            return {}
 
 
 def uncached_kernel(function: Function) -> Function:
@@ -139,7 +213,8 @@ def uncached_kernel(function: Function) -> Function:
     >>> uncached_kernel(lambda number: number + 1)(1)
     2
     """
-    return numba.njit(**_OPTIONS)(function)
+    compiled: Function = numba.njit(**_OPTIONS)(function)
+    return compiled
 
 
 def sources_digest(*modules: str) -> str:
@@ -163,9 +238,9 @@ def sources_digest(*modules: str) -> str:
 
     Examples
     --------
-    >>> sources_digest("replay.names") == sources_digest("replay.names")
+    >>> sources_digest("replay.checks") == sources_digest("replay.checks")
     True
-    >>> sources_digest("replay.names") == sources_digest("replay.files")
+    >>> sources_digest("replay.checks") == sources_digest("replay.files")
     False
     """
     if not modules:
@@ -177,14 +252,43 @@ def sources_digest(*modules: str) -> str:
     return _digest(_closure(frozenset(file for file in files if file)))
 
 
-def _sources(function: Callable) -> frozenset[Path]:
+def _sources(function: Callable[..., Any]) -> frozenset[Path]:
     """List the files from which a function is compiled: its own, and all that these import.
 
     A loop of a learner holds the learner's functions as closed variables.
     """
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    functions = [function, *(inspect.unwrap(cell) for cell in cells if inspect.isfunction(cell))]
-    return _closure(frozenset(Path(each.__code__.co_filename).resolve() for each in functions))
+    found: set[Path] = set()
+    _collect(function, found, set())
+    return _closure(frozenset(found))
+
+
+def _collect(value: Any, found: set[Path], seen: set[int]) -> None:
+    """Add the files of functions, modules and classes, and of what functions close over."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    value = getattr(value, "py_func", value)  # of a function that is compiled already
+    if inspect.isfunction(value):
+        value = inspect.unwrap(value)
+        found.add(Path(value.__code__.co_filename).resolve())
+        for each in (*_cells(value), *(value.__defaults__ or ())):
+            _collect(each, found, seen)
+    elif inspect.ismodule(value) or inspect.isclass(value):
+        module = value if inspect.ismodule(value) else sys.modules.get(value.__module__)
+        file = getattr(module, "__file__", None)
+        if file and Path(file).resolve() in _ALL:
+            found.add(Path(file).resolve())
+    elif isinstance(value, functools.partial):
+        _collect((value.func, value.args, tuple(value.keywords.values())), found, seen)
+    elif isinstance(value, tuple | list):
+        for each in value:
+            _collect(each, found, seen)
+
+
+def _cells(function: Callable[..., Any]) -> Iterator[Any]:
+    for cell in getattr(function, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):  # not filled yet
+            yield cell.cell_contents
 
 
 def _closure(files: frozenset[Path]) -> frozenset[Path]:
@@ -199,14 +303,30 @@ def _closure(files: frozenset[Path]) -> frozenset[Path]:
 
 @cache
 def _imports(file: Path) -> frozenset[Path]:
-    """List the files of this project that a file imports from, at its top or within functions."""
-    found = set()
+    """List the files of this project that a file imports from, at its top or within functions.
+
+    Plots are left out: nothing is compiled from them, and no number depends on them.
+    """
+    found: set[Path | None] = set()
     text = _TYPES_ONLY.sub("", _text(file).decode("utf-8", errors="replace"))
-    for package, names, module in _IMPORT.findall(text):
-        words = (name.split() for name in names.strip("() ").split(","))
-        each = [f"{package}.{word[0]}" for word in words if word] if package else [module]
-        found |= {_file_of(name) or _file_of(package) for name in each}
-    return frozenset(file for file in found if file)
+    text = text.replace("\\\n", " ")
+    for package, names, modules in _IMPORT.findall(text):
+        if package.startswith("."):
+            package = _absolute(file, package)
+        for name in re.sub(r"#[^\n]*", "", names or modules).strip("() \t\n").split(","):
+            word = name.split()[0] if name.split() else ""
+            if package.split(".")[0] in _PACKAGES:
+                found.add(_file_of(f"{package}.{word}") or _file_of(package))
+            elif not package and word.split(".")[0] in _PACKAGES:
+                found.add(_file_of(word))
+    return frozenset(file for file in found if file and not file.is_relative_to(_PLOTS))
+
+
+def _absolute(file: Path, package: str) -> str:
+    """Give the name of a package or module that is imported relative to a file."""
+    n_dots = len(package) - len(package.lstrip("."))
+    parts = file.relative_to(_ROOT).parts[:-n_dots] if file.is_relative_to(_ROOT) else ()
+    return ".".join([*parts, *filter(None, package.lstrip(".").split("."))])
 
 
 def _file_of(module: str) -> Path | None:
@@ -226,15 +346,32 @@ def _text(file: Path) -> bytes:
 
 def _are_unchanged(files: frozenset[Path]) -> bool:
     """Tell whether files are as they were when this process began: so is the code in memory."""
-    return all(file in _ALL and _stamp(file) == _ALL[file] for file in files)
+    return all(
+        file in _ALL and _stamp(file) == _ALL[file] and not _has_old_bytecode(file)
+        for file in files
+    )
 
 
-def _stamp(file: Path) -> tuple[int, int] | None:
+def _stamp(file: Path) -> tuple[int, int, int] | None:
     try:
         status = file.stat()
     except OSError:
         return None
-    return status.st_mtime_ns, status.st_size
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+
+
+def _has_old_bytecode(file: Path) -> bool:
+    """Tell whether Python may run bytecode that is older than a file.
+
+    It compares the file's size and the second of its last change only.
+    """
+    try:
+        bytecode = Path(importlib.util.cache_from_source(str(file))).stat()
+        source = file.stat()
+    except OSError:
+        return False
+    is_same_second = int(bytecode.st_mtime) == int(source.st_mtime)
+    return is_same_second and bytecode.st_mtime_ns < source.st_mtime_ns
 
 
 @cache
@@ -244,6 +381,7 @@ def _digest(files: frozenset[Path]) -> str:
     switches = (_settings.BOUNDSCHECK, _settings.DEBUGINFO_DEFAULT, _settings.OPT)
     digest = hashlib.sha256(repr((versions, switches)).encode())
     for file in sorted(files):
+        digest.update(file.relative_to(_ROOT).as_posix().encode())
         digest.update(hashlib.sha256(_text(file)).digest())
     return digest.hexdigest()[:12]
 
@@ -266,31 +404,49 @@ def _roots() -> Iterable[Path]:
 @cache
 def _cache_folder(digest: str) -> Path | None:
     """Make the folder for these sources in the first place that can be written to."""
+    root = _root()
+    if root is None:
+        return None
+    folder = root / digest
+    try:
+        folder.mkdir(exist_ok=True)
+        os.utime(folder)
+    except OSError:
+        return None
+    return folder
+
+
+@cache
+def _root() -> Path | None:
+    """Give the first place that can be written to; what is old there goes when this process ends.
+
+    By then it has begun with all folders that it needs.
+    """
     for root in _roots():
-        folder = root / digest
         with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder) as probe:
+            root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=root) as probe:
                 probe.write(bytes(_PROBE))  # a full disk or quota shows only when written to
-            os.utime(folder)
-            _prune(root, folder)
-            return folder
+            atexit.register(_prune, root)
+            return root
     return None
 
 
-def _prune(root: Path, current: Path) -> None:
-    """Remove the folders that no process has begun with for days; another may be doing the same."""
-    with contextlib.suppress(OSError):
-        for path in root.iterdir():
+def _prune(root: Path) -> None:
+    """Remove the folders that no process has begun with for days; another may be doing the same.
+
+    A process that still uses one makes it again when it has something to keep.
+    """
+    for path in root.iterdir() if root.is_dir() else ():
+        with contextlib.suppress(OSError):
             unused = time.time() - path.stat().st_mtime
-            if path.is_dir() and path != current and unused > _KEPT_SECONDS:
+            if path.is_dir() and unused > _KEPT_SECONDS:
                 shutil.rmtree(path, ignore_errors=True)
 
 
 _ROOT = Path(__file__).resolve().parents[1]
+_PLOTS = _ROOT / "analyses" / "plots"
 _ALL = {
-    file: _stamp(file)
-    for package in ("replay", "analyses")
-    for file in sorted((_ROOT / package).rglob("*.py"))
+    file: _stamp(file) for package in _PACKAGES for file in sorted((_ROOT / package).rglob("*.py"))
 }
 """All sources of this project, as they were when this process began."""

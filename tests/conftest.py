@@ -1,11 +1,13 @@
 """What all tests share: profiles of Hypothesis, who runs what, no figure left open."""
 
 import os
+import re
 import sys
 
 import hypothesis
 import numpy as np
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from replay import LEARNERS
 from replay.learners import find_learner
@@ -18,15 +20,17 @@ hypothesis.settings.register_profile("nightly", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("ci")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Give the tests of a learner to one process, which compiles it once, and so each file."""
-    for item in items:
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        learner = parameters.get("learner")
-        is_ours = isinstance(learner, str) and learner in LEARNERS
-        group = find_learner(learner).module.__name__ if is_ours else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+class _ByLearner(LoadScopeScheduling):
+    """Gives the tests of a learner to one process, which compiles it once, and others by file."""
+
+    def _split_scope(self, nodeid):
+        file, _, test = nodeid.partition("::")
+        named = [part for part in re.split(r"[\[\]-]", test) if part in LEARNERS]
+        return find_learner(named[0]).module.__name__ if named else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return _ByLearner(config, log)
 
 
 @pytest.fixture

@@ -17,10 +17,15 @@ from replay.learners.prioritized_memory_access import (
     most_backups,
 )
 from replay.parts.memory_access.laps import Lap, link_episodes, need_origin
-from replay.parts.memory_access.need import Need, count_need
-from replay.parts.memory_access.paths import Path
-from replay.parts.memory_access.priority_table import PriorityTable, best_pair
-from replay.parts.memory_access.state_traces import StateTraces
+from replay.parts.memory_access.paths import Path, begin_path, extend_path
+from replay.parts.memory_access.priority_table import (
+    PriorityTable,
+    best_pair,
+    refresh,
+    set_priorities,
+)
+from replay.parts.need import Need, count_need
+from replay.parts.traces import Traces
 from replay.parts.world_model import WorldModel
 
 __all__ = ["Memory", "Params", "act", "evaluates", "explore", "init", "learn"]
@@ -55,7 +60,7 @@ class Memory(NamedTuple):
     reward: np.ndarray
     table: PriorityTable
     path: Path
-    traces: StateTraces
+    traces: Traces
     model: WorldModel
     need: Need
     lap: Lap
@@ -106,14 +111,14 @@ def replay(params, memory, pause, rng, log):
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
     table = memory.table
     for s in range(len(memory.values)):
-        prioritized_memory_access._set_priorities(params, memory, s)
+        set_priorities(params, memory, s)
     length = 0
     for pop in range(params.max_backups):
-        prioritized_memory_access._refresh(params, memory)
+        refresh(params, memory)
         now = memory.n_made[0]
         memory.n_made[0] = now + 1
         extending = memory.imposed[now, 0]
-        extended = prioritized_memory_access._extend_path(params, memory, length, extending)
+        extended = extend_path(params, memory, length, extending)
         s, a = best_pair(table, -1.0, params.tie_break, rng)
         memory.kept_best[now, 0] = extended
         memory.kept_best[now, 1] = -1.0 if s < 0 else table.priority[s, a]
@@ -133,7 +138,7 @@ def replay(params, memory, pause, rng, log):
         else:
             length = 1
             s, a = memory.imposed[now, 2], memory.imposed[now, 3]
-            priority = prioritized_memory_access._begin_path(params, memory, s, a)
+            priority = begin_path(params, memory, s, a)
         prioritized_memory_access._back_up(
             params, memory, length, priority, pause.phase, pop, -1, log
         )

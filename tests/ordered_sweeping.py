@@ -12,7 +12,7 @@ import numpy as np
 from replay.learners import prioritized_sweeping
 from replay.learners.prioritized_sweeping import Params, learn, most_backups
 from replay.log.backups import START
-from replay.parts.appraisal import Appraisal
+from replay.parts.evaluation import Evaluation
 from replay.parts.priority_queue import PriorityQueue
 from replay.parts.world_model import WorldModel
 
@@ -35,10 +35,10 @@ class Memory(NamedTuple):
     action_values: np.ndarray
     values: np.ndarray
     known_values: np.ndarray
+    n_steps: np.ndarray
     model: WorldModel
     queue: PriorityQueue
-    n_steps: np.ndarray
-    appraisal: Appraisal | None
+    evaluation: Evaluation | None
     imposed: np.ndarray
     n_imposed: np.ndarray
 

@@ -37,9 +37,9 @@ class _Animal:
                 self.leads_to[s, a] = mdp.successors(s, a)[0]
                 self.T[s, self.leads_to[s, a]] += 1 / mdp.n_actions
                 self.earned.append(0.0)
-            if self.options["link_starts"]:
-                for goal in np.flatnonzero(mdp.terminal):
-                    self.T[goal, starts[goal]] = 1 / len(starts[goal])
+        if self.options["link_starts"]:
+            for goal in np.flatnonzero(mdp.terminal):
+                self.T[goal, starts[goal]] = 1 / len(starts[goal])
 
     def policy(self, values, name):
         if name == "softmax":
@@ -199,7 +199,7 @@ def simulate_plainly(mdp, params=None, *, n_episodes=5, sd=0.1, seed=0):
     options = animal.options
     late, linked, at = (options[k] for k in ("one_step_late", "link_starts", "replay_at"))
     steps, backups = [], []
-    s = first = int(rng.choice(np.flatnonzero(mdp.start_probability)))
+    s = int(rng.choice(np.flatnonzero(mdp.start_probability)))
     rewarded, is_first, n_ended = False, False, 0
 
     def pause(origin):
@@ -215,8 +215,6 @@ def simulate_plainly(mdp, params=None, *, n_episodes=5, sd=0.1, seed=0):
         rewarded = rewarded or r > 0.0
         here = int(rng.choice(starts[s_next])) if ended else s_next
         steps.append((s, a, r, s_next, ended, here))
-        if ended and linked and not animal.T[s_next].any():
-            animal.T[s_next, first] = 1.0
         if at == "step" or ended or (at in ("pauses", "start_and_end") and late and is_first):
             pause(s if late else s_next)
         if ended:
@@ -225,7 +223,7 @@ def simulate_plainly(mdp, params=None, *, n_episodes=5, sd=0.1, seed=0):
             animal.trace[:] = 0.0
             if at in ("pauses", "start_and_end") and not late:
                 pause(here)
-            n_ended, first = n_ended + 1, here
+            n_ended += 1
         is_first, s = ended, here
     columns = ["state", "action", "reward", "next_state", "terminated", "start_state"]
     return Record(pd.DataFrame(steps, columns=columns), pd.DataFrame(backups), animal.Q)

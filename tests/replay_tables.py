@@ -1,5 +1,6 @@
 """Hand-made tables of replay, and stand-ins for tasks, that statistics are tested on."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import networkx as nx
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.measures import STATISTICS, Replays
+from analyses.measures.novelty import shortcuts
 
 
 def make_task(graph, landmarks=None, blocks=(), headings=False, local_radius=1):
@@ -123,3 +125,81 @@ def laps_of(*names, blocks=None):
         {"episode": i, "lap": name, "block": blocks[i] if blocks else "run"}
         for i, name in enumerate(names)
     ]
+
+
+def arena(closed, name="run"):
+    graph = nx.Graph()
+    for row in range(3):
+        for column in range(3):
+            graph.add_node(f"w{row}{column}", pos=(10.0 * column, 10.0 * row))
+    nodes = dict(nx.get_node_attributes(graph, "pos").items())
+    for a in nodes:
+        for b in nodes:
+            if a < b and np.hypot(*np.subtract(nodes[a], nodes[b])) == 10:
+                graph.add_edge(a, b)
+    moves = [move for wall in closed for move in (wall, wall[::-1])]
+    blocks = [block("first"), block(name, closed=tuple(moves))]
+    return make_task(graph, {"wells": tuple(graph)}, blocks)
+
+
+CORNER = [("w00", "w01"), ("w00", "w10"), ("w01", "w02")]
+
+
+ARENA = arena(CORNER)
+
+
+WELL = {node: i for i, node in enumerate(ARENA.node)}
+
+
+def walk(*nodes, **columns):
+    for a, b in pairwise(nodes):
+        assert ARENA.graph.has_edge(a, b)
+    return chain(*(WELL[node] for node in nodes), **columns)
+
+
+def random_pairs(pairs, rng):
+    """Draw for each forward chain any of the reverse chains (after Gupta et al.'s bootstrap).
+
+    Each chain is drawn once, which keeps the test exact. Columns that begin with ``reverse`` belong
+    to the reverse chain; all others stay as they are.
+    """
+    columns = {name: np.asarray(values) for name, values in pairs.items()}
+    order = rng.permutation(len(next(iter(columns.values()))))
+    return {
+        name: values[order] if name.startswith("reverse") else values
+        for name, values in columns.items()
+    }
+
+
+def shortcut_share(pairs):
+    return float(shortcuts(pairs).mean())
+
+
+def permutation_test(segments, backups, *, n_shuffles=500, seed=0):
+    """Test each segment's direction as Mattar & Daw (2018) did, for comparison only.
+
+    The score is the share of a segment's pairs that go forward minus that of those in reverse, held
+    against the scores of its states in random order. A segment is cut so that its score is 1 or -1:
+    nearly all are significant, whatever the model.
+    """
+    leads = np.full(backups[["state", "action"]].max().to_numpy() + 1, -1, dtype=np.int64)
+    leads[backups["state"], backups["action"]] = backups["next_state"]
+    rng = np.random.default_rng(seed)
+    scores, p = [], []
+    for states, actions in zip(segments["states"], segments["actions"], strict=True):
+        state, action = np.asarray(states), np.asarray(actions)
+        score = float(_direction_score(leads, state, action))
+        order = rng.permuted(np.tile(np.arange(len(state)), (n_shuffles, 1)), axis=1)
+        shuffled = _direction_score(leads, state[order], action[order])
+        scores.append(score)
+        n_extreme = (shuffled * np.sign(score) >= abs(score)).sum()
+        p.append(min(1.0, 2 * (1 + int(n_extreme)) / (1 + n_shuffles)))
+    return segments.assign(score=np.array(scores, dtype=float), p=np.array(p, dtype=float))
+
+
+def _direction_score(leads, state, action):
+    """Give the share of pairs that go forward minus that in reverse; both ways is reverse."""
+    to = leads[state, action]
+    reverse = to[..., 1:] == state[..., :-1]
+    forward = (to[..., :-1] == state[..., 1:]) & ~reverse
+    return forward.mean(axis=-1) - reverse.mean(axis=-1)

@@ -139,3 +139,42 @@ def test_a_backup_that_grows_is_one_sequence():
     for order in ORDERS:
         found = chains.loc[chains["order"] == order, "states"]
         assert [states.tolist() for states in found] == [[0, 1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"animals": []}, "at least one animal"),
+        ({"animals": 3}, "numbers of animals, got 3"),
+        ({"animals": ["first"]}, "number of an animal must be a whole number"),
+        ({"animals": [-1]}, "got -1"),
+        ({"seed": 0.5}, r"seed must be a whole number of at least 0, got 0\.5"),
+    ],
+)
+def test_refused_animals(options, message):
+    with pytest.raises(ValueError, match=message):
+        replays(TRACK, "q_learning", **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start": "home"}, "'start' of laps must hold whole numbers from 0 to"),
+        ({"end": 10**6}, "row 0 has 1000000"),
+        ({"n_rest": -1}, "'n_rest' of laps must hold whole numbers"),
+        ({"episode": 2}, "must ascend, one row a lap; row 1 has 2 after 2"),
+        ({"episode": np.nan}, "row 0 has nan"),
+    ],
+)
+def test_refused_laps(change, message):
+    run = run_task(TRACK, "q_learning", seed=1)
+    with pytest.raises(ValueError, match=message):
+        replays_of(run.log, run.laps.assign(**change), TRACK)
+    with pytest.raises(ValueError, match=r"lacks the columns \['n_rest'\]"):
+        replays_of(run.log, run.laps.drop(columns="n_rest"), TRACK)
+    with pytest.raises(TypeError, match="laps must be a DataFrame"):
+        replays_of(run.log, None, TRACK)
+    with pytest.raises(TypeError, match="log must be an EventLog"):
+        replays_of(None, run.laps, TRACK)
+    with pytest.raises(ValueError, match=r"but has the runs \[0, 1\]"):
+        replays_of(EventLog.concat([run.log, run.log]), run.laps, TRACK)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import columns, event_log, examples, experienced_episodes, holding_episodes, logs
 
-from analyses.plots import attribution_figure, attribution_length_figure
+from analyses.jobs.run import run
+from analyses.plots.attribution import attribution_figure, attribution_length_figure
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
 from analyses.sequences.suffix_automaton import second_ends, suffix_automaton
@@ -18,12 +19,11 @@ from analyses.studies import attribution
 from analyses.studies.attribution import (
     ATTRIBUTIONS,
     attribute,
+    attribution_overview,
     count_attributions,
-    measure,
-    overview,
-    summarise,
+    measure_attribution,
+    summarise_attribution,
 )
-from analyses.studies.catalogue import make_study
 from replay import simulate
 from replay.log.event_log import EventLog
 from replay.worlds.mazes import from_ascii
@@ -176,10 +176,10 @@ def test_bounds_hold_all_from_the_bound_before():
 def table():
     learners = ["episodic_control", "dyna_q"]
     counts = [
-        measure("stochastic_tree", index, learners=learners, n_steps=600, seed=1)
+        measure_attribution("stochastic_tree", index, learners=learners, n_steps=600, seed=1)
         for index in range(3)
     ]
-    return summarise(pd.concat(counts))
+    return summarise_attribution(pd.concat(counts))
 
 
 def test_shares_add_up_in_each_view(table):
@@ -190,7 +190,7 @@ def test_shares_add_up_in_each_view(table):
     totals = table.pivot_table("count", ["learner", "of"], "over", aggfunc="sum", observed=True)
     assert (totals["episode"] == totals["all"]).all()
     assert (totals["length"] == totals["all"]).all()
-    shown = overview(table)
+    shown = attribution_overview(table)
     assert set(shown["of"][shown["learner"] == "dyna_q"]) == {"moves"}
     assert np.allclose(shown[list(ATTRIBUTIONS)].sum(axis=1), 1)
     assert shown["count"].sum() == totals["all"].sum()
@@ -230,9 +230,9 @@ def test_refused_tables(table):
     with pytest.raises(ValueError, match="lacks the columns"):
         attribute(pd.DataFrame({"run": [0]}), pd.DataFrame())
     with pytest.raises(ValueError, match="lacks the columns"):
-        summarise(pd.DataFrame({"mdp": [0]}))
+        summarise_attribution(pd.DataFrame({"mdp": [0]}))
     with pytest.raises(ValueError, match="mazes"):
-        measure("mazes")
+        measure_attribution("mazes")
 
 
 def test_second_ends_of_no_experience():
@@ -241,13 +241,13 @@ def test_second_ends_of_no_experience():
 
 
 def test_the_study_writes_its_table_and_both_figures(tmp_path, monkeypatch):
-    small = partial(measure, learners=["prioritized_sweeping"], n_steps=400)
-    monkeypatch.setattr(attribution, "measure", small)
+    small = partial(measure_attribution, learners=["prioritized_sweeping"], n_steps=400)
+    monkeypatch.setattr(attribution, "measure_attribution", small)
     monkeypatch.setattr(attribution, "EXPERIMENTS", ["stochastic_tree"])
-    _, figures = make_study("attribution", tmp_path / "attribution", size=0.2)
+    run(attribution.STUDY, attribution.STUDY.usual_plan(0.2), tmp_path / "attribution")
     written = pd.read_csv(tmp_path / "attribution" / "attribution.csv")
     assert written["n_mdps"].max() == 2
-    names = {path.name for path in figures}
+    names = {path.name for path in (tmp_path / "attribution" / "figures").iterdir()}
     assert names == {
         f"attribution{part}.{end}" for part in ("", "_length") for end in ("pdf", "png")
     }

@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from replay import arrays, simulate
-from replay.log import backups
+from replay import simulate
+from replay.log import arrays, backups
 from replay.worlds.mazes import from_ascii
 
 

@@ -19,13 +19,12 @@ from analyses.sequences.suffix_automaton import (
     suffix_automaton,
 )
 from analyses.tables import KINDS
-from replay import arrays
 from replay.experiments import EXPERIMENTS
-from replay.log import parquet
+from replay.log import arrays, parquet
+from replay.log.blocks import Block
 from replay.log.event_log import EventLog
 from replay.log.schema import SCHEMA
-from replay.simulation import driver
-from replay.simulation.driver import Block, simulate
+from replay.simulation import driver, simulate
 from replay.worlds.mazes import from_ascii
 from replay.worlds.protocols import Phase, Protocol
 

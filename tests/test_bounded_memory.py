@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.plots import bounded_memory_figure, draw_bounded_memory
-from analyses.studies.bounded_memory import measure, summarise
+from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_memory
+from analyses.studies.bounded_memory import measure_bounded_memory, summarise_bounded_memory
 from analyses.studies.figures import draw
 from replay.experiments import EXPERIMENTS
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 FEW = {"recent_episodes": [1, 3], "recent_transitions": [6]}
 
@@ -16,7 +16,7 @@ FEW = {"recent_episodes": [1, 3], "recent_transitions": [6]}
 @pytest.fixture(scope="module")
 def measured():
     return pd.concat(
-        measure(name, index, capacities=FEW, n_seeds=2, n_steps=2000)
+        measure_bounded_memory(name, index, capacities=FEW, n_seeds=2, n_steps=2000)
         for name in ("deterministic_tree", "stochastic_tree")
         for index in range(3)
     )
@@ -62,7 +62,9 @@ def test_memory_is_bounded(measured):
 
 def test_recent_episodes_are_enough_in_a_deterministic_tree_only(measured):
     """A reward has come to the root after two pauses of three pops; then the way is forgotten."""
-    table = summarise(measured).set_index(["experiment", "retention", "capacity"])["mean"]
+    table = summarise_bounded_memory(measured).set_index(["experiment", "retention", "capacity"])[
+        "mean"
+    ]
     few, everything = (table["deterministic_tree", "recent_episodes", k] for k in (3, np.inf))
     assert few == pytest.approx(everything)
     few, everything = (table["stochastic_tree", "recent_episodes", k] for k in (3, np.inf))
@@ -70,7 +72,7 @@ def test_recent_episodes_are_enough_in_a_deterministic_tree_only(measured):
 
 
 def test_means_over_worlds(measured):
-    table = summarise(measured)
+    table = summarise_bounded_memory(measured)
     assert list(table["n_mdps"].unique()) == [3]
     row = table[(table["experiment"] == "stochastic_tree") & (table["capacity"] == 6)].iloc[0]
     values = measured.query("experiment == 'stochastic_tree' and capacity == 6")["reward_rate"]
@@ -79,19 +81,20 @@ def test_means_over_worlds(measured):
 
 
 def test_figure(measured, tmp_path):
-    table = summarise(measured)
+    table = summarise_bounded_memory(measured)
     figure = bounded_memory_figure(table)
     first = figure.axes[0]
     assert len(figure.axes) == 2
-    assert first.lines[1].get_xdata()[0] == 5
-    assert first.lines[0].get_ydata()[0] == first.lines[1].get_ydata()[-1]  # everything
+    *curves, everything = first.lines
+    assert curves[0].get_xdata()[0] == 5
+    assert everything.get_ydata()[0] == curves[0].get_ydata()[-1]
     with pytest.raises(ValueError, match="one experiment on one Axes"):
         draw_bounded_memory(table, first)
     with pytest.raises(ValueError, match="bounded_memory is empty"):
         bounded_memory_figure(table[:0])
     with pytest.raises(ValueError, match="lacks the columns"):
         draw_bounded_memory(pd.DataFrame(), first)
-    (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "manifest.json").write_text('{"study": "bounded_memory"}')
     table.to_csv(tmp_path / "bounded_memory.csv", index=False)
     assert [path.name for path in draw("bounded_memory", tmp_path)] == [
         "bounded_memory.pdf",
@@ -101,6 +104,6 @@ def test_figure(measured, tmp_path):
 
 def test_unknown_names():
     with pytest.raises(ValueError, match="mase"):
-        measure("mase")
+        measure_bounded_memory("mase")
     with pytest.raises(ValueError, match="retention of 'prioritized_sweeping' must be one of"):
-        measure("maze", capacities={"newest": [1]}, n_steps=100)
+        measure_bounded_memory("maze", capacities={"newest": [1]}, n_steps=100)

@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 from test_cli import replay
 
-from analyses.jobs.measurements import measure_pieces
-from analyses.plots import changes_figure, draw_change_replay
-from analyses.plots.style import new_figure
+from analyses.cli.options import read_learners
+from analyses.jobs.run import run
+from analyses.plots.changes import changes_figure, draw_change_replay
 from analyses.sequences.classification import classify
 from analyses.studies.changes import (
     N_WINDOWS,
-    find_learners,
-    measure,
-    plan,
+    STUDY,
+    measure_change,
+    plan_change,
     summarise_recovery,
     summarise_replay,
 )
@@ -21,26 +21,30 @@ from analyses.studies.figures import draw
 from replay import simulate
 from replay.worlds.changing_worlds import moving_reward
 
-LEARNERS = find_learners(["prioritized_sweeping forgetting=0.5", "q_learning"])
+LEARNERS = read_learners(["prioritized_sweeping forgetting=0.5", "q_learning"])
 SIZES = {"n_mdps": 3, "n_seeds": 2, "n_steps": 500}
 
 
 @pytest.fixture(scope="module")
 def tables():
-    return measure_pieces(plan("moving_reward", LEARNERS, **SIZES))
+    return of_tables(run(STUDY, plan_change("moving_reward", LEARNERS, **SIZES)))
+
+
+def of_tables(made):
+    return {name.removesuffix(".csv"): table for name, table in made.items()}
 
 
 def test_rates_are_normalised_in_each_phase():
-    measured = measure("moving_reward", LEARNERS, index=1, n_seeds=2, n_steps=500)["rates"]
+    measured = measure_change("moving_reward", LEARNERS, index=1, n_seeds=2, n_steps=500)["rates"]
     assert len(measured) == 2 * 2 * 3 * N_WINDOWS
     world = moving_reward(n_steps=500, seed=[0, 1])
     seed = int(np.random.SeedSequence([0, 1, 1]).generate_state(1)[0])
-    run = simulate(world, "q_learning", seed=seed, n_windows=3 * N_WINDOWS)
+    made = simulate(world, "q_learning", seed=seed, n_windows=3 * N_WINDOWS)
     mdp = world.phases[1].mdp
     random = mdp.reward_rate(np.full((mdp.n_states, 4), 0.25))
     optimal = mdp.reward_rate(mdp.solve(0.99).policy, 0.1)
     rows = measured.query("learner == 'q_learning' and seed == 1 and phase == 1")
-    expected = run.reward_rate["reward_rate"][N_WINDOWS : 2 * N_WINDOWS]
+    expected = made.reward_rate["reward_rate"][N_WINDOWS : 2 * N_WINDOWS]
     assert (rows["reward_rate"] * (optimal - random) + random).to_numpy() == pytest.approx(
         expected.to_numpy()
     )
@@ -49,12 +53,12 @@ def test_rates_are_normalised_in_each_phase():
 
 def test_replay_is_counted_before_and_after():
     """Against the table of all chains."""
-    learners = find_learners(["prioritized_sweeping max_pops=20"])
-    counted = measure("moving_reward", learners, n_steps=1000)["replay"]
+    learners = read_learners(["prioritized_sweeping max_pops=20"])
+    counted = measure_change("moving_reward", learners, n_steps=1000)["replay"]
     world = moving_reward(n_steps=1000, seed=[0, 0])
     seed = int(np.random.SeedSequence([0, 0, 0]).generate_state(1)[0])
-    run = simulate(world, "prioritized_sweeping", {"max_pops": 20}, seed=seed)
-    chains = classify(run.log, min_length=3)
+    made = simulate(world, "prioritized_sweeping", {"max_pops": 20}, seed=seed)
+    chains = classify(made.log, min_length=3)
     n_all = 0
     for phase, change in [(1, 1000), (2, 2000)]:
         for period, (first, end) in {
@@ -123,12 +127,12 @@ def test_the_figure(tables):
     assert changes == [500, 1000]
     with pytest.raises(ValueError, match="of one world, got 0"):
         changes_figure(shown[:0], replayed[:0])
-    quiet = draw_change_replay(replayed.assign(per_step=0.0), new_figure(2, 2).subplots())
+    quiet = draw_change_replay(replayed.assign(per_step=0.0))
     assert "no replay" in [text.get_text() for text in quiet.texts]
 
 
 def test_any_number_of_processes_gives_the_same(tables):
-    again = measure_pieces(plan("moving_reward", LEARNERS, **SIZES), jobs=2)
+    again = of_tables(run(STUDY, plan_change("moving_reward", LEARNERS, **SIZES), jobs=2))
     for name, table in tables.items():
         pd.testing.assert_frame_equal(again[name], table, check_exact=True)
 
@@ -154,10 +158,9 @@ def test_the_command(tmp_path):
         "manifest.json",
         "manifest.sha256",
         *(
-            f"pieces/{table}/{number}.{suffix}"
-            for table in ("rates", "replay")
+            f"pieces/moving_reward/{number}{file}"
             for number in (0, 1)
-            for suffix in ("parquet", "sha256")
+            for file in ("/rates.parquet", "/replay.parquet", ".sha256")
         ),
         "tables.sha256",
     ]
@@ -179,8 +182,11 @@ def test_the_command(tmp_path):
         (["--world", "shortcut", "--learner", "dyna_q n=2"], "has no parameter 'n'"),
         (["--world", "shortcut", "--learner", "dyna_q n_replays=few"], "must be a whole number"),
         (["--world", "shortcut", "--learner", "all"], "Name at least one learner"),
-        (["--world", "shortcut", "--mdps", "0"], "number of MDPs must be at least 1"),
-        (["--world", "drifting_tree", "--steps", "20", "--jobs", "1"], "needs at least 50 steps"),
+        (["--world", "shortcut", "--mdps", "0"], "number of worlds must be a whole number from 1"),
+        (
+            ["--world", "drifting_tree", "--steps", "20", "--jobs", "1"],
+            "must be a whole number from 50",
+        ),
     ],
 )
 def test_mistakes_are_explained(arguments, message, tmp_path):

@@ -389,9 +389,9 @@ def test_runs_have_their_own_experience():
     assert (classify_paths(paths, both)["kind"] == "forward_episode").all()
 
 
-def test_run_that_the_table_of_runs_lacks():
+def test_numbers_of_runs_need_not_begin_with_0():
     log = event_log(run_of([0, 1, 2]), sweep(2, 1, 0, step=1))
-    tables = {name: getattr(log, name).assign(run=3) for name in ("steps", "backups")}
+    tables = {name: getattr(log, name).assign(run=3) for name in ("runs", "steps", "backups")}
     assert classify(EventLog(tables))["run"].tolist() == [3]
 
 
@@ -423,7 +423,7 @@ def test_refused_logs():
     runs = pd.concat([log.runs, log.runs.assign(run=1)])
     with pytest.raises(ValueError, match="backups of run 1, but no steps"):
         classify(EventLog({"runs": runs, "steps": log.steps, "backups": backups}))
-    with pytest.raises(ValueError, match="'run' of 'backups' must ascend"):
+    with pytest.raises(ValueError, match="'run' of 'backups' must not descend"):
         classify(EventLog({"runs": runs, "steps": log.steps, "backups": backups[::-1]}))
 
 
@@ -447,7 +447,7 @@ def test_refused_options(options, message):
 @pytest.mark.parametrize("state", [-1, 10**9])
 def test_states_that_are_none_are_refused(state):
     """A negative one would count as another state, a huge one would need gigabytes."""
-    message = "must hold whole numbers from 0 to 16777215; row"
+    message = "must lie between 0 and 10000000; row"
     with pytest.raises(ValueError, match=message):
         classify(event_log(run_of([0, 1, state]), sweep(1, 0, step=1)))
     with pytest.raises(ValueError, match=message):

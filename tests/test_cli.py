@@ -7,8 +7,9 @@ import sys
 import pandas as pd
 import pytest
 
-from replay.learners import LEARNERS
-from replay.simulation.driver import simulate
+from analyses.cli import main
+from replay.learners import LEARNERS, find_learner
+from replay.simulation import simulate
 from replay.worlds.mazes import from_ascii
 
 
@@ -77,14 +78,146 @@ def test_classify_a_log(tmp_path):
     assert len(pd.read_parquet(tmp_path / "sequences.parquet")) > 10
 
 
+LONG, BIG = "x" * 300, "99999999999"
+WRONG = [
+    # command, exit code, what the sentence says
+    ("nonsense", 2, "No such command"),
+    ("reproduce --mdps 0", 1, "The number of worlds must be a whole number from 1 to 1000000"),
+    ("reproduce --mdps -3", 1, "got -3"),
+    (f"reproduce --mdps {BIG}", 1, f"got {BIG}"),
+    (f"reproduce --seeds {BIG}", 1, "The number of seeds"),
+    (f"reproduce --jobs {BIG}", 1, "The number of jobs must be a whole number from 1 to 10000"),
+    ("reproduce --jobs -1", 1, "The number of jobs"),
+    ("reproduce --jobs two", 2, "Invalid value for '--jobs'"),
+    (f"reproduce --steps {BIG}00000", 1, "from 100 to 1000000000000"),
+    ("reproduce --steps 0", 1, "The number of steps of deterministic_tree"),
+    ("reproduce --steps -100", 1, "got -100"),
+    ("reproduce --steps maze=", 1, "--steps must be one number"),
+    ("reproduce --steps =100", 1, "--steps must be one number"),
+    ("reproduce --steps mais=100", 1, "Unknown experiment 'mais'"),
+    ("reproduce --experiment maze --steps stochastic_tree=100", 1, "not among the experiments"),
+    ("reproduce --seed -1", 1, "The seed must be a whole number of at least 0, got -1"),
+    ("reproduce --keep-logs -1", 1, "The number of logs to keep"),
+    ("reproduce --log some", 1, "Unknown log 'some'. Choose from: replay, all, none"),
+    ("reproduce --variant D99", 1, "Unknown variant 'D99'"),
+    (f"reproduce --experiment {LONG}", 1, "Unknown experiment 'xxx"),
+    (["reproduce", "--learner", ""], 1, "Unknown learner ''"),
+    ("reproduce --experiment maze,,tree", 1, "Unknown experiment ''"),
+    (f"reproduce --out {LONG}", 1, "is too long for the file system"),
+    ("reproduce --out file", 1, "file is a file. Choose a folder with --out"),
+    ("reproduce --out folder", 1, "folder exists already and holds no results"),
+    ("reproduce --out file/there", 1, "cannot be made"),
+    ("reproduce --nonsense", 2, "No such option"),
+    ("reproduce extra", 2, "unexpected extra argument"),
+    ("discrepancies nowhere", 1, "nowhere is no result folder"),
+    ("discrepancies damaged", 1, "manifest.json is damaged"),
+    ("discrepancies old", 1, "Name a folder that replay reproduce made"),
+    ("compare --task nowhere", 1, "Unknown task 'nowhere'. Choose from: linear_track"),
+    (f"compare --task {LONG}.py", 1, "at most 80 letters"),
+    ("compare --task nowhere.py", 1, "'nowhere.py' is no file"),
+    ("compare --task empty.py", 1, "it has no TASK"),
+    ("compare --task fails.py", 1, "fails.py, line 2: ZeroDivisionError: division by zero"),
+    ("compare --task without.py", 1, "asks for no statistic"),
+    (f"compare --animals {BIG}", 1, "The number of animals must be a whole number from 1"),
+    ("compare --animals 0", 1, "got 0"),
+    ("compare --behaviour wild", 1, "Unknown behaviour 'wild'"),
+    ("compare --findings nowhere.csv", 1, "nowhere.csv"),
+    ("compare --findings empty.py", 1, "empty.py is empty"),
+    ("compare --findings folder", 1, "folder"),
+    (["compare", "--learner", "dyna_q n_replays"], 1, "parameters as name=value"),
+    (["compare", "--learner", "dyna_q n_replays="], 1, "parameters as name=value"),
+    (["compare", "--learner", "dyna_q n_replays=-1"], 1, "n_replays of 'dyna_q' must be between"),
+    (["compare", "--learner", "dyna_q discount=NaN"], 1, "discount of 'dyna_q' must be a number"),
+    (["compare", "--learner", ""], 1, "Unknown learner ''"),
+    (
+        ["compare", "--task", "linear_track", "--learner", "full_backups reversible=true"],
+        1,
+        "Nothing is left to compare",
+    ),
+    ("change", 2, "Missing option '--world'"),
+    ("change --world nowhere", 1, "Unknown world 'nowhere'"),
+    (f"change --world shortcut --mdps {BIG}", 1, "The number of worlds"),
+    ("change --world shortcut --seeds -1", 1, "The number of seeds"),
+    ("change --world shortcut --steps 10", 1, "must be a whole number from 50"),
+    (f"change --world shortcut --steps {BIG}{BIG}", 1, "The number of steps of a phase"),
+    ("change --world shortcut --rest -1", 1, "The number of pauses of rest"),
+    ("demands --visits 0", 1, "The number of visits"),
+    (f"demands --mdps {BIG}", 1, "The number of worlds"),
+    ("demands --learner nobody", 1, "Unknown learner 'nobody'"),
+    ("study nowhere", 1, "Unknown study 'nowhere'. Choose from: reproduction"),
+    ("study gain_floor --size 0", 1, "The size of a study must be above 0"),
+    ("study gain_floor --size nan", 1, "The size of a study must be a number"),
+    (f"study gain_floor --size {BIG}", 1, "between 0 and 10000"),
+    ("study gain_floor --size much", 2, "Invalid value for '--size'"),
+    ("study discrepancies", 1, "use replay discrepancies FOLDER"),
+    ("status nowhere", 1, "no result folder"),
+    ("status damaged", 1, "manifest.json is damaged"),
+    ("status old", 1, "too old to be read"),
+    ("figures file", 1, "no result folder"),
+    ("figures old", 1, "another version of this toolkit"),
+    ("classify nowhere", 1, "nowhere is not a folder"),
+    ("classify file", 1, "is not a folder"),
+    ("animate nowhere", 1, "nowhere is not a folder"),
+    ("animate nowhere --mdp folder", 1, "folder"),
+    ("animate nowhere --mdp fails.py", 1, "holds no MDP"),
+    ("learners nobody", 1, "Unknown learner 'nobody'"),
+    ("experiments extra", 2, "unexpected extra argument"),
+]
+
+
+@pytest.fixture
+def wrong_things(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "notes.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "empty.py").write_text("")
+    (tmp_path / "fails.py").write_text("x = 1\nx / 0")
+    entry = "from replay.tasks.published import TaskEntry\nTASK = TaskEntry(dict, ())"
+    (tmp_path / "without.py").write_text(entry)
+    for name, text in (("damaged", "[1]"), ("old", '{"experiments": []}')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_text(text)
+    return sorted(tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize(("command", "code", "message"), WRONG, ids=lambda value: str(value)[:50])
+def test_wrong_input_is_one_sentence(
+    command, code, message, wrong_things, tmp_path, monkeypatch, capsys
+):
+    """In this process, because starting one takes longer than all the rest."""
+    words = command.split() if isinstance(command, str) else command
+    monkeypatch.setattr(sys, "argv", ["replay", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = " ".join(capsys.readouterr().err.split())
+    assert ended.value.code == code
+    assert " ".join(message.split()) in told.replace("│ ", "")
+    assert "Traceback" not in told
+    if code == 1:
+        sentence = told.partition("Error: ")[2]
+        assert len(sentence) > 20
+    assert sorted(tmp_path.rglob("*")) == wrong_things, "something was left behind"
+
+
+def test_no_word_is_broken_on_a_narrow_screen():
+    for width in ("40", "80", "120"):
+        shown = replay("learners", env={**os.environ, "COLUMNS": width}).stdout
+        words = set(shown.split())
+        for name in LEARNERS:
+            told = find_learner(name).description
+            parts = (name, told.stores, told.pauses, told.priority, told.source)
+            assert {word for part in parts for word in part.split()} <= words, width
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["reproduce", "--learner", "dyna"], "Unknown learner 'dyna'"),
         (["reproduce", "--experiment", "mace"], "Did you mean 'maze'"),
-        (["reproduce", "--steps", "many"], "--steps takes one number"),
+        (["reproduce", "--steps", "many"], "--steps must be one number"),
         (["reproduce", "--steps", "250"], "multiple of 100"),
-        (["reproduce", "--jobs", "0"], "--jobs must be at least 1"),
+        (["reproduce", "--jobs", "0"], "The number of jobs must be a whole number from 1"),
         (["reproduce", "--jobs", "2", "--cluster", "tcp://host:1"], "exclude each other"),
         (["classify", "nowhere"], "nowhere is not a folder"),
         (["figures", "nowhere"], "no result folder"),

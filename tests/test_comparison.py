@@ -6,14 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_cli import replay
+from typer.testing import CliRunner
 
+from analyses.cli import app
 from analyses.findings.published import findings
 from analyses.jobs.results import Results
-from analyses.measures import STATISTICS, summarise
-from analyses.plots import draw_grid, draw_statistic, grid_figure, save, statistics_figure
-from analyses.plots.style import new_figure
-from analyses.studies.comparison import all_learners, compare, plan_comparison
-from analyses.studies.comparison.cost import estimate
+from analyses.jobs.study import Piece
+from analyses.jobs.workers import pool
+from analyses.measures import STATISTICS
+from analyses.measures.summary import over_animals
+from analyses.plots.findings import draw_grid, draw_statistic, grid_figure, statistics_figure
+from analyses.plots.style import new_figure, save
+from analyses.studies.comparison import compare
+from analyses.studies.comparison.plan import all_learners, plan_comparison
+from analyses.studies.comparison.timing import estimate_animals
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.published.linear_tracks import linear_track
 from replay.tasks.published.two_choice_t import gupta_2t
@@ -118,7 +124,7 @@ def test_statistics_are_those_of_each_animal(tables):
         ["task", "learner", "statistic", "order", "min_length"]
     )
     for key, animals in tables["animals"].groupby(list(statistics.index.names)):
-        (expected,) = summarise(key[2], animals).to_dict("records")
+        (expected,) = over_animals(animals).to_dict("records")
         got = statistics.loc[key]
         for name in ("value", "ci_low", "ci_high", "null", "p", "n_animals", "n_chains"):
             assert got[name] == pytest.approx(expected[name], nan_ok=True), (key, name)
@@ -154,8 +160,8 @@ def test_any_number_of_processes_gives_the_same_bytes(folder, tables, tmp_path):
 def test_it_goes_on_where_it_was_interrupted(folder, tables, tmp_path):
     done = []
 
-    def interrupt(task):
-        done.append(task)
+    def interrupt(piece):
+        done.append(piece)
         if len(done) == 3:
             raise KeyboardInterrupt
 
@@ -164,13 +170,17 @@ def test_it_goes_on_where_it_was_interrupted(folder, tables, tmp_path):
         compare(TASKS, LEARNERS, **SIZES, out=out, on_piece=interrupt)
     assert Results(out).status().missing
     kept = {name: (out / name).stat().st_mtime_ns for name in files(out) if "pieces" in name}
-    assert len(kept) == 2 * 3
+    assert len(kept) == 4 * 3
     told = []
-    (out / "pieces" / "linear_track" / "0.parquet").write_bytes(b"spoilt")
+    (out / "pieces" / "linear_track" / "0" / "animals.parquet").write_bytes(b"spoilt")
     compare(TASKS, LEARNERS, **SIZES, out=out, tell=told.append)
-    assert told == ["pieces/linear_track/0.parquet is damaged or gone, and is made again."]
+    assert told == ["pieces/linear_track/0/animals.parquet is damaged or gone, and is made again."]
     untouched = {name for name, time in kept.items() if (out / name).stat().st_mtime_ns == time}
-    assert untouched == {name for name in kept if not name.startswith("pieces/linear_track/0.")}
+    assert untouched == {
+        name
+        for name in kept
+        if not name.startswith(("pieces/linear_track/0.", "pieces/linear_track/0/"))
+    }
     assert files(out) == files(folder)
     with pytest.raises(FileExistsError, match=r"another run \(seed is 3 there and 4 here\)"):
         compare(TASKS, LEARNERS, n_animals=7, seed=4, out=out)
@@ -198,12 +208,12 @@ def test_the_cost_is_told_before(capsys):
     told = []
     compare(
         {"linear_track": TASKS["linear_track"]}, {"few": LEARNERS["few"]}, n_animals=2,
-        on_cost=told.append, on_piece=lambda task: told.append(task),
+        on_cost=told.append, on_piece=told.append,
     )  # fmt: skip
     cost, *pieces = told
-    assert cost.n_animals == 2
+    assert cost.counts == {"animals": 2}
     assert cost.seconds > 0
-    assert pieces == ["linear_track"]
+    assert pieces == [Piece("linear_track", 0)]
 
 
 def test_the_cost_of_what_is_slow(monkeypatch):
@@ -211,13 +221,15 @@ def test_the_cost_of_what_is_slow(monkeypatch):
     seconds = {"episodic_control": 1.0, "few": 3.0, "q_learning": 0.5, "reversible": 2.0}
     longer = {"linear_track": 1.0, "gupta_2t": 4.0}
     monkeypatch.setattr(
-        "analyses.studies.comparison.cost.time_animal",
+        "analyses.studies.comparison.timing.time_animal",
         lambda plan, task, learner: ((task, learner), seconds[learner] * longer[task]),
     )
     plan = plan_comparison(TASKS, LEARNERS, n_animals=10)
-    left = [(task, index) for task in TASKS for index in range(len(plan.pieces(task)))]
-    assert estimate(plan, left, 1).seconds == pytest.approx(10 * (4.5 + 4 * 6.5))
-    assert estimate(plan, left, 1).n_animals == 70
+    left = [Piece(task, number) for task, n in plan.n_pieces().items() for number in range(n)]
+    with pool() as call:
+        cost = estimate_animals(plan, left, call)
+    assert cost.seconds == pytest.approx(10 * (4.5 + 4 * 6.5))
+    assert cost.counts == {"animals": 70}
 
 
 def test_all_learners_come_with_ways_back():
@@ -225,8 +237,8 @@ def test_all_learners_come_with_ways_back():
     assert everyone["full_backups"] == ("full_backups", {})
     assert everyone["prioritized_sweeping reversible=true"][1] == {"reversible": True}
     one_way = plan_comparison(["linear_track", "gupta_2t"], everyone)
-    assert not any("reversible" in name for name, _ in one_way.pieces("linear_track"))
-    assert any("reversible" in name for name, _ in one_way.pieces("gupta_2t"))
+    assert not any("reversible" in name for name, _ in one_way.batches("linear_track"))
+    assert any("reversible" in name for name, _ in one_way.batches("gupta_2t"))
 
 
 @pytest.mark.parametrize(
@@ -234,14 +246,17 @@ def test_all_learners_come_with_ways_back():
     [
         ({"tasks": ["linear_trak"]}, ValueError, "Did you mean 'linear_track'"),
         ({"tasks": []}, ValueError, "Name at least one task"),
-        ({"tasks": ["nowhere.py"]}, FileNotFoundError, "nowhere.py is no file"),
+        ({"tasks": ["nowhere.py"]}, FileNotFoundError, "'nowhere.py' is no file"),
         ({"tasks": {"x": TaskEntry(short_track, ("S99",))}}, ValueError, "Unknown statistic 'S99'"),
         ({"learners": {}}, ValueError, "Name at least one learner"),
         ({"learners": {"x": ("dyna", {})}}, ValueError, "Unknown learner 'dyna'"),
         ({"learners": {"x": ("dyna_q", {"n": 1})}}, ValueError, "has no parameter 'n'"),
-        ({"n_animals": 0}, ValueError, "number of animals must be at least 1"),
+        ({"n_animals": 0}, ValueError, "number of animals must be a whole number from 1"),
         ({"behaviour": "wild"}, ValueError, "Unknown behaviour 'wild'"),
-        ({"jobs": 0}, ValueError, "number of jobs must be at least 1"),
+        ({"n_animals": 99999999999}, ValueError, "from 1 to 1000000, got 99999999999"),
+        ({"seed": -1}, ValueError, "The seed must be a whole number of at least 0"),
+        ({"tasks": {"x": TaskEntry(short_track, ())}}, ValueError, "x asks for no statistic"),
+        ({"jobs": 0}, ValueError, "number of jobs must be a whole number from 1"),
     ],
 )
 def test_mistakes_are_explained(change, error, message):
@@ -340,10 +355,51 @@ def test_the_command_takes_a_task_of_ones_own(tmp_path):
     statistics = pd.read_csv(tmp_path / "out" / "statistics.csv")
     assert set(statistics["task"]) == {"mine"}
     assert set(statistics["statistic"]) == {"S1"}
-    (tmp_path / "mine.py").write_text("TASK = 1")
-    done = replay("compare", "--task", tmp_path / "mine.py", "--out", tmp_path / "other")
+    (tmp_path / "mine.py").write_text(OWN_TASK + "\n# edited")
+    done = replay(
+        "compare", "--task", tmp_path / "mine.py", "--learner", "dyna_q n_replays=2,q_learning",
+        "--animals", 2, "--out", tmp_path / "out",
+    )  # fmt: skip
     assert done.returncode == 1
-    assert "must define TASK = TaskEntry(build, statistics)" in " ".join(done.stderr.split())
+    assert "holds another run (files mine is" in " ".join(done.stderr.split())
+
+
+IMPORTS = "from replay.tasks.published import TaskEntry\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("TASK = 1", "mine.py must define TASK = TaskEntry(build, statistics)"),
+        ("", "it has no TASK"),
+        ("x = 1\ny = x / 0", "mine.py, line 2: ZeroDivisionError: division by zero"),
+        ("x = (", "mine.py, line 1: SyntaxError: '(' was never closed"),
+        ("import nothing_of_this_name", "mine.py, line 1: ModuleNotFoundError: No module named"),
+        ("raise ValueError", "mine.py, line 1: ValueError"),
+        ("raise SystemExit(3)", "mine.py, line 1: SystemExit: 3"),
+        (IMPORTS + "TASK = TaskEntry(lambda: 1 / 0, ('S1',))", "mine.py, line 2: ZeroDivisionErr"),
+        (IMPORTS + "TASK = TaskEntry(lambda: 1, ('S1',))", "build() must give a Task, got 1"),
+        (IMPORTS + "TASK = TaskEntry(3, ('S1',))", "must be a function, got 3"),
+        (IMPORTS + "TASK = TaskEntry(dict, 'S1')", "must be a tuple of names, got 'S1'"),
+        (IMPORTS + "TASK = TaskEntry(dict, ())", "The task mine asks for no statistic"),
+        (IMPORTS + "TASK = TaskEntry(dict, ('S1',), 0)", "min_length of TASK in"),
+    ],
+)
+def test_a_task_of_ones_own_that_fails_tells_where(tmp_path, text, message):
+    (tmp_path / "mine.py").write_text(text)
+    done = CliRunner().invoke(
+        app, ["compare", "--task", str(tmp_path / "mine.py"), "--out", str(tmp_path / "out")]
+    )
+    assert isinstance(done.exception, ValueError | TypeError)
+    assert message in str(done.exception)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["linear_track.py", "x" * 90 + ".py", ".hidden.py"])
+def test_files_whose_names_will_not_do(tmp_path, name):
+    (tmp_path / name).write_text(OWN_TASK)
+    with pytest.raises(ValueError, match=r"There are two tasks|at most 80 letters"):
+        plan_comparison([str(tmp_path / name)], LEARNERS)
 
 
 def test_the_command_prints_the_grid(tmp_path):

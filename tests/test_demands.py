@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.plots import demands_figure, draw_demands
+from analyses.plots.demands import demands_figure, draw_demands
 from analyses.studies import demands as demands_of_worlds
-from analyses.studies.demands import measure
+from analyses.studies.demands import measure_demands
 from analyses.studies.figures import draw
 from replay import LEARNERS, simulate
 from replay.demands import count_demands
@@ -134,8 +134,9 @@ def test_models_and_squares_by_hand():
 def test_memory_access_by_hand():
     params = {"max_backups": 1}
     steps = count_demands(CHAIN, "prioritized_memory_access", params, n_steps=3).steps
-    # Tables; states whose gain is stale, all so far; model; chain.
-    known = np.array([5 + 1, 10 + 2, 15 + 3]) + MODEL + [3 + 1, 6 + 2, 9 + 3]
+    # Tables; states whose gain is stale, all so far; model; chain, with the link of the end to the
+    # start that is there from the beginning.
+    known = np.array([5 + 1, 10 + 2, 15 + 3]) + MODEL + [3 + 1, 6 + 2, 9 + 3] + (3 + 1)
     assert steps["words"].tolist() == np.add(known, [2, 4, 6]).tolist()
 
 
@@ -220,7 +221,7 @@ def table():
         "deterministic_tree_depth": (lambda n, seed: deterministic_tree(n, 2, seed=seed), [2, 4]),
         "stochastic_tree_actions": (lambda n, seed: stochastic_tree(2, n, seed=seed), [2, 4]),
     }
-    return measure(["episodic_control", "q_learning", "dyna_q"], worlds=worlds, n_mdps=1)
+    return measure_demands(["episodic_control", "q_learning", "dyna_q"], worlds=worlds, n_mdps=1)
 
 
 def test_demands_grow_with_the_world(table):
@@ -246,14 +247,14 @@ def test_the_figure_has_words_above_operations(table, tmp_path):
         draw_demands(table, figure.axes[0], "time")
     with pytest.raises(ValueError, match="lacks the columns"):
         draw_demands(table.drop(columns="words"), figure.axes[0])
-    (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "manifest.json").write_text('{"study": "demands"}')
     table.to_csv(tmp_path / "demands.csv", index=False)
     assert [path.name for path in draw("demands", tmp_path)] == ["demands.pdf", "demands.png"]
 
 
 def test_the_command_writes_table_and_figure(tmp_path, monkeypatch):
-    build, _ = demands_of_worlds.WORLDS["maze_size"]
-    monkeypatch.setattr(demands_of_worlds, "WORLDS", {"maze_size": (build, (4, 5))})
+    build, _ = demands_of_worlds.GROWING_WORLDS["maze_size"]
+    monkeypatch.setattr(demands_of_worlds, "GROWING_WORLDS", {"maze_size": (build, (4, 5))})
     arguments = ["demands", "--learner", "q_learning,episodic_control", "--mdps", "2"]
     done = CliRunner().invoke(app, [*arguments, "--jobs", "1", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
@@ -265,4 +266,4 @@ def test_the_command_writes_table_and_figure(tmp_path, monkeypatch):
 
 def test_unknown_learners():
     with pytest.raises(ValueError, match="Did you mean 'q_learning'"):
-        measure(["q_lerning"])
+        measure_demands(["q_lerning"])

@@ -11,15 +11,20 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.jobs.results import Results
-from analyses.plots import differing, discrepancies_figure, discrepancy_curves_figure
-from analyses.studies.brea_2018.plan import Plan
-from analyses.studies.brea_2018.reproduce import reproduce
-from analyses.studies.discrepancies import COMPARED, compare, compare_discrepancies, plan_variants
+from analyses.jobs.run import manifest, run
+from analyses.plots.discrepancies import (
+    differing,
+    discrepancies_figure,
+    discrepancy_curves_figure,
+)
+from analyses.studies.brea_2018 import reproduce
+from analyses.studies.brea_2018.reproduction import plan_reproduction
+from analyses.studies.discrepancies import COMPARED, STUDY, plan_variants
 from replay.experiments import EXPERIMENTS
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 from replay.worlds.mdp import uniform_policy
 
-SMALL = Plan.make(
+SMALL = plan_reproduction(
     ["stochastic_tree", "maze"],
     ["q_learning_optimistic", "monte_carlo"],
     n_mdps=3,
@@ -32,32 +37,34 @@ SMALL = Plan.make(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made") / "results"
-    reproduce(SMALL, folder)
-    told = []
-    compare_discrepancies(folder, on_piece=lambda name, n_steps: told.append((name, n_steps)))
-    plans = plan_variants(folder)
-    done = pd.DataFrame(told, columns=["variant", "steps"]).groupby("variant")["steps"].sum()
-    assert done.to_dict() == {name: plan.total_steps for name, plan in plans.items()}
+    run(reproduce.STUDY, SMALL, folder)
+    plan, told = plan_variants(folder), []
+    run(STUDY, plan, folder / "discrepancies", on_piece=told.append)
+    assert sorted(told) == sorted(STUDY.all_pieces(plan))
+    steps = {name: changed.total_steps for name, changed in plan.changed.items()}
+    for name, n_steps in steps.items():
+        assert sum(STUDY.size(plan, piece) for piece in told if piece.group == name) == n_steps
     return folder
 
 
 def test_only_what_changes_acts_again(folder):
-    plans = plan_variants(folder)
-    assert list(plans) == ["published", "D3", "D4", "text"]
-    assert plans["published"] == SMALL
+    published, plans = plan_variants(folder)[1:]
+    assert published == SMALL
+    assert list(plans) == ["D3", "D4", "text"]
     assert plans["D3"].experiments == ("maze",)
     assert plans["D3"].learners == ("q_learning_optimistic",)
     assert plans["D3"].n_seeds == {"maze": 2}
     assert plans["D4"].learners == ("monte_carlo", "q_learning_optimistic")
 
 
-def test_all_variants_of_the_whole_paper_are_planned(tmp_path):
-    with_all = Plan.make(full=True)
+def test_all_variants_of_the_whole_paper_are_planned(tmp_path, monkeypatch):
+    monkeypatch.setattr(Results, "is_finished", lambda results, piece: True)
+    with_all = plan_reproduction(full=True)
     folder = tmp_path / "full"
     folder.mkdir()
-    (folder / "manifest.json").write_text(json.dumps(with_all.manifest()))
-    plans = plan_variants(folder)
-    assert list(plans) == ["published", *COMPARED]
+    (folder / "manifest.json").write_text(json.dumps(manifest(reproduce.STUDY, with_all)))
+    plans = plan_variants(folder).changed
+    assert list(plans) == list(COMPARED)
     assert "maze" not in plans["D2"].experiments
     assert "maze" not in plans["D1+D2"].experiments
     assert plans["D1+D2"].learners == ("n_step_td",)
@@ -91,7 +98,7 @@ def normalised_runs(variant, name, learner):
 
 @pytest.mark.parametrize("variant", ["D4", "text"])
 def test_differences_are_those_of_runs_paired_over_worlds(folder, variant):
-    table = pd.read_csv(folder / "discrepancies.csv")
+    table = pd.read_csv(folder / "discrepancies" / "discrepancies.csv")
     row = table.query(
         "discrepancy == @variant and experiment == 'stochastic_tree' and learner == 'monte_carlo'"
     ).set_index("period")
@@ -115,14 +122,17 @@ def test_differences_are_those_of_runs_paired_over_worlds(folder, variant):
 
 
 def test_tables_have_the_changed_learners_only(folder):
-    table = pd.read_csv(folder / "discrepancies.csv")
+    table = pd.read_csv(folder / "discrepancies" / "discrepancies.csv")
     assert len(table) == 3 * (1 + 4 + 4)
     assert set(table.query("discrepancy == 'D3'")["learner"]) == {"q_learning_optimistic"}
-    curves = pd.read_csv(folder / "discrepancy_curves.csv")
+    curves = pd.read_csv(folder / "discrepancies" / "discrepancy_curves.csv")
     assert len(curves) == 100 * (1 + 4 + 4)
-    own = pd.read_csv(folder / "variants" / "D3" / "reward_rate.csv")
-    assert curves.query("discrepancy == 'D3'")["mean"].tolist() == own["mean"].tolist()
-    assert (folder / "figures" / "discrepancies.pdf").exists()
+    own = run(reproduce.STUDY, plan_variants(folder).changed["D3"])["reward_rate.csv"]
+    found = curves.query("discrepancy == 'D3'")["mean"].to_numpy()
+    assert found == pytest.approx(own["mean"].to_numpy(), abs=1e-11)
+    published = folder / "discrepancies" / "reward_rate.csv"
+    assert published.read_bytes() == (folder / "reward_rate.csv").read_bytes()
+    assert (folder / "discrepancies" / "figures" / "discrepancies.pdf").exists()
 
 
 def test_the_same_command_again_makes_the_same_bytes(folder):
@@ -137,30 +147,41 @@ def test_the_same_command_again_makes_the_same_bytes(folder):
     assert digests() == first
 
 
-def test_folders_of_other_sizes_are_not_compared(folder, tmp_path):
-    reproduce(
-        Plan.make(["maze"], ["monte_carlo"], n_mdps=2, n_seeds=1, n_steps=100), tmp_path / "a"
+def test_folders_that_cannot_be_compared(folder, tmp_path, monkeypatch):
+    variant = plan_reproduction(
+        ["maze"], ["q_learning"], n_mdps=1, n_seeds=1, n_steps=100, log="none", variant="D3"
     )
-    with pytest.raises(ValueError, match="maze n_steps is 2000 in"):
-        compare(Results(folder), Results(tmp_path / "a"))
-    with pytest.raises(ValueError, match="No learner has other parameters"):
-        compare(Results(folder), Results(folder))
+    run(reproduce.STUDY, variant, tmp_path / "variant")
     with pytest.raises(ValueError, match="holds the variant 'D3'"):
-        plan_variants(folder / "variants" / "D3")
+        plan_variants(tmp_path / "variant")
+    plain = plan_reproduction(["maze"], ["dyna_q"], n_mdps=2, n_seeds=1, n_steps=100, log="none")
+
+    def interrupt(piece):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(reproduce.STUDY, plain, tmp_path / "plain", on_piece=interrupt)
+    with pytest.raises(ValueError, match=r"is not finished\. Run the replay reproduce command"):
+        plan_variants(tmp_path / "plain")
+    run(reproduce.STUDY, plain, tmp_path / "plain")
+    with pytest.raises(ValueError, match="no learner on which"):
+        plan_variants(tmp_path / "plain")
     with pytest.raises(FileNotFoundError, match="no result folder"):
-        plan_variants(tmp_path / "b")
+        plan_variants(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match=r"was made by replay discrepancies\. Name a folder that"):
+        plan_variants(folder / "discrepancies")
+    monkeypatch.setattr("analyses.jobs.run.sources_digest", lambda *modules: "edited")
+    with pytest.raises(ValueError, match="was made with other source files"):
+        plan_variants(folder)
 
 
 def test_a_variant_is_in_the_manifest_and_not_mixed_with_another(folder):
-    place = folder / "variants" / "D3"
-    manifest = Results(place).manifest()
-    assert manifest["variant"] == "D3"
-    assert manifest["parameters"]["maze"]["q_learning_optimistic"]["initial_value"] == 5.0
-    with pytest.raises(FileExistsError, match="variant is D3 there and published here"):
-        reproduce(Plan.make(["maze"], ["q_learning_optimistic"], n_mdps=3, n_seeds=2,
-                            n_steps=2000, log="none"), place)  # fmt: skip
+    held = Results(folder / "discrepancies").manifest()
+    assert held["changed"]["D3"]["variant"] == "D3"
+    parameters = held["changed"]["D3"]["parameters"]["maze"]["q_learning_optimistic"]
+    assert parameters["initial_value"] == 5.0
     with pytest.raises(ValueError, match="Unknown variant 'paper'"):
-        Plan.make(variant="paper")
+        plan_reproduction(variant="paper")
 
 
 @pytest.fixture
@@ -186,10 +207,14 @@ def test_the_figure_has_a_row_for_each_learner_of_each_discrepancy(differences):
     assert names == ["n-step TD", "Monte Carlo", "n-step TD"]
     headings = [text.get_text() for text in figure.axes[0].texts]
     assert headings == ["D1: no trace", "D4: meaning of ε"]
-    early = figure.axes[0].containers[0]
-    assert early[0].get_xdata().tolist() == [0.3, -0.2, 0.05]
-    places = dict(zip(figure.axes[0].get_yticks(), names, strict=True))
-    assert [places[round(y + 0.26, 6)] for y in early[0].get_ydata()] == names
+    intervals, dots = figure.axes[0].collections
+    drawn = {tuple(dot) for dot in dots.get_offsets().round(6).tolist()}
+    rows = zip([0.3, -0.2, 0.05], figure.axes[0].get_yticks(), strict=True)
+    assert drawn == {(x, round(y + k * 0.26, 6)) for x, y in rows for k in (-1, 0, 1)}
+    assert len(intervals.get_segments()) == 9
+    for segment in intervals.get_segments():
+        assert (segment[:, 0].mean().round(6), segment[0, 1].round(6)) in drawn
+        assert np.ptp(segment, axis=0) == pytest.approx([0.2, 0])
 
 
 def test_curves_are_drawn_where_they_differ(differences):
@@ -211,6 +236,6 @@ def test_curves_are_drawn_where_they_differ(differences):
         "D4: meaning of ε\nStochastic tree",
         "D4: meaning of ε\nMaze",
     ]
-    assert [line.get_ydata().tolist() for line in shown[0].lines[2:]] == [[0.1, 0.1], [0.2, 0.4]]
+    assert [line.get_ydata().tolist() for line in shown[0].lines[:2]] == [[0.1, 0.1], [0.2, 0.4]]
     with pytest.raises(ValueError, match="nothing to draw"):
         discrepancies_figure(differences.head(0))

@@ -174,6 +174,6 @@ def test_what_was_assumed_is_replaced_by_what_is_found():
 def test_ways_back_compiled(learner, monkeypatch):
     params = {"reversible": True, "forgetting": 0.5}
     compiled = simulate(MAZE, learner, params, n_steps=200, log="all")
-    kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     assert_same_run(compiled, simulate(MAZE, learner, params, n_steps=200, log="all"))

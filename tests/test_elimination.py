@@ -5,8 +5,8 @@ import pytest
 from test_markov_chain import learned
 
 from replay.jit import kernel
+from replay.parts.elimination import elimination, solve_visits
 from replay.parts.markov_chain import expected_visits, markov_chain, move
-from replay.parts.memory_access.elimination import elimination, solve_visits
 from replay.worlds.mazes import random_maze
 
 solve_compiled = kernel(lambda *given: solve_visits(*given))

@@ -7,7 +7,7 @@ from test_textbook import CHAIN, experienced, taught
 
 from replay import LEARNERS, feed, simulate
 from replay.learners import episodic_sequences
-from replay.learners.contract import Pause
+from replay.learners.contract import Pause, Sizes
 from replay.log.backups import EPISODE_END
 from replay.worlds.mazes import from_ascii
 from replay.worlds.trees import deterministic_tree
@@ -66,7 +66,7 @@ def test_another_sequence_is_retrieved_where_the_world_departs(rng):
 
 
 def test_without_a_sequence_actions_are_random(rng):
-    memory, _ = taught("episodic_sequences", experienced(CHAIN, ends="truncated"))
+    memory = episodic_sequences.init(GREEDY, Sizes(4, 2, n_transitions=3, n_steps=3))
     assert (memory.lengths == 0).all()
     drawn = actions(memory, [0] * 2000, rng)
     assert np.mean(drawn) == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(2000))

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from replay.log import parquet
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog, LogError
+from replay.log.parquet import beginning
 from replay.log.schema import SCHEMA
+from replay.simulation import simulate
+from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
 # Two episodes: 0 -> 1 -> 2 (terminal), then 0 -> 0 (a bump) -> 1, cut off.
@@ -102,19 +105,38 @@ class TestTables:
             ({"steps": STEPS | {"place": 0}}, "no column 'place'.*next_state"),
             ({"steps": {"state": [0]}}, "lacks the column 'next_state'"),
             ({"steps": STEPS | {"state": [0, 1]}}, "one length: 'state' has 2 rows, 'action' has"),
-            ({"steps": STEPS | {"state": [0, 1, 0.5, 0]}}, "'state' of 'steps' must hold int32"),
-            ({"steps": STEPS | {"state": [0, 1, 0, 1 << 40]}}, "'state'.*int32"),
-            ({"steps": STEPS | {"reward": list("abcd")}}, "'reward'.*float64"),
+            (
+                {"steps": STEPS | {"state": [0, 1, 0.5, 0]}},
+                "'state' of 'steps' must.*row 2 has 0.5",
+            ),
+            ({"steps": STEPS | {"state": [0, 1, 0, 1 << 40]}}, "'state'.*row 3 has 1099511627776"),
+            ({"steps": STEPS | {"reward": list("abcd")}}, "'reward'.*row 0 has 'a'"),
             ({"steps": STEPS | {"run": [0, 0, 1, 1]}}, "lacks the column 'episode'"),
             ({"steps": STEPS, "backups": BACKUPS | {"phase": "sleep"}}, "Unknown phase.*online"),
             ({"steps": STEPS, "backups": BACKUPS | {"phase": 9}}, "Unknown phase.*online"),
             ({"steps": STEPS, "backups": BACKUPS | {"step": 4}}, "step 4, which .* lacks"),
             ({"runs": {"run": [1, 0]}}, "must ascend"),
+            ({"runs": {"mdp": 5}}, "'mdp' of 'runs' must be text, got 5"),
+            ({"runs": {"mdp": None}}, "'mdp' of 'runs' must be text, got None"),
+            ({"runs": {"parameters": "[]"}}, "'parameters' of 'runs' must hold JSON objects"),
+            ({"steps": STEPS | {"state": [0, 1, -2, 0]}}, "'state' .* row 2 has -2"),
+            ({"steps": STEPS | {"state": [0, 1, 10**9, 0]}}, "'state' .* row 2 has 1000000000"),
+            ({"steps": STEPS | {"time": [0, 2, 1, 3]}}, "'time' .* not run back.* row 2 has 1.0"),
+            ({"steps": STEPS | {"time": [0, 1, 2, np.inf]}}, "'time' .* finite.*; row 3"),
+            ({"steps": STEPS | {"step": [0, 1, 1, 2]}}, "'step' .* ascend within a run; row 2"),
+            ({"steps": STEPS | {"episode": 0, "step": range(4), "run": 1}}, "'runs' lacks run 1"),
+            ({"steps": STEPS, "backups": BACKUPS | {"cause": 8}}, "'cause' .* earlier row.* row 0"),
+            ({"steps": STEPS, "backups": BACKUPS | {"next_state": -1}}, "'next_state' .* row 0"),
         ],
     )
     def test_wrong_tables(self, tables, message):
         with pytest.raises(ValueError, match=message):
             repr(EventLog(tables))
+
+    def test_a_world_that_lacks_the_states(self):
+        world = MDP.from_tables([[0]], [0])
+        with pytest.raises(ValueError, match="names state 1, but the world 'mdp' has the states 0"):
+            repr(EventLog({"steps": STEPS}, mdp=world))
 
     def test_a_table_of_another_kind(self):
         with pytest.raises(TypeError, match="'steps' must be a DataFrame"):
@@ -254,6 +276,20 @@ def foreign(table):
     return pa.table({"a": [1]})
 
 
+def nested(table):
+    return table.replace_schema_metadata({b"hippocampal-replay": "[" * 100_000})
+
+
+def twice(table):
+    return table.append_column("gain", table["gain"])
+
+
+def negative(table):
+    place = table.schema.get_field_index("state")
+    states = [-1, *table["state"].to_pylist()[1:]]
+    return table.set_column(place, "state", pa.array(states, pa.int32()))
+
+
 class TestDamage:
     @pytest.fixture
     def folder(self, tmp_path):
@@ -271,6 +307,9 @@ class TestDamage:
             (with_nulls, "'state'.*empty cells"),
             (lambda table: table.slice(1), "8 rows instead of 9"),
             (foreign, "not of an event log"),
+            (nested, "not of an event log"),
+            (twice, "'gain' twice"),
+            (negative, "'state' .* must lie between 0 and .* row 0 has -1"),
         ],
     )
     def test_another_table(self, folder, change, message):
@@ -360,12 +399,28 @@ class TestGraph:
         assert "pos" not in graph.nodes[0]
 
     def test_a_reset_model_forgets_earlier_episodes(self):
-        log = small_log(reset_model=True)
+        log = EventLog(small_log().tables, {"log": "all"})
+        log = log.label(forgets_at_end=True)
         assert set(log.graph(until=1).edges(keys=True)) == {(0, 1, 0), (1, 2, 0)}
         graph = log.graph()
         assert set(graph.edges(keys=True)) == {(0, 0, 1), (0, 1, 0)}
         assert graph.edges[0, 1, 0]["count"] == 1
         assert graph.nodes[1]["value"] == 1.0  # action values outlive the model
+
+    def test_a_reset_model_among_others(self, tmp_path):
+        both = EventLog.concat([small_log(), small_log().label(forgets_at_end=True)])
+        assert both.runs["forgets_at_end"].tolist() == [False, True]
+        both.save(tmp_path / "log")
+        for log in (both, EventLog.read(tmp_path / "log")):
+            assert log.graph(run=0).edges[0, 1, 0]["count"] == 2
+            assert log.graph(run=1).edges[0, 1, 0]["count"] == 1
+
+    def test_a_learner_tells_whether_it_forgets(self):
+        for reset_model in (False, True):
+            run = simulate(
+                from_ascii("SG"), "prioritized_sweeping", {"reset_model": reset_model}, n_steps=9
+            )
+            assert ("forgets_at_end" in run.log.runs) == reset_model
 
     def test_another_run(self):
         both = EventLog.concat([small_log(), small_log()])
@@ -420,3 +475,20 @@ class TestGraph:
                 if key == action
             ]
             assert np.allclose(shares, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [1, 100, 1000, 10_000])
+def test_the_beginning_of_a_long_log_has_whole_steps(tmp_path, n_rows):
+    """Read by groups of rows, and the same as the beginning of the whole."""
+    with EventLog.saving(tmp_path / "log") as add:
+        simulate(
+            from_ascii("S...\n.#.G"), "prioritized_sweeping", n_steps=5000, log="replay",
+            on_block=lambda block: add(block.log),
+        )  # fmt: skip
+    whole, part = EventLog.read(tmp_path / "log"), EventLog(*beginning(tmp_path / "log", n_rows))
+    assert part.provenance == whole.provenance
+    assert part.runs.equals(whole.runs)
+    last = max(part.steps["step"].max(), part.backups["step"].max())
+    for name in ("steps", "backups"):
+        table, shown = getattr(whole, name), getattr(part, name)
+        assert shown.equals(table[table["step"] <= last].reset_index(drop=True))

@@ -215,3 +215,35 @@ def test_refused_paths():
         Experience(steps).pieces([0])
     with pytest.raises(ValueError, match="one action for each move"):
         Experience(steps, by="actions").pieces([0, 1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"state": ["a", "b"]},
+            "'state' of steps must hold whole numbers from 0 to 9999999",
+        ),
+        ({"state": [0, -1]}, "row 1 has -1"),
+        ({"next_state": [1, 10**9]}, "row 1 has 1000000000"),
+        ({"next_state": [1, np.nan]}, "row 1 has nan"),
+        ({"step": pd.to_datetime(["2024-05-01", "2024-05-02"])}, "'step' of steps must hold whole"),
+        ({"episode": [0, 2**40]}, "row 1 has 1099511627776"),
+        ({"step": [0, 2**70]}, "'step' of steps must hold whole numbers"),
+        ({"step": [1, 0]}, "must ascend"),
+        ({"episode": [{0}, {1}]}, "row 0 has {0}"),
+        ({"state": [0]}, "must be of one length"),
+    ],
+)
+def test_refused_steps(change, message):
+    steps = {"episode": [0, 0], "step": [0, 1], "state": [0, 1], "next_state": [1, 2]}
+    assert Experience(steps).n_moves == 2
+    with pytest.raises(ValueError, match=message):
+        Experience(steps | change)
+    with pytest.raises(TypeError, match="steps must be a DataFrame or a mapping"):
+        Experience([[0, 1]])
+    for wrong in (["a", "b"], [0, 0.5], "01", None):
+        with pytest.raises(ValueError, match="path must"):
+            Experience(steps).pieces(wrong)
+    with pytest.raises(ValueError, match="step must be a whole number"):
+        Experience(steps).pieces([0, 1], step="last")

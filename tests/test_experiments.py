@@ -12,7 +12,7 @@ from replay.experiments import (
     find_variant,
 )
 from replay.learners import LEARNERS
-from replay.simulation.driver import feed, simulate
+from replay.simulation import feed, simulate
 from replay.worlds.mdp import MDP
 
 TREES = ("deterministic_tree", "deterministic_tree_intermittent", "stochastic_tree")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.patches import FancyArrowPatch
 
-from analyses.plots import gallery_figure
+from analyses.plots.gallery import gallery_figure
 from analyses.studies.gallery import laps, next_replay
 from replay import LEARNERS
 

@@ -140,25 +140,23 @@ def test_a_temporary_folder_that_others_can_write_to_is_not_trusted(tmp_path, mo
 
 
 def test_without_any_folder_nothing_is_kept(monkeypatch):
-    monkeypatch.setattr(replay.jit, "_roots", list)
+    monkeypatch.setattr(replay.jit, "_root", lambda: None)
     assert replay.jit._cache_folder.__wrapped__("digest") is None
 
 
 def test_only_folders_that_were_used_lately_are_kept(tmp_path, monkeypatch):
     day = 24 * 3600
-    for age in range(6):
+    for age in (0, 3, 6, 7, 30, 60):
         folder = tmp_path / f"{age} days"
         folder.mkdir()
         os.utime(folder, (time.time() - (age + 0.5) * day,) * 2)
-    monkeypatch.setattr(replay.jit, "_roots", lambda: [tmp_path])
-    current = replay.jit._cache_folder.__wrapped__("5 days")
-    assert current == tmp_path / "5 days"
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "0 days",
-        "1 days",
-        "2 days",
-        "5 days",
-    ]
+    monkeypatch.setattr(replay.jit, "_root", lambda: tmp_path)
+    current = replay.jit._cache_folder.__wrapped__("60 days")
+    assert current == tmp_path / "60 days"
+    replay.jit._prune(tmp_path)
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept == {"0 days", "3 days", "6 days", "60 days"}
+    replay.jit._prune(tmp_path / "missing")
 
 
 def test_the_setting_of_other_packages_is_left_alone():
@@ -193,3 +191,143 @@ def test_an_edit_at_second_hand_is_noticed(project):
         assert project.run() == ["1", "1"]
         project.write(2)
         assert project.run() == ["2", "0"]
+
+
+IMPORTS = """
+import replay.a as first, replay.b, os
+from replay.c import (  # (a comment)
+    name,  # another, with replay.x
+)
+from replay.d import name as other; from replay.e import name
+from . import f
+from .g import name
+from ..replay.h import name
+from replay.i import \\
+    name
+from replay import j, k
+if True: from replay.l import name
+def within():
+    from replay.m import *
+# from replay.n import name
+'from replay.o import name'
+from replays.p import name
+"""
+
+
+def test_all_forms_of_import_are_seen(tmp_path, monkeypatch):
+    package = tmp_path / "replay"
+    package.mkdir()
+    for letter in "abcdefghijklmnop":
+        (package / f"{letter}.py").touch()
+    importer = package / "importer.py"
+    importer.write_text(IMPORTS)
+    monkeypatch.setattr(replay.jit, "_ROOT", tmp_path)
+    monkeypatch.setattr(replay.jit, "_ALL", dict.fromkeys(package.iterdir()))
+    found = {file.stem for file in replay.jit._imports.__wrapped__(importer)}
+    assert found == set("abcdefghijklm")
+
+
+CLOSURES = """
+import functools
+from replay.jit import kernel
+
+def factory(*functions):
+    first = functions[0]
+    def run():
+        return first()
+    return kernel(run)
+
+def outer(function):
+    def inner():
+        return function()
+    return inner
+"""
+ASK_CLOSURE = """
+from replay.closures import factory, outer
+from replay.jit import jitable, kernel
+from replay.helper import number
+run = factory({})
+print(run(), sum(run.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.parametrize("closed", ["number", "kernel(number)", "jitable(outer(number))"])
+def test_an_edit_of_what_a_function_closes_over_is_noticed(project, closed):
+    """The file of a learner's loop does not import the learner."""
+    (project.package / "closures.py").write_text(CLOSURES)
+    ask = ASK_CLOSURE.format(closed)
+    assert project.run(ask)[0] == "1"
+    project.write(2)
+    assert project.run(ask)[0] == "2"
+    project.write(1)
+    assert project.run(ask)[0] == "1"
+
+
+def test_bytecode_that_python_takes_for_fresh_is_not_trusted(project):
+    """Python tells sources apart by their size and the second of their last change."""
+    helper = project.package / "helper.py"
+    second = int(time.time()) - 100
+    os.utime(helper, ns=(second * 10**9, second * 10**9))
+    with_bytecode = {"PYTHONDONTWRITEBYTECODE": ""}
+    assert project.run(**with_bytecode) == ["1", "0"]
+    bytecode = next((project.package / "__pycache__").glob("helper.*"))
+    os.utime(bytecode, ns=(second * 10**9, second * 10**9 + 10))
+    project.write(2)
+    os.utime(helper, ns=(second * 10**9, second * 10**9 + 1000))
+    assert project.run(**with_bytecode) == ["1", "0"]  # old, as in all of Python, but not kept
+    shutil.rmtree(project.package / "__pycache__")
+    assert project.run() == ["2", "0"]
+
+
+@pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("content", [b"", b"damaged", None])
+def test_what_is_damaged_is_compiled_anew(project, pattern, content):
+    assert project.run() == ["1", "0"]
+    (file,) = [path for path in project.cache.rglob(pattern) if "answer" in path.name]
+    file.write_bytes(file.read_bytes()[:100] if content is None else content)
+    assert project.run() == ["1", "0"]
+    assert project.run() == ["1", "1"]
+
+
+def test_a_folder_that_vanishes_or_fills_up_does_no_harm(project):
+    """Another process may prune it, or fill the disk, before a kernel is first called."""
+    vanish = "import shutil, replay.caller; shutil.rmtree('cache');" + ASK.strip()
+    assert project.run(vanish.replace("\n", ";")) == ["1", "0"]
+    full = """
+import numba.core.caching, replay.caller
+def fail(*_):
+    raise OSError(28, "No space left on device")
+numba.core.caching.IndexDataCacheFile._save_data = fail
+"""
+    shutil.rmtree(project.cache)
+    assert project.run(full + ASK) == ["1", "0"]
+
+
+SIGNATURES = """
+import numpy as np
+from replay.caller import element
+kinds = [np.float64, np.int64, np.float32, np.int32, np.uint8, np.complex128]
+first = {first}
+for kind in kinds[first:] + kinds[:first]:
+    values = np.arange(3, dtype=kind)
+    got = element(values, 2)
+    assert got == 2 and type(got) is type(values[2].item()), (kind, got)
+print("right")
+"""
+
+
+def test_processes_that_compile_several_signatures_at_once_share_a_cache(project):
+    for _ in range(2):
+        at_once = [project.start(SIGNATURES.format(first=first)) for first in range(4)]
+        assert [finish(process) for process in at_once] == [["right"]] * 4
+
+
+def test_two_signatures_never_get_one_file(project):
+    """As if two processes had each read the index before the other wrote it."""
+    script = """
+from replay.caller import element
+file = element._cache._cache_file
+assert file._data_name(1) != file._data_name(1)
+print("right")
+"""
+    assert project.run(script) == ["right"]

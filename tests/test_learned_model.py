@@ -41,8 +41,8 @@ MODELS = {
 @pytest.fixture
 def plain(monkeypatch):
     """Run the source as it is: for the few steps of a case, compiling takes longer."""
-    kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
 
 
 class SlowModel:

@@ -118,11 +118,13 @@ def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
     published = EXPERIMENTS["maze"].parameters.get(learner)
     choices = [None, *filter(None, (published, UNUSUAL.get(learner)))]
     compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
-    kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     for params, run in zip(choices, compiled, strict=True):
         plain = simulate(mdp, learner, params, n_steps=300, log="all")
         assert_same_run(run, plain)
+        if learner in AT_ENDS and not plain.log.steps["terminated"][:299].any():
+            continue  # there is nothing to learn from
         fed = feed(
             learner,
             experience(plain.log.steps),
@@ -161,7 +163,8 @@ def test_what_is_logged_does_not_change_what_is_learned(learner):
 def test_blocks_and_buffers_of_any_size_log_the_same(learner, monkeypatch):
     whole = simulate(MAZE, learner, n_steps=2000, log="all", max_episode_steps=200)
     monkeypatch.setattr(driver, "_BACKUPS_PER_BUFFER", 1)
-    monkeypatch.setattr(driver, "_STEPS_PER_CALL", 7)
+    monkeypatch.setattr(driver, "_FIRST_WORK", 0.0)
+    monkeypatch.setattr(driver, "_SECONDS_PER_CALL", 0.0)
     assert_same_run(whole, simulate(MAZE, learner, n_steps=2000, log="all", max_episode_steps=200))
 
 
@@ -435,8 +438,9 @@ def module(name, source):
 
 
 def test_the_learner_of_the_readme():
-    readme = Path(__file__).parent.with_name("README.md").read_text(encoding="utf-8")
-    source = readme.split("Your own learner")[1].split("```python\n")[1].split("```")[0]
+    guide = Path(__file__).parents[1] / "replay" / "README.md"
+    section = guide.read_text(encoding="utf-8").split("A learner of your own")[1]
+    source = section.split("```python\n")[1].split("```")[0]
     run = simulate(MAZE, module("from_readme", source), n_steps=2000)
     assert run.log.steps["terminated"].any()
     assert not run.log.backups.empty
@@ -520,7 +524,9 @@ def test_what_replay_draws_changes_no_outcome():
 def test_the_start_after_the_last_row_can_be_given():
     pauses = module("pauses", PAUSES)
     lap = LAP.assign(start_state=[-1, -1, 2])
-    with pytest.raises(ValueError, match="'start_state' of transitions must hold integers from 0"):
+    with pytest.raises(
+        ValueError, match="'start_state' of transitions must hold whole numbers from 0"
+    ):
         feed(pauses, lap, n_states=4, n_actions=1)
     starts = [
         feed(pauses, laps, n_states=4, n_actions=1).backups.query("phase == 'start'")["state"]
@@ -630,13 +636,13 @@ def test_a_module_without_a_discount():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_steps": 0}, "n_steps must be a whole number of at least 1, got 0"),
-        ({"n_steps": 1e6}, "n_steps must be a whole number of at least 1, got 1000000.0"),
+        ({"n_steps": 0}, "n_steps must be a whole number from 1 to .*, got 0"),
+        ({"n_steps": 1e6}, "n_steps must be a whole number from 1 to .*, got 1000000.0"),
         ({"max_episode_steps": 0}, "max_episode_steps must be a whole number of at least 1"),
         ({"n_windows": True}, "n_windows must be a whole number"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
         ({"seed": None}, "seed must be a whole number of at least 0, got None"),
-        ({"log": "some"}, "log must be 'none', 'replay' or 'all', got 'some'"),
+        ({"log": "some"}, "Unknown log 'some'. Choose from: replay, all, none"),
     ],
 )
 def test_unusable_sizes(arguments, message):
@@ -658,14 +664,17 @@ def test_worlds_that_a_learner_cannot_learn_in():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"state": [0, 1, 4]}, "'state' of transitions must hold integers from 0 to 3"),
-        ({"state": [0.0, 1.0, 2.0]}, "'state' of transitions must hold integers"),
-        ({"action": [0, 0, -1]}, "'action' of transitions must hold integers from 0 to 1"),
-        ({"next_action": [0, 0, 2]}, "'next_action' of transitions must hold integers"),
+        ({"state": [0, 1, 4]}, "'state' of transitions must hold whole numbers from 0 to 3"),
+        ({"state": [0.0, 1.5, 2.0]}, "'state' of transitions must hold whole numbers"),
+        ({"action": [0, 0, -1]}, "'action' of transitions must hold whole numbers from 0 to 1"),
+        ({"next_action": [0, 0, 2]}, "'next_action' of transitions must hold whole numbers"),
         ({"next_state": [1, 0, 3]}, "Row 1 .* enters state 0, but row 2 begins in state 2. Mark"),
-        ({"reward": [0.0, np.nan, 1.0]}, "reward in row 1 of transitions is not a finite number"),
-        ({"reward": ["a", "b", "c"]}, "'reward' of transitions must hold numbers"),
-        ({"time": ["a", "b", "c"]}, "'time' of transitions must hold numbers"),
+        (
+            {"reward": [0.0, np.nan, 1.0]},
+            "'reward' of transitions must hold finite numbers .* row 1 has nan",
+        ),
+        ({"reward": ["a", "b", "c"]}, "'reward' of transitions must hold finite numbers"),
+        ({"time": ["a", "b", "c"]}, "'time' of transitions must hold finite numbers"),
         ({"terminated": [False, np.nan, True]}, "'terminated' .* must hold True and False only"),
         ({"terminated": ["no", "no", "yes"]}, "'terminated' .* must hold True and False only"),
         ({"truncated": [False, None, False]}, "'truncated' .* must hold True and False only"),
@@ -679,17 +688,17 @@ def test_unusable_experience(changes, message):
 def test_incomplete_experience():
     size = {"n_states": 4, "n_actions": 2}
     for column in LAP:
-        with pytest.raises(ValueError, match=f"transitions lacks the column '{column}'"):
+        with pytest.raises(ValueError, match=rf"transitions lacks the columns \['{column}'\]"):
             feed("q_learning", LAP.drop(columns=column), **size)
     with pytest.raises(ValueError, match=r"'n_step_td' learns on-policy.* needs .*'next_action'"):
         feed("n_step_td", LAP, **size)
     with pytest.raises(TypeError, match="transitions must be a DataFrame, got dict"):
         feed("q_learning", LAP.to_dict("list"), **size)
-    with pytest.raises(ValueError, match="log must be 'all' or 'replay', got 'none'"):
+    with pytest.raises(ValueError, match=r"Unknown log 'none'\. Choose from: all, replay"):
         feed("q_learning", LAP, log="none", **size)
     with pytest.raises(ValueError, match="mdp has 3 states, but n_states is 4"):
         feed("q_learning", LAP, mdp=RING, **size)
-    with pytest.raises(ValueError, match="n_actions must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match="n_actions must be a whole number from 1 to"):
         feed("q_learning", LAP, n_states=4, n_actions=0)
 
 

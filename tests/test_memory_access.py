@@ -9,10 +9,12 @@ import pytest
 from test_learners import assert_same_run, module
 
 from replay import feed, simulate
-from replay.learners import prioritized_memory_access
+from replay.learners import find_learner, prioritized_memory_access
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import REST
-from replay.parts.memory_access.priority_table import mark_stale
+from replay.parts.memory_access.paths import draw_extension
+from replay.parts.memory_access.priority_table import mark_stale, refresh
+from replay.parts.memory_access.values import state_value
 from replay.parts.policies import softmax
 from replay.simulation import driver
 from replay.worlds.mazes import from_ascii, open_maze, two_way_track
@@ -147,7 +149,7 @@ def test_a_path_is_extended_greedily_or_by_the_policy(rng):
     memory, _ = taught(LAP)
     memory.action_values[1] = 0.0, 0.5
     memory.path.state[0] = memory.path.action[0] = 0  # from state 0 to state 1
-    draw = prioritized_memory_access._extension
+    draw = draw_extension
     params = prioritized_memory_access.Params(inverse_temperature=2 * math.log(3))
     assert draw(params, memory, 0, rng) == -1
     assert {draw(params, memory, 1, rng) for _ in range(50)} == {1}
@@ -188,8 +190,8 @@ SETTINGS = [
 def test_compiled_code_does_what_the_source_says(mdp, params, monkeypatch):
     compiled = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert compiled.log.backups["gain"].notna().any()
-    kernels = driver.kernels
-    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     plain = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert_same_run(compiled, plain)
     assert compiled.memory.need.expected.tobytes() == plain.memory.need.expected.tobytes()
@@ -197,16 +199,15 @@ def test_compiled_code_does_what_the_source_says(mdp, params, monkeypatch):
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 def test_only_what_changed_is_computed_anew_and_nothing_is_missed(params):
-    learner = prioritized_memory_access
     run = simulate(open_maze(), "prioritized_memory_access", params, n_steps=5000)
     memory, full, table = run.memory, run.learner.params, run.memory.table
-    learner._refresh(full, memory)
+    refresh(full, memory)
     gain, priority, highest = table.gain.copy(), table.priority.copy(), table.highest.copy()
     for state in range(len(memory.values)):
-        value = learner._value(full, memory, state, full.plan_policy)
+        value = state_value(full, memory, state, full.plan_policy)
         assert memory.values[state] == value  # noqa: PD011
         mark_stale(table, state)
-    learner._refresh(full, memory)
+    refresh(full, memory)
     np.testing.assert_array_equal(table.gain, gain)
     np.testing.assert_array_equal(table.priority, priority)
     np.testing.assert_array_equal(table.highest, highest)
@@ -304,7 +305,7 @@ def test_exploring_before_the_first_step():
 
 
 def test_a_discount_of_1_is_refused():
-    with pytest.raises(ValueError, match="have no end, so discount must be below 1, got 1"):
+    with pytest.raises(ValueError, match="no end, so discount must be below 1, got 1"):
         simulate(MAZE, "prioritized_memory_access", {"discount": 1.0}, n_steps=1)
 
 
@@ -340,3 +341,54 @@ def replay(params, memory, pause, rng, log):
         [2.0, 3.0]
     ]
     assert log.backups.loc[~replayed, ["gain", "need"]].isna().all(axis=None)
+
+
+# -- links from ends to starts ------------------------------------------------------------------
+
+
+def links(mdp, **params):
+    """Feed one episode, and give the row of T of its end."""
+    lap = pd.DataFrame({"state": [0, 1, 2], "action": 1, "reward": [0.0, 0, 1],
+                        "next_state": [1, 2, 3], "terminated": [False, False, True]})  # fmt: skip
+    memories = []
+    feed(
+        replace(find_learner("prioritized_memory_access", params), compiled=False), lap,
+        n_states=4, n_actions=4, mdp=mdp, on_step=lambda k, memory: memories.append(memory),
+    )  # fmt: skip
+    chain, row = memories[-1].need.chain, {}
+    edge = chain.first_out[3]
+    while edge >= 0:
+        row[int(chain.edges[edge]["next_state"])] = float(chain.edges[edge]["probability"])
+        edge = chain.edges[edge]["next_out"]
+    return row
+
+
+@pytest.mark.parametrize("pre_explored", [False, True])
+def test_an_end_is_linked_to_every_start_alike(pre_explored):
+    """As in the published code: before the first episode, Tgoal2start is uniform over all starts.
+
+    (`replay/parts/memory_access/laps.py` then learns it, with the transition rate.)
+    """
+    random_starts = from_ascii("...G")
+    third = pytest.approx(1 / 3)
+    assert links(random_starts, pre_explored=pre_explored) == {0: third, 1: third, 2: third}
+    assert links(from_ascii("S..G"), pre_explored=pre_explored) == {0: 1.0}
+    assert links(random_starts, pre_explored=pre_explored, link_starts=False) == {}
+
+
+def test_an_end_in_an_unknown_world_is_linked_to_its_own_start():
+    assert links(None) == {0: 1.0}
+
+
+def test_need_at_the_first_end_is_that_of_every_start():
+    lap = pd.DataFrame({"state": [1, 2], "action": 1, "reward": [0.0, 1],
+                        "next_state": [2, 3], "terminated": [False, True]})  # fmt: skip
+    world = from_ascii("...G")
+    fed = feed("prioritized_memory_access", lap, n_states=4, n_actions=4, mdp=world)
+    at_end = fed.backups.query("phase == 'episode_end'").drop_duplicates("state")
+    # T: 3 -> 0, 1, 2 alike, 1 -> 2 -> 3; nothing is known of how 0 goes on.
+    T = np.zeros((4, 4))
+    T[3, :3], T[1, 2], T[2, 3] = 1 / 3, 1.0, 1.0
+    need = np.linalg.inv(np.eye(4) - 0.9 * T)[3]
+    assert len(at_end) == 2
+    np.testing.assert_allclose(at_end["need"], need[at_end["state"]], rtol=1e-12)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from replay_tables import make_task, replays
+from replay_tables import make_task, permutation_test, random_pairs, replays
 
 from analyses.measures import STATISTICS
 from analyses.measures.nulls import (
@@ -19,13 +19,11 @@ from analyses.measures.nulls import (
     joined,
     null_test,
     padded,
-    permutation_test,
     random_edges,
-    random_pairs,
     random_walks,
     shuffled_order,
 )
-from analyses.studies.segments import find_segments
+from analyses.sequences.segments import find_segments
 
 REFERENCE = Path(__file__).parent / "reference"
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 6))
@@ -181,8 +179,10 @@ def test_same_seed_same_p():
 def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match=r"Unknown alternative 'more'\. Choose from: greater"):
         null_test(joined, backups(), shuffled_order, alternative="more")
-    with pytest.raises(ValueError, match="at least one draw, got n_draws=0"):
+    with pytest.raises(ValueError, match="n_draws must be a whole number of at least 1, got 0"):
         null_test(joined, backups(), shuffled_order, n_draws=0)
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got -1"):
+        null_test(joined, backups(), shuffled_order, seed=-1)
 
 
 def test_chains_per_pause_and_by_chance():

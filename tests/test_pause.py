@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from analyses.cli import app
 from analyses.jobs.worlds import read_mdps, world_of_log, write_mdps
-from analyses.plots import animate_pause, pause_frames
 from analyses.plots.film import write_film
+from analyses.plots.pause import animate_pause, pause_frames
 from analyses.plots.style import KIND_COLOURS
 from analyses.sequences.classification import classify
 from analyses.sequences.pauses import longest_event, replayed_moves
@@ -199,10 +199,15 @@ def test_refusals(log, tmp_path):
         write_film(iter([(Figure(), 1.0)]), tmp_path / "pause.avi")
     with pytest.raises(ValueError, match="There is no replay event 2: run 0 has events 0 to 1"):
         pause_frames(log, 2)
-    with pytest.raises(ValueError, match="run 3 has no replay"):
+    with pytest.raises(ValueError, match=r"There is no run 3: this log has the runs \[0\]"):
         pause_frames(log, 0, run=3)
-    with pytest.raises(ValueError, match="Run 3 of this log has no replay"):
+    with pytest.raises(ValueError, match="There is no run 3"):
         longest_event(log, 3)
+    with pytest.raises(ValueError, match="Run 0 of this log has no replay"):
+        longest_event(EventLog({"steps": log.steps}))
+    for event in (-1, 0.5, "first"):
+        with pytest.raises(ValueError, match="event must be a whole number"):
+            replayed_moves(log, event)
     with pytest.raises(ValueError, match="knows no positions"):
         pause_frames(EventLog(log.tables))
     with pytest.raises(ValueError, match="not from this world"):
@@ -225,7 +230,7 @@ def test_the_command_finds_the_world(log, maze, tmp_path):
 
 
 def test_worlds_of_kept_logs_are_drawn_again(tmp_path):
-    (tmp_path / "manifest.json").write_text('{"seed": 5}')
+    (tmp_path / "manifest.json").write_text('{"study": "reproduction", "seed": 5}')
     world = world_of_log(tmp_path / "logs" / "stochastic_tree" / "my-learner-3-1")
     assert world == EXPERIMENTS["stochastic_tree"].mdp(3, 5)
     assert world_of_log(tmp_path / "logs" / "my_task" / "my-learner-3-1") is None

@@ -418,6 +418,8 @@ def test_runs_have_their_own_experience(tmp_path):
         ({"graph": nx.path_graph(["a", "b"])}, ValueError, "Number the places as the states"),
         ({"graph": ruler(distance=-1)}, ValueError, "distance of the edge from 0 to 1 must be"),
         ({"graph": ruler(distance="far")}, ValueError, "of at least 0, got 'far'"),
+        ({"graph": ruler(shortcut=["top"])}, ValueError, "of the edge from 0 to 1 must be True"),
+        ({"graph": ruler(impossible=1)}, ValueError, "must be True or False, got 1"),
         ({"detection": {"min_length": 3}}, TypeError, "must be a Detection, got dict"),
         ({"detection": Detection(min_length="3")}, ValueError, "min_length must be a whole number"),
         ({"detection": Detection(largest_jump=0)}, ValueError, "largest_jump must be a whole"),

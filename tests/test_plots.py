@@ -1,6 +1,8 @@
 """Figures hold the data of their tables; nothing here looks at pixels."""
 
+import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,32 +12,38 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
+from analyses import plots
 from analyses.jobs.worlds import read_mdps, write_mdps
-from analyses.plots import (
-    draw_learned_graph,
-    draw_learning_curves,
-    draw_mdp,
+from analyses.plots.attribution import draw_attribution
+from analyses.plots.bounded_memory import draw_bounded_memory
+from analyses.plots.changes import draw_change_replay
+from analyses.plots.demands import draw_demands
+from analyses.plots.discrepancies import draw_discrepancy_curves
+from analyses.plots.gain_floor import draw_gain_floor
+from analyses.plots.grids import grid, keep_outer_labels
+from analyses.plots.layers import draw_curves
+from analyses.plots.learned_graph import draw_learned_graph, growth_moments, learned_graph_figure
+from analyses.plots.learning_curves import draw_learning_curves, learning_curves_figure
+from analyses.plots.mdps import draw_mdp, maze_cell_size, mdps_figure
+from analyses.plots.replay_events import (
     draw_replay,
-    draw_replay_kinds,
-    draw_replay_over_time,
-    growth_moments,
-    learned_graph_figure,
-    learning_curves_figure,
-    mdps_figure,
     pick_examples,
     replay_events_figure,
+    stretches,
+)
+from analyses.plots.replay_kinds import (
+    draw_replay_kinds,
+    draw_replay_over_time,
     replay_kinds_figure,
     replay_over_time_figure,
-    save,
-    style,
 )
-from analyses.plots.mdps import maze_cell_size
-from analyses.plots.replay_events import stretches
-from analyses.plots.style import label, learner_styles
-from analyses.tables import EXPERIMENTS, KINDS
+from analyses.plots.style import KIND_COLOURS, figure_style, label, learner_looks, save
+from analyses.tables import EXPERIMENT_ORDER, KINDS
+from replay import simulate
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
 from replay.worlds.mazes import from_ascii, random_maze
@@ -125,44 +133,57 @@ def test_thick_lines_are_the_means(ax):
 def test_bands_are_the_intervals(ax):
     table = reward_rate(learners=["q_lambda"])
     draw_learning_curves(table, ax)
-    (band,) = ax.collections
-    y = band.get_paths()[0].vertices[:, 1]
-    assert (y.min(), y.max()) == (table["ci_low"].min(), table["ci_high"].max())
+    (band,) = ax.patches
+    around = [*table["ci_low"], *table["ci_high"][::-1]]
+    assert band.get_xy()[:-1, 1].tolist() == around
+
+
+def test_a_band_ends_where_there_is_no_interval(ax):
+    table = reward_rate(learners=["q_lambda"], n_windows=5)
+    table.loc[2, ["ci_low", "ci_high"]] = np.nan
+    draw_learning_curves(table, ax)
+    assert [sorted({*band.get_xy()[:, 0]}) for band in ax.patches] == [[1000, 2000], [4000, 5000]]
+    assert ax.lines[0].get_ydata().tolist() == table["mean"].tolist()
 
 
 def test_one_mdp_has_no_band(ax):
     draw_learning_curves(reward_rate().assign(ci_low=np.nan, ci_high=np.nan), ax)
-    assert not ax.collections
+    assert not ax.patches
 
 
 def test_five_thin_runs_of_each_learner(ax):
     table = reward_rate(learners=["q_lambda"])
     runs = pd.concat(table.assign(mdp=0, seed=seed, reward_rate=seed / 10) for seed in range(8))
     draw_learning_curves(table, ax, runs)
-    thin = [line for line in ax.lines if line.get_alpha() is not None]
-    assert [line.get_ydata()[0] for line in thin] == [0, 0.1, 0.2, 0.3, 0.4]
+    (thin,) = ax.collections
+    assert [line[0, 1] for line in thin.get_segments()] == [0, 0.1, 0.2, 0.3, 0.4]
 
 
 def test_learning_curves_figure_has_panels_in_the_papers_order():
-    figure = learning_curves_figure(reward_rate(experiments=EXPERIMENTS[::-1]))
-    assert [ax.get_title(loc="left") for ax in figure.axes] == [label(name) for name in EXPERIMENTS]
+    figure = learning_curves_figure(reward_rate(experiments=EXPERIMENT_ORDER[::-1]))
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [
+        label(name) for name in EXPERIMENT_ORDER
+    ]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.texts] == [label(name) for name in LEARNERS]
     with pytest.raises(ValueError, match="empty"):
         learning_curves_figure(reward_rate().head(0))
     with pytest.raises(ValueError, match="one experiment"):
-        draw_learning_curves(reward_rate(EXPERIMENTS), figure.axes[0])
+        draw_learning_curves(reward_rate(EXPERIMENT_ORDER), figure.axes[0])
+
+
+def different(looks):
+    return {(look["color"], str(look["linestyle"])) for look in looks.values()}
 
 
 def test_learners_look_different_and_always_the_same():
-    styles = learner_styles([*LEARNERS, *"abcdefg"])
-    looks = {(look["color"], str(look["linestyle"])) for look in styles.values()}
-    assert len(looks) == len(styles) == len(LEARNERS) + 7
-    assert learner_styles(["episodic_control"])["episodic_control"] == styles["episodic_control"]
-    family = learner_styles([*ALL_LEARNERS, "mine"])
-    assert family.keys() - styles.keys() == {*ALL_LEARNERS, "mine"} - {*LEARNERS}
-    assert len({str(look) for look in family.values()}) == len(family)
-    assert all(learner_styles([name])[name] == family[name] for name in ALL_LEARNERS)
+    looks = learner_looks([*LEARNERS, *"abcdefg"])
+    assert len(different(looks)) == len(looks) == len(LEARNERS) + 7
+    assert learner_looks(["episodic_control"])["episodic_control"] == looks["episodic_control"]
+    family = learner_looks([*ALL_LEARNERS, "mine"])
+    assert family.keys() - looks.keys() == {*ALL_LEARNERS, "mine"} - {*LEARNERS}
+    assert len(different(family)) == len(family)
+    assert all(learner_looks([name])[name] == family[name] for name in ALL_LEARNERS)
     assert all(label(name) != name.replace("_", " ") for name in ALL_LEARNERS)
 
 
@@ -300,22 +321,23 @@ def test_replay_events_figure_says_what_there_is_not(maze, steps):
 
 def test_bars_are_the_shares(ax):
     draw_replay_kinds(replay_kinds(), ax)
-    widths = {bar.get_label(): bar.patches[0].get_width() for bar in ax.containers}
-    assert widths == {"Episode, reverse": 0.75, "Episode, forward": 0, "Novel path": 0.25}
-    assert ax.patches[-1].get_x() == 0.75
+    reverse, novel = ax.patches  # a kind without replay has no bar
+    assert (reverse.get_x(), reverse.get_width()) == (0, 0.75)
+    assert (novel.get_x(), novel.get_width()) == (0.75, 0.25)
+    colours = [to_hex(bar.get_facecolor()) for bar in ax.patches]
+    assert colours == [KIND_COLOURS["reverse_episode"], KIND_COLOURS["novel_path"]]
     assert "8" in [text.get_text() for text in ax.texts]
 
 
 def test_whiskers_are_the_intervals(ax):
     table = replay_kinds().assign(ci_low=[0.6, np.nan, 0.2], ci_high=[0.8, np.nan, 0.3])
     draw_replay_kinds(table, ax)
-    whiskers = [
-        drawn.get_segments()[0][:, 0].tolist()
-        for drawn in ax.collections
-        if isinstance(drawn, LineCollection)
-    ]
-    assert whiskers[0] == pytest.approx([0.6, 0.8])
-    assert whiskers[1] == pytest.approx([0.95, 1.05])
+    lines, low, high = ax.collections
+    ends = [line[:, 0].tolist() for line in lines.get_segments()]
+    assert ends[0] == pytest.approx([0.6, 0.8])
+    assert ends[1] == pytest.approx([0.95, 1.05])
+    assert low.get_offsets()[:, 0] == pytest.approx([0.6, 0.95])
+    assert high.get_offsets()[:, 0] == pytest.approx([0.8, 1.05])
 
 
 def test_a_learner_without_replay_says_so(ax):
@@ -325,11 +347,12 @@ def test_a_learner_without_replay_says_so(ax):
         pd.DataFrame({"time_step": [1], "kind": "novel_path", "count": 0, "share": np.nan}), ax
     )
     assert not ax.collections
+    assert not ax.patches
 
 
 def test_several_experiments_are_not_one_bar(ax):
     with pytest.raises(ValueError, match="several rows of one kind"):
-        draw_replay_kinds(replay_kinds(experiments=EXPERIMENTS), ax)
+        draw_replay_kinds(replay_kinds(experiments=EXPERIMENT_ORDER), ax)
 
 
 def test_areas_are_the_shares_of_windows(ax):
@@ -342,17 +365,26 @@ def test_areas_are_the_shares_of_windows(ax):
         }
     )
     draw_replay_over_time(table, ax)
-    below, above = ax.collections
-    at = below.get_paths()[0].vertices
-    assert at[:, 1].max() == 0.75
-    assert (at[:, 0].min(), at[:, 0].max()) == (0, 10)  # the second window is empty
-    assert below.get_paths()[-1].vertices[:, 1].max() == 0.5
-    assert above.get_paths()[0].vertices[:, 1].max() == 1
+    (bars,) = ax.collections
+    drawn = [path.vertices for path in bars.get_paths()]
+    corners = sorted((*at.min(axis=0).tolist(), *at.max(axis=0).tolist()) for at in drawn)
+    assert corners == [  # the second window is empty
+        (0, 0, 10, 0.75),
+        (0, 0.75, 10, 1),
+        (20, 0, 30, 0.5),
+        (20, 0.5, 30, 1),
+    ]
+
+
+def test_a_single_window_begins_at_0(ax):
+    table = pd.DataFrame({"time_step": [40], "kind": "novel_path", "count": 1, "share": 1.0})
+    (bars,) = draw_replay_over_time(table, ax).collections
+    assert sorted({*bars.get_paths()[0].vertices[:, 0]}) == [0, 40]
 
 
 def test_figures_of_kinds():
     chains = ("within_event", "across_events")
-    figure = replay_kinds_figure(replay_kinds(EXPERIMENTS, chains, LEARNERS))
+    figure = replay_kinds_figure(replay_kinds(EXPERIMENT_ORDER, chains, LEARNERS))
     assert len(figure.axes) == 8
     assert [text.get_text() for text in figure.legends[0].texts] == [
         label("reverse_episode"),
@@ -362,7 +394,187 @@ def test_figures_of_kinds():
     axes = replay_over_time_figure(table).axes
     assert sum(ax.axison for ax in axes) == len(LEARNERS)
     with pytest.raises(ValueError, match="several experiments"):
-        replay_over_time_figure(replay_kinds(EXPERIMENTS).assign(time_step=5))
+        replay_over_time_figure(replay_kinds(EXPERIMENT_ORDER).assign(time_step=5))
+
+
+# -- figures of studies ---------------------------------------------------------------------
+
+
+def test_demands_are_means_over_worlds(ax):
+    table = pd.DataFrame(
+        {
+            "learner": ["dyna_q", "dyna_q", "dyna_q", "q_learning"],
+            "size": [2, 3, 3, 2],
+            "n_states": [3, 7, 9, 3],
+            "n_actions": 2,
+            "words": [10, 20, 40, 5],
+            "backups": 1.0,
+            "queue_operations": [0.0, 1.0, 2.0, 0.0],
+            "comparisons": 3.0,
+        }
+    )
+    draw_demands(table, ax)
+    drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert drawn == {"Dyna-Q": [[6, 10], [16, 30]], "Q-learning": [[6, 5]]}
+    operations = draw_demands(table, what="operations")
+    assert operations.lines[1].get_ydata().tolist() == [4.0, 5.5]
+
+
+def test_memory_is_drawn_against_what_was_held(ax):
+    table = pd.DataFrame(
+        {
+            "retention": ["fading"] * 3 + ["recent_episodes"] * 2,
+            "capacity": [2.0, 1.0, np.inf, 3.0, np.inf],
+            "n_transitions": [9, 5, 30, 12, 30],
+            "mean": [0.4, 0.1, 0.9, 0.6, 0.9],
+        }
+    )
+    table = table.assign(ci_low=table["mean"] - 0.125, ci_high=table["mean"] + 0.125)
+    draw_bounded_memory(table, ax)
+    episodes, fading, everything = ax.lines
+    assert fading.get_xydata().tolist() == [[5, 0.1], [9, 0.4], [30, 0.9]]
+    assert episodes.get_xydata().tolist() == [[12, 0.6], [30, 0.9]]
+    assert [line.get_marker() for line in (episodes, fading)] == ["o", "s"]
+    assert everything.get_ydata() == [0.9, 0.9]
+    band = ax.patches[1].get_xy()
+    assert band[:6, 1] == pytest.approx([-0.025, 0.275, 0.775, 1.025, 0.525, 0.225])
+
+
+def test_attribution_has_bars_where_there_are_intervals(ax):
+    table = pd.DataFrame(
+        {
+            "of": ["sequences"] * 3 + ["moves"] * 2,
+            "over": "episode",
+            "up_to": [1, 4, 2, 1, 2],
+            "attribution": "one",
+            "count": 5,
+            "share": [1.0, 0.25, np.nan, 0.75, 0.5],
+            "ci_low": [np.nan, 0.125, np.nan, np.nan, np.nan],
+            "ci_high": [np.nan, 0.5, np.nan, np.nan, np.nan],
+        }
+    )
+    draw_attribution(table, ax)
+    sequences, moves = ax.lines
+    assert sequences.get_xydata().tolist() == [[1, 1], [4, 0.25]]
+    assert moves.get_xydata().tolist() == [[1, 0.75], [2, 0.5]]
+    (intervals,) = ax.collections
+    assert [line.tolist() for line in intervals.get_segments()] == [[[4, 0.125], [4, 0.5]]]
+
+
+def test_bars_of_the_gain_floor_have_their_intervals(ax):
+    settings = ("floor", "no_floor")
+    table = pd.DataFrame(
+        [
+            (setting, place, direction, mean, mean - 0.0625, mean + 0.125)
+            for setting, mean in zip(settings, (0.5, 0.25), strict=True)
+            for place in ("start", "goal")
+            for direction in ("reverse", "forward")
+        ],
+        columns=["setting", "place", "direction", "mean", "ci_low", "ci_high"],
+    )
+    draw_gain_floor(table, ax)
+    bars = sorted(ax.patches, key=lambda bar: bar.get_x())
+    assert [bar.get_height() for bar in bars] == [0.5, 0.25] * 4
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in bars]
+    assert middles == pytest.approx([-0.2, 0.2, 0.8, 1.2, 1.8, 2.2, 2.8, 3.2])
+    lines, low, high = ax.collections
+    ends = sorted(map(tuple, np.sort([line.T.ravel() for line in lines.get_segments()])))
+    assert len(ends) == 8
+    at = sorted(low.get_offsets().tolist())
+    assert [y for _, y in at] == [0.4375, 0.1875] * 4
+    assert [x for x, _ in at] == pytest.approx(middles)
+    assert [y for _, y in sorted(high.get_offsets().tolist())] == [0.625, 0.375] * 4
+    assert [label.get_text() for label in ax.get_xticklabels()][1] == "Reverse\nat the start"
+
+
+def test_replay_around_changes_is_the_mean_over_changes(ax):
+    index = pd.MultiIndex.from_product(
+        [["dyna_q", "episodic_control"], [1, 2], ["after", "before"], KINDS[:3]],
+        names=["learner", "phase", "period", "kind"],
+    )
+    table = index.to_frame(index=False)
+    table["per_step"] = np.random.default_rng(1).random(len(table)) * (table["kind"] != KINDS[1])
+    draw_change_replay(table, ax)
+    mean = 100 * table.groupby(["learner", "period", "kind"])["per_step"].mean()
+    for row, learner in enumerate(("episodic_control", "dyna_q")):
+        for place, period in ((row - 0.19, "before"), (row + 0.19, "after")):
+            reverse, novel = (
+                bar for bar in ax.patches if abs(bar.get_bbox().intervaly.mean() - place) < 0.05
+            )
+            assert reverse.get_width() == pytest.approx(mean[learner, period, KINDS[0]])
+            assert novel.get_x() == pytest.approx(reverse.get_width())
+            assert novel.get_width() == pytest.approx(mean[learner, period, KINDS[2]])
+            (name,) = (t for t in ax.texts if abs(t.xy[1] - place) < 0.05)
+            assert name.get_text() == period
+            assert name.xy[0] == pytest.approx(novel.get_x() + novel.get_width())
+
+
+def test_pairs_of_curves_are_dashed_and_solid(ax):
+    published, changed = (
+        reward_rate(learners=["q_lambda", "monte_carlo"]).assign(mean=mean) for mean in (0.25, 0.5)
+    )
+    draw_discrepancy_curves(published, changed, ax)
+    drawn = [(line.get_label(), line.is_dashed(), line.get_ydata()[0]) for line in ax.lines[:4]]
+    assert {line.get_dash_capstyle() for line in ax.lines[:2]} == {"butt"}  # there are gaps
+    assert drawn == [
+        ("Monte Carlo", True, 0.25),
+        ("Q(λ)", True, 0.25),
+        ("Monte Carlo", False, 0.5),
+        ("Q(λ)", False, 0.5),
+    ]
+
+
+# -- the frame ------------------------------------------------------------------------------
+
+
+def test_a_grid_has_titles_letters_and_one_legend():
+    looks = learner_looks(LEARNERS).values()
+    figure, axes = grid(["a", "b", "c"], 2, 1.5, legend=looks, legend_columns=3, ylabel="y")
+    assert [ax.get_title(loc="left") for ax in axes] == ["a", "b", "c"]
+    assert [ax.texts[0].get_text() for ax in axes] == ["A", "B", "C"]
+    assert figure.axes == axes
+    assert figure.get_size_inches() == pytest.approx([175 / 25.4, 3 + 3 * 0.17 + 0.1])
+    assert [text.get_text() for text in figure.legends[0].texts] == [
+        label(name) for name in LEARNERS
+    ]
+    one, (ax,) = grid(["a"], 2, 1.5)
+    assert one.get_size_inches()[0] == pytest.approx(85 / 25.4)
+    assert not ax.texts
+
+
+def test_inner_labels_go_and_the_last_of_a_column_stays():
+    _, axes = grid([""] * 5, 3, 1.0)
+    for ax in axes:
+        ax.set(xlabel="x", ylabel="y")
+    keep_outer_labels(axes)
+    assert [ax.get_xlabel() for ax in axes] == ["", "", "x", "x", "x"]
+    assert [ax.get_ylabel() for ax in axes] == ["y", "", "", "y", ""]
+
+
+def test_what_an_axes_had_stays(ax):
+    ax.set(xlabel="time", ylabel="rate")
+    ax.set_title("title")
+    ax.tick_params(labelbottom=False)
+    before = dict(mpl.rcParams)
+    draw_curves(reward_rate(learners=["q_lambda"]), ax, "time_step", "mean", "learner",
+                learner_looks(["q_lambda"]))  # fmt: skip
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("time", "rate", "title")
+    assert not ax.xaxis.get_tick_params()["labelbottom"]
+    assert ax.get_facecolor() == (1, 1, 1, 1)
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize(
+    "draw", [draw_learning_curves, draw_discrepancy_curves, draw_replay_kinds, draw_mdp]
+)
+def test_without_an_axes_a_figure_is_made(draw, maze):
+    tables = {
+        draw_replay_kinds: [replay_kinds()],
+        draw_mdp: [maze],
+        draw_discrepancy_curves: [reward_rate(), reward_rate()],
+    }
+    made = draw(*tables.get(draw, [reward_rate()]))
+    assert made.figure.get_size_inches()[0] == pytest.approx(85 / 25.4)
 
 
 # -- learned graph --------------------------------------------------------------------------
@@ -421,9 +633,26 @@ def test_moments_are_when_shares_were_met(steps):
 # -- style and files ------------------------------------------------------------------------
 
 
+def test_every_public_name_is_there():
+    assert all(callable(getattr(plots, name)) for name in plots.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'pie_figure'"):
+        plots.pie_figure  # noqa: B018
+
+
+def test_seaborn_is_imported_late():
+    """Neither the command line nor a worker that simulates waits for it."""
+    code = (
+        "import sys, analyses.cli, analyses.plots, analyses.plots.style, analyses.jobs.workers; "
+        "import analyses.studies.brea_2018.reproduce, analyses.studies.comparison; "
+        "print([name for name in ('seaborn', 'matplotlib.pyplot') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
 def test_style_leaves_no_trace():
     before = dict(mpl.rcParams)
-    with style():
+    with figure_style():
         assert mpl.rcParams["font.size"] == 7
     learning_curves_figure(reward_rate())
     assert dict(mpl.rcParams) == before
@@ -439,22 +668,86 @@ def test_same_figure_same_bytes(tmp_path):
     assert len(list(tmp_path.rglob("*"))) == 6  # two folders, four files, nothing left beside
 
 
-def test_scripts_draw_a_result_folder(tmp_path, monkeypatch, maze):
-    (tmp_path / "manifest.json").write_text('{"log": "replay"}')
-    reward_rate().to_csv(tmp_path / "reward_rate.csv", index=False)
-    runs = reward_rate().assign(mdp=0, seed=0, reward_rate=0.5)
-    runs.to_parquet(tmp_path / "single_runs.parquet")
-    replay_kinds(learners=LEARNERS).to_csv(tmp_path / "replay_kinds.csv", index=False)
+def run_script(name, folder, monkeypatch):
+    """Run a script of the folder `figures`; returns the figures that it made."""
+    path = FIGURES / f"{name}.py"
+    monkeypatch.setattr(sys, "argv", [str(path), str(folder)])
+    runpy.run_path(str(path))
+    return sorted(written.stem for written in (folder / "figures").glob("*.png"))
+
+
+def write_reproduction(folder):
+    reward_rate().to_csv(folder / "reward_rate.csv", index=False)
+    replay_kinds(learners=LEARNERS).to_csv(folder / "replay_kinds.csv", index=False)
     over_time = replay_kinds(learners=LEARNERS).assign(time_step=5)
-    over_time.to_csv(tmp_path / "replay_over_time.csv", index=False)
-    write_mdps({"maze": maze}, tmp_path / "mdps")
+    over_time.to_csv(folder / "replay_over_time.csv", index=False)
+    maze = from_ascii("S...G")
+    write_mdps({"maze": maze}, folder / "mdps")
+    log = simulate(maze, "prioritized_sweeping", n_steps=60, log="all").log
+    log.save(folder / "logs" / "maze" / "prioritized_sweeping-0-0")
+
+
+def write_studies(folder):
+    curves = reward_rate(learners=["q_lambda"], experiments=["maze"])
+    curves.assign(discrepancy="D1").to_csv(folder / "discrepancy_curves.csv", index=False)
+    interval = {"ci_low": 0.1, "ci_high": 0.3}
+    tables = {
+        "discrepancies": {"discrepancy": "D1", "experiment": "maze", "learner": "q_lambda",
+                          "period": ["early", "late"], "difference": 0.2},
+        "change_rates": {"world": "shortcut", "learner": "dyna_q", "phase": [0, 0, 1, 1],
+                         "time_step": [10, 20, 10, 20], "mean": 0.2},
+        "change_replay": {"world": "shortcut", "learner": "dyna_q", "phase": 1,
+                          "period": ["before", "after"], "kind": "novel_path", "per_step": 0.2},
+        "demands": {"world": "maze_size", "learner": "dyna_q", "size": [2, 3], "n_states": [3, 8],
+                    "n_actions": 4, "words": [5, 9], "backups": 1.0, "queue_operations": 0.0,
+                    "comparisons": 3.0},
+        "bounded_memory": {"experiment": "maze", "retention": "fading", "capacity": [1.0, 2.0],
+                           "n_transitions": [5, 9], "mean": 0.2},
+        "attribution": {"experiment": "maze", "learner": "dyna_q", "of": "sequences",
+                        "over": ["episode", "length"], "up_to": 3, "count": 5,
+                        "attribution": "one", "share": 0.2},
+        "gain_floor": {"task": "linear_track", "setting": ["floor", "no_floor"],
+                       "place": "start", "direction": "forward", "mean": 0.2},
+    }  # fmt: skip
+    for name, columns in tables.items():
+        pd.DataFrame(columns | interval).to_csv(folder / f"{name}.csv", index=False)
+
+
+@pytest.mark.parametrize(
+    ("script", "made"),
+    [
+        ("learning_curves", ["learning_curves"]),
+        ("replay_kinds", ["replay_kinds"]),
+        ("replay_over_time", ["replay_over_time_maze"]),
+        ("mdps", ["mdps"]),
+        ("replay_events", ["replay_events_maze"]),
+        ("learned_graph", ["learned_graph_maze"]),
+        ("discrepancies", ["discrepancies", "discrepancy_curves"]),
+        ("changes", ["changes"]),
+        ("demands", ["demands"]),
+        ("bounded_memory", ["bounded_memory"]),
+        ("attribution", ["attribution", "attribution_length"]),
+        ("gain_floor", ["gain_floor"]),
+    ],
+)
+def test_a_script_draws_its_figures(script, made, tmp_path, monkeypatch):
+    write_reproduction(tmp_path)
+    write_studies(tmp_path)
+    assert run_script(script, tmp_path, monkeypatch) == made
+
+
+def test_each_script_says_what_is_missing(tmp_path, monkeypatch):
+    scripts = sorted(path.stem for path in FIGURES.glob("*.py"))
+    assert len(scripts) == 14
+    for script in set(scripts) - {"mdps", "replay_events", "learned_graph"}:
+        with pytest.raises(FileNotFoundError, match=r"(csv|parquet) is missing"):
+            run_script(script, tmp_path, monkeypatch)
+
+
+def test_the_gallery_shows_every_script():
+    guide = (FIGURES / "README.md").read_text()
     for script in FIGURES.glob("*.py"):
-        monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path)])
-        runpy.run_path(str(script))
-    written = {path.name for path in (tmp_path / "figures").glob("*.png")}
-    assert written == {
-        "learning_curves.png",
-        "replay_kinds.png",
-        "replay_over_time_maze.png",
-        "mdps.png",
-    }
+        assert f"`{script.name}`" in guide
+    pictures = {path.name for path in FIGURES.glob("*.png")}
+    assert {*re.findall(r"\((\w+\.png)\)", guide)} == pictures
+    assert sum(path.stat().st_size for path in FIGURES.glob("*.png")) < 3_000_000

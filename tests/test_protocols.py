@@ -9,7 +9,7 @@ from test_learners import MAZE, TREE, assert_same_memory, assert_same_run, asser
 from replay import LEARNERS, simulate
 from replay.learners import find_learner
 from replay.simulation import driver
-from replay.simulation.loop import kernels
+from replay.simulation.loop import kernel_of
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
@@ -87,7 +87,7 @@ def test_cut_into_equal_phases_it_is_a_run_with_cuts(learner):
 def test_compiled_protocols_do_what_the_source_says(learner, monkeypatch):
     protocol = Protocol([Phase(RIGHT, 50, n_rest=3), Phase(LEFT, 50, n_rest=2)])
     compiled = simulate(protocol, learner, log="all", seed=3)
-    monkeypatch.setattr(driver, "kernels", lambda found: kernels(replace(found, compiled=False)))
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
     assert_same_run(compiled, simulate(protocol, learner, log="all", seed=3))
 
 
@@ -165,7 +165,7 @@ def test_phases_must_fit_together():
     with pytest.raises(ValueError, match="same n_actions"):
         Protocol([Phase(RIGHT, 1), Phase(more, 1)])
     for wrong in ({"n_steps": 0}, {"n_steps": 1, "n_rest": -1}, {"n_steps": 1.5}):
-        with pytest.raises(ValueError, match="whole number of at least"):
+        with pytest.raises(ValueError, match="must be a whole number from"):
             Phase(RIGHT, **wrong)
     with pytest.raises(TypeError, match="must be an MDP, got str"):
         Phase("maze", 1)

@@ -1,4 +1,4 @@
-"""The examples of the README run as they stand."""
+"""All examples in the READMEs run as they stand, and all their links lead somewhere."""
 
 import re
 import sys
@@ -6,21 +6,44 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+ROOMS = ("replay", "analyses", "tests", "figures", "data")
+GUIDES = ["README.md", *(f"{room}/README.md" for room in ROOMS), ".github/CONTRIBUTING.md"]
+PRINTED = {
+    "README.md": ["novel_path", "reverse_episode"],
+    "replay/README.md": ["novel_path", "reverse_episode", "extinction"],
+}
+"""What the examples of a guide must have printed at some point."""
 
 
-@pytest.mark.skipif(not README.exists(), reason="the README is in the checkout only")
-def test_examples_run(tmp_path, monkeypatch, capsys):
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
-    assert len(blocks) == 8
+@pytest.fixture(params=GUIDES)
+def guide(request):
+    path = ROOT / request.param
+    if not path.exists():
+        pytest.skip("the guides are in the checkout only")
+    return path
+
+
+def test_examples_run(guide, tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.chdir(tmp_path)
-    for block in blocks:
-        if block.startswith("# backward_q.py"):
-            (tmp_path / "backward_q.py").write_text(block)
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", guide.read_text("utf-8"), flags=re.DOTALL):
+        if named := re.match(r"# (\w+)\.py\n", block):
+            (tmp_path / f"{named[1]}.py").write_text(block, "utf-8")
+            sys.modules.pop(named[1], None)
         else:
-            exec(compile(block, str(README), "exec"), {})
-    sys.modules.pop("backward_q")
+            exec(compile(block, str(guide), "exec"), names)
     printed = capsys.readouterr().out
-    assert "novel_path" in printed
-    assert "reverse_episode" in printed
+    for word in PRINTED.get(guide.relative_to(ROOT).as_posix(), []):
+        assert word in printed
+
+
+def test_links_lead_somewhere(guide):
+    links = re.findall(r"\]\((?!https?:|#)([^)]+)\)", guide.read_text("utf-8"))
+    assert [link for link in links if not (guide.parent / link.split("#")[0]).exists()] == []
+
+
+@pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="in the checkout only")
+def test_the_first_page_is_short():
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 150

@@ -11,13 +11,14 @@ import pytest
 
 from analyses import classify
 from analyses.jobs.results import Results
-from analyses.studies.brea_2018.plan import Plan
-from analyses.studies.brea_2018.reproduce import reproduce
+from analyses.jobs.run import manifest, run
+from analyses.studies.brea_2018.reproduce import STUDY
+from analyses.studies.brea_2018.reproduction import plan_reproduction
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
-SMALL = Plan.make(
+SMALL = plan_reproduction(
     ["deterministic_tree", "maze"],
     ["q_learning", "prioritized_sweeping", "episodic_control"],
     n_mdps=2,
@@ -38,8 +39,8 @@ def digests(folder: Path) -> dict[str, str]:
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made") / "results"
     told = []
-    reproduce(SMALL, folder, on_piece=lambda name, n_steps: told.append((name, n_steps)))
-    assert sorted(told) == sorted((name, SMALL.piece_steps(name)) for name, _ in SMALL.pieces)
+    run(STUDY, SMALL, folder, on_piece=told.append)
+    assert sorted(told) == sorted(STUDY.all_pieces(SMALL))
     return folder
 
 
@@ -100,13 +101,13 @@ def test_counts_are_those_of_the_classified_logs(made):
         for chains, across in (("within_event", False), ("across_events", True)):
             total = pd.Series(dtype=int)
             for index in range(2):
-                for run in range(2):
+                for number in range(2):
                     log = simulate(
                         experiment.mdp(index),
                         learner,
                         experiment.parameters[learner],
                         n_steps=20_000,
-                        seed=experiment.run_seed(index, run),
+                        seed=experiment.run_seed(index, number),
                     ).log
                     found = classify(log, across_events=across, min_length=3)
                     counts = found["kind"].astype(str).value_counts()
@@ -134,23 +135,23 @@ def test_kept_logs_are_the_runs_and_their_sequences(made):
 def test_same_bytes_with_more_processes_and_after_interruption(made, tmp_path, jobs):
     folder = tmp_path / "results"
 
-    def stop(name, n_steps):
+    def stop(piece):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        reproduce(SMALL, folder, on_piece=stop)
+        run(STUDY, SMALL, folder, on_piece=stop)
     done = list((folder / "pieces").rglob("*.parquet"))
-    assert 1 <= len(done) < len(SMALL.pieces)
-    reproduce(SMALL, folder, jobs=jobs)
+    assert 1 <= len(done) < len(STUDY.all_pieces(SMALL))
+    run(STUDY, SMALL, folder, jobs=jobs)
     assert digests(folder) == digests(made)
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(made, tmp_path):
     with pytest.raises(FileExistsError, match=r"another run \(seed is 0 there and 1 here\)"):
-        reproduce(Plan.make(**_like(SMALL), seed=1), made)
+        run(STUDY, plan_reproduction(**_like(SMALL), seed=1), made)
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(FileExistsError, match="holds no results"):
-        reproduce(SMALL, tmp_path)
+        run(STUDY, SMALL, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -167,50 +168,50 @@ def _like(plan):
 def test_damaged_pieces_are_named_and_made_again(made, tmp_path):
     folder = tmp_path / "results"
     shutil.copytree(made, folder)
-    piece = folder / "pieces" / "maze" / "1.parquet"
+    piece = folder / "pieces" / "maze" / "1" / "windows.parquet"
     piece.write_bytes(piece.read_bytes()[:100])
     told = []
-    reproduce(SMALL, folder, tell=told.append)
-    assert told == ["pieces/maze/1.parquet is damaged or gone, and is made again."]
+    run(STUDY, SMALL, folder, tell=told.append)
+    assert told == ["pieces/maze/1/windows.parquet is damaged or gone, and is made again."]
     assert digests(folder) == digests(made)
 
 
 def test_a_full_disk_leaves_nothing_half_written(made, tmp_path, monkeypatch):
     folder = tmp_path / "results"
-    write, n_written = pd.DataFrame.to_parquet, []
+    write, n_written = Path.write_bytes, []
 
-    def full(table, path, **options):
-        write(table, path, **options)
+    def full(path, content):
         n_written.append(path)
         if len(n_written) == 6:
-            path.write_bytes(path.read_bytes()[:50])
+            write(path, content[:50])
             raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, content)
 
-    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
-        reproduce(SMALL, folder)
+        run(STUDY, SMALL, folder)
     monkeypatch.undo()
     for path in folder.rglob("*.parquet"):
         pd.read_parquet(path)
     assert not list(folder.rglob(".*.parquet.*"))
-    reproduce(SMALL, folder)
+    run(STUDY, SMALL, folder)
     assert digests(folder) == digests(made)
 
 
 def test_a_manifest_is_enough_to_make_it_again(made):
-    manifest = Results(made).manifest()
-    again = Plan.make(
-        manifest["experiments"],
-        manifest["learners"],
-        n_steps=manifest["n_steps"],
-        seed=manifest["seed"],
-        log=manifest["log"],
-        keep_logs=manifest["keep_logs"],
-        n_mdps=manifest["n_mdps"]["maze"],
-        n_seeds=manifest["n_seeds"]["maze"],
+    held = Results(made).manifest()
+    again = plan_reproduction(
+        held["experiments"],
+        held["learners"],
+        n_steps=held["n_steps"],
+        seed=held["seed"],
+        log=held["log"],
+        keep_logs=held["keep_logs"],
+        n_mdps=held["n_mdps"]["maze"],
+        n_seeds=held["n_seeds"]["maze"],
     )
     assert again == SMALL
-    assert json.loads(json.dumps(again.manifest())) == manifest
+    assert json.loads(json.dumps(manifest(STUDY, again))) == held
 
 
 @pytest.mark.parametrize(
@@ -220,22 +221,28 @@ def test_a_manifest_is_enough_to_make_it_again(made):
         ({"learners": ["dyna"]}, "Choose from: monte_carlo"),
         ({"n_steps": 150}, "multiple of 100"),
         ({"n_steps": {"maez": 100}}, "Did you mean 'maze'"),
-        ({"n_mdps": 0}, "at least 1"),
-        ({"n_seeds": -1}, "at least 1"),
-        ({"seed": -1}, "negative"),
-        ({"log": "some"}, "'replay', 'all' or 'none'"),
+        (
+            {"experiments": ["maze"], "n_steps": {"stochastic_tree": 100}},
+            "not among the experiments",
+        ),
+        ({"n_steps": 0}, "whole number from 100"),
+        ({"n_mdps": 99999999999}, "whole number from 1 to 1000000, got 99999999999"),
+        ({"n_mdps": 0}, "from 1 to"),
+        ({"n_seeds": -1}, "from 1 to"),
+        ({"seed": -1}, "of at least 0, got -1"),
+        ({"log": "some"}, "Choose from: replay, all, none"),
     ],
 )
 def test_bad_plans_say_what_to_do(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Plan.make(**arguments)
+        plan_reproduction(**arguments)
 
 
 def test_without_log_nothing_is_classified(tmp_path):
-    plan = Plan.make(
+    plan = plan_reproduction(
         ["stochastic_tree"], ["q_lambda"], n_mdps=1, n_seeds=1, n_steps=400, log="none"
     )
-    reproduce(plan, tmp_path / "results")
+    run(STUDY, plan, tmp_path / "results")
     assert not (tmp_path / "results" / "replay_kinds.csv").exists()
     row = pd.read_csv(tmp_path / "results" / "reward_rate.csv").iloc[0]
     assert pd.isna(row["sem"])

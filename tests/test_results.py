@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.jobs.results import Results
-from analyses.studies.brea_2018 import reproduce as reproduction
-from analyses.studies.brea_2018.plan import Plan
-from analyses.studies.brea_2018.reproduce import reproduce
-from analyses.studies.figures import FIGURES
+from analyses.jobs.run import manifest, run
+from analyses.jobs.study import Piece
+from analyses.studies.brea_2018.reproduce import STUDY
+from analyses.studies.brea_2018.reproduction import plan_reproduction
 from replay.files import damaged_files, write_checksums
 
-PLAN = Plan.make(
+PLAN = plan_reproduction(
     ["deterministic_tree"],
     ["q_learning", "prioritized_sweeping"],
     n_mdps=2,
@@ -30,7 +31,17 @@ PLAN = Plan.make(
     n_steps=200,
     keep_logs=1,
 )
-MANIFEST = {"experiments": ["maze"], "n_mdps": {"maze": 2}, "numpy": "2.1.0", "version": "0.1.0"}
+ONE_FIGURE = replace(STUDY, figures={"mdps": STUDY.figures["mdps"]})
+"""Drawing takes longest, and other tests draw."""
+
+MANIFEST = {
+    "study": "reproduction",
+    "command": "replay reproduce",
+    "versions": {"numpy": "2.1.0", "hippocampal-replay": "0.1.0"},
+    "seed": 0,
+    "pieces": {"maze": 2},
+    "sources": "0123",
+}
 
 
 def digests(folder):
@@ -42,16 +53,10 @@ def digests(folder):
 
 
 @pytest.fixture(scope="module")
-def _one_figure():
-    """Drawing takes longest, and other tests draw."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reproduction, "FIGURES", {"mdps": FIGURES["mdps"]})
-        yield
-
-
-@pytest.fixture(scope="module")
-def made(_one_figure, tmp_path_factory):
-    return reproduce(PLAN, tmp_path_factory.mktemp("made") / "results").folder
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made") / "results"
+    run(ONE_FIGURE, PLAN, folder)
+    return folder
 
 
 @pytest.fixture
@@ -75,7 +80,7 @@ def empty(path):
 
 def put_right(folder):
     told = []
-    reproduce(PLAN, folder, tell=told.append)
+    run(ONE_FIGURE, PLAN, folder, tell=told.append)
     return told
 
 
@@ -112,26 +117,66 @@ def test_damage_to_any_file_is_found_named_and_put_right(made, folder, damage):
     assert is_whole(folder)
 
 
-def test_only_the_damaged_piece_is_made_again(folder, monkeypatch):
-    remade, make = [], reproduction.make_piece
-    monkeypatch.setattr(
-        reproduction,
-        "make_piece",
-        lambda *piece: remade.append(piece[2]) or make(*piece),
+def test_only_the_damaged_piece_is_made_again(folder):
+    remade = []
+
+    def make(plan, piece):
+        remade.append(piece.number)
+        return STUDY.make(plan, piece)
+
+    make.__module__ = STUDY.make.__module__  # whose sources the manifest names
+    for file, number in (
+        ("pieces/deterministic_tree/1/windows.parquet", 1),
+        ("logs/deterministic_tree/q_learning-0-0/steps.parquet", 0),
+    ):
+        flip(folder / file)
+        run(replace(ONE_FIGURE, make=make), PLAN, folder)
+        assert remade == [number]
+        remade.clear()
+
+
+def test_a_run_that_is_resumed_after_an_edit_is_refused(folder, monkeypatch):
+    before = digests(folder)
+    monkeypatch.setattr("analyses.jobs.run.sources_digest", lambda *modules: "edited")
+    with pytest.raises(FileExistsError, match="was begun with other source files") as caught:
+        run(ONE_FIGURE, PLAN, folder)
+    assert "Go on with the version that began it, choose another folder" in str(caught.value)
+    assert digests(folder) == before
+
+
+def digest_after_an_edit(name):
+    """Compute the digest in a process that reads one of the files otherwise."""
+    code = (
+        "from replay import jit\n"
+        "read = jit._text\n"
+        f"edited = jit._ROOT / {name!r}\n"
+        "assert edited.is_file()\n"
+        "jit._text = lambda file: read(file) + b'# more' * (file == edited)\n"
+        "from analyses.jobs.run import manifest\n"
+        "from analyses.studies.brea_2018.reproduce import STUDY\n"
+        "print(manifest(STUDY, STUDY.usual_plan())['sources'])"
     )
-    flip(folder / "pieces" / "deterministic_tree" / "1.parquet")
-    put_right(folder)
-    assert remade == [1]
-    flip(folder / "logs" / "deterministic_tree" / "q_learning-0-0" / "steps.parquet")
-    put_right(folder)
-    assert remade == [1, 0]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_the_manifest_names_the_sources_that_tables_depend_on_and_no_others():
+    held = manifest(STUDY, PLAN)["sources"]
+    for edited, same in (
+        ("analyses/plots/mdps.py", True),
+        ("analyses/studies/gain_floor.py", True),
+        ("replay/learners/q_learning.py", False),
+        ("analyses/sequences/kinds.py", False),
+        ("analyses/cli/paper.py", True),
+    ):
+        assert (digest_after_an_edit(edited) == held) == same, edited
 
 
 def test_a_piece_whose_checksums_were_not_written_yet_is_not_done(made, folder):
     listing = folder / "pieces" / "deterministic_tree" / "0.sha256"
     listing.unlink()
     (folder / "logs" / "deterministic_tree" / "q_learning-0-0" / "backups.parquet").unlink()
-    assert "pieces/deterministic_tree/0.parquet" in Results(folder).status().missing
+    assert "pieces/deterministic_tree/0" in Results(folder).status().missing
     assert put_right(folder) == []
     assert digests(folder) == digests(made)
 
@@ -208,7 +253,7 @@ def test_leftovers_of_killed_processes_are_removed(made, folder):
         log / "runs.parquet",
         folder / ".manifest.json.77",
         folder / ".reward_rate.csv.4242",
-        folder / "pieces" / "deterministic_tree" / ".1.parquet.4242",
+        folder / "pieces" / "deterministic_tree" / "1" / ".windows.parquet.4242",
         folder / "logs" / "deterministic_tree" / "q_learning-0-0" / ".runs.parquet.4242",
         folder / "mdps" / ".deterministic_tree.json.4242",
         folder / "figures" / ".mdps.pdf.4242",
@@ -228,30 +273,67 @@ def test_a_process_killed_at_the_very_start_leaves_nothing_in_the_way(tmp_path, 
         assert Results(tmp_path).manifest() == MANIFEST
 
 
-def make_room(path):
-    path.parent.mkdir(parents=True)
-    return path
+def keep_a_piece(folder):
+    Results(folder).keep_piece(Piece("maze", 0), {"pieces/maze/0/windows.parquet": b"a piece"})
 
 
-@pytest.mark.parametrize("key", ["numpy", "version"])
-def test_results_of_another_version_are_left_alone(tmp_path, key):
+@pytest.mark.parametrize(("key", "old"), [("numpy", "2.1.0"), ("hippocampal-replay", "0.1.0")])
+def test_results_of_another_version_are_left_alone(tmp_path, key, old):
     with Results(tmp_path).writing(MANIFEST):
-        make_room(Results(tmp_path).piece("maze", 0)).write_bytes(b"a piece")
-        Results(tmp_path).finish_piece("maze", 0)
+        keep_a_piece(tmp_path)
     before = digests(tmp_path)
-    message = rf"another run \({key} is {MANIFEST[key]} there and 9\.9 here\)"
+    message = rf"another run \(versions {key} is {old} there and 9\.9 here\)"
+    versions = MANIFEST["versions"] | {key: "9.9"}
     with pytest.raises(FileExistsError, match=message):
-        Results(tmp_path).writing(MANIFEST | {key: "9.9"}).__enter__()
+        Results(tmp_path).writing(MANIFEST | {"versions": versions}).__enter__()
     assert digests(tmp_path) == before
+
+
+def test_a_folder_of_another_command_names_both(tmp_path):
+    with Results(tmp_path).writing(MANIFEST):
+        keep_a_piece(tmp_path)
+    other = MANIFEST | {"study": "comparison", "command": "replay compare"}
+    message = "holds what replay reproduce made, and this is replay compare. Choose another folder"
+    with pytest.raises(FileExistsError, match=message):
+        Results(tmp_path).writing(other).__enter__()
 
 
 def test_a_damaged_manifest_of_another_run_is_said_to_be_damaged(tmp_path):
     with Results(tmp_path).writing(MANIFEST):
-        make_room(Results(tmp_path).piece("maze", 0)).write_bytes(b"a piece")
-        Results(tmp_path).finish_piece("maze", 0)
+        keep_a_piece(tmp_path)
     flip(tmp_path / "manifest.json")
     with pytest.raises(ValueError, match=r"manifest\.json is damaged"):
-        Results(tmp_path).writing(MANIFEST | {"numpy": "9.9"}).__enter__()
+        Results(tmp_path).writing(MANIFEST | {"seed": 1}).__enter__()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "manifest.json",
+        "reward_rate.csv",
+        "pieces",
+        "pieces/deterministic_tree",
+        "pieces/deterministic_tree/0",
+        "pieces/deterministic_tree/0.sha256",
+        "pieces/deterministic_tree/1/windows.parquet",
+        "logs",
+        "logs/deterministic_tree/q_learning-0-0",
+        "logs/deterministic_tree/q_learning-0-0/steps.parquet",
+        "figures",
+        "tables.sha256",
+    ],
+)
+def test_a_symbolic_link_is_damage_and_its_target_stays(made, folder, tmp_path, name):
+    target = tmp_path / "elsewhere"
+    (folder / name).rename(target)
+    (folder / name).symlink_to(target, target_is_directory=target.is_dir())
+    there = digests(target) if target.is_dir() else target.read_bytes()
+    assert not is_whole(folder)
+    put_right(folder)
+    assert not any(path.is_symlink() for path in folder.rglob("*"))
+    assert digests(folder) == digests(made)
+    assert there == (digests(target) if target.is_dir() else target.read_bytes())
+    assert is_whole(folder)
 
 
 def test_a_file_in_place_of_the_folder(tmp_path):
@@ -315,12 +397,12 @@ def status(folder):
 def test_status_command(folder, tmp_path):
     done = status(folder)
     assert (done.returncode, "Complete and whole" in done.stdout) == (0, True), done.stderr
-    assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "2", "of", "2", "2", "0"]
+    assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "2", "of", "2", "0"]
     flip(folder / "logs" / "deterministic_tree" / "q_learning-0-0" / "steps.parquet")
     (folder / "tables.sha256").unlink()
     done = status(folder)
     assert done.returncode == 1
-    assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "1", "of", "2", "0", "1"]
+    assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "1", "of", "2", "1"]
     name = "logs/deterministic_tree/q_learning-0-0/steps.parquet"
     assert f"Damaged or gone: {name}" in done.stdout
     assert "Not made yet: tables" in done.stdout

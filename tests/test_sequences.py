@@ -175,7 +175,7 @@ def test_decoded_paths_as_backups():
         ({"time": pd.to_datetime(["2024-05-01"])}, "finite numbers; row 0 has"),
         ({"event": ["first"]}, "'event' of paths must hold whole numbers; row 0 has 'first'"),
         ({"states": [[1, -1, 0]]}, r"row 0 has \[1, -1, 0\]\. Leave out what is no state"),
-        ({"states": [[1, 10**9]]}, "from 0 to 16,777,215; row 0"),
+        ({"states": [[1, 10**9]]}, "from 0 to 9,999,999; row 0"),
         ({"states": [[1, 2**70]]}, "must hold lists of states"),
         ({"states": [[1, 0.5]]}, "must hold lists of states"),
         ({"states": [[1, np.nan]]}, "must hold lists of states"),
@@ -237,7 +237,7 @@ def test_refused_options():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"state": [-1]}, "'state' of backups must hold whole numbers from 0 to 16777215; row 0"),
+        ({"state": [-1]}, "'state' of backups must hold whole numbers from 0 to 9999999; row 0"),
         ({"state": [10**9]}, "row 0 has 1000000000"),
         ({"next_state": ["a"]}, "row 0 has 'a'"),
         ({"event": [0.5]}, "'event' of backups must hold whole numbers"),

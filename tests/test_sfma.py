@@ -26,7 +26,7 @@ def default_representation(n_states, n_actions, links, discount):
 
 
 def strengths(memory):
-    known = memory.experiences[: memory.n_experiences[0]]
+    known = memory.experiences.rows[: memory.experiences.n_known[0]]
     pairs = zip(known["state"].tolist(), known["action"].tolist(), strict=True)
     return dict(zip(pairs, known["strength"].tolist(), strict=True))
 
@@ -50,7 +50,7 @@ def test_similarity_is_that_of_the_remembered_transitions(discount, outcomes):
         remembered[s, a] = s_next
     links = {(s, s_next) for (s, _), s_next in remembered.items()}
     expected = default_representation(5, 2, links, discount)
-    np.testing.assert_allclose(memory.similarity, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(memory.similarity.matrix, expected, rtol=0, atol=1e-12)
 
 
 def test_similarity_stays_exact_when_outcomes_keep_changing(rng):
@@ -62,7 +62,7 @@ def test_similarity_stays_exact_when_outcomes_keep_changing(rng):
         remembered[s, a] = s_next
     links = {(int(s), int(s_next)) for (s, _), s_next in remembered.items()}
     expected = default_representation(6, 2, links, 0.9)
-    np.testing.assert_allclose(memory.similarity, expected, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(memory.similarity.matrix, expected, rtol=0, atol=1e-11)
 
 
 def test_in_an_explored_grid_it_is_the_originals_representation():
@@ -76,7 +76,7 @@ def test_in_an_explored_grid_it_is_the_originals_representation():
         walk[state, near] = 0.25
         walk[state, state] = 1.0 - 0.25 * len(near)
     expected = np.linalg.inv(np.eye(maze.n_states) - 0.5 * walk)
-    np.testing.assert_allclose(run.memory.similarity, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run.memory.similarity.matrix, expected, rtol=0, atol=1e-12)
 
 
 # -- strength -----------------------------------------------------------------------------

@@ -1,33 +1,65 @@
-"""Studies beyond the paper: each makes its table and its figure."""
+"""The list of studies: each a record with a question, tables and figures."""
+
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 
 from analyses.jobs.results import Results
-from analyses.studies.catalogue import STUDIES, make_study
-from analyses.studies.figures import FIGURES
+from analyses.jobs.run import manifest, run
+from analyses.studies import STUDIES, find_study
+from analyses.studies.figures import draw
+from analyses.studies.gain_floor import STUDY
 
 
-def test_each_study_has_a_figure_of_its_name():
-    assert set(STUDIES) <= set(FIGURES)
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_is_a_record_under_its_name(name):
+    study = find_study(name)
+    assert study.name == name
+    assert study.question[-1] in ".?"
+    assert study.figures
+    if name != "discrepancies":
+        plan = study.usual_plan(0.01)
+        described = manifest(study, plan)
+        assert described["study"] == name
+        assert sum(described["pieces"].values()) == len(study.all_pieces(plan)) > 0
+        assert described["sources"] != "None"
+
+
+def test_the_list_is_light_and_pieces_need_no_plots():
+    code = (
+        "import sys; import analyses.studies\n"
+        "assert not [name for name in sys.modules if name.startswith('analyses.studies.')]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    code = (
+        "import sys; from analyses.studies import STUDIES, find_study\n"
+        "for name in STUDIES: find_study(name)\n"
+        "assert not {'matplotlib', 'seaborn'} & set(sys.modules), 'plots'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_study_is_a_table_and_a_figure_and_goes_into_a_folder_of_its_own(tmp_path):
-    table, figures = make_study("gain_floor", tmp_path / "floor", size=0.04, seed=1)
-    written = pd.read_csv(tmp_path / "floor" / "gain_floor.csv")
+    folder = tmp_path / "floor"
+    table = run(STUDY, STUDY.usual_plan(0.04, seed=1), folder)["gain_floor.csv"]
+    written = pd.read_csv(folder / "gain_floor.csv")
     pd.testing.assert_frame_equal(written, table, check_dtype=False)
-    assert {path.suffix for path in figures} == {".pdf", ".png"}
-    status = Results(tmp_path / "floor").status()
+    assert {path.name for path in (folder / "figures").iterdir()} == {
+        "gain_floor.pdf",
+        "gain_floor.png",
+    }
+    status = Results(folder).status()
     assert not status.missing
     assert not status.damaged
     with pytest.raises(FileExistsError, match=r"another run \(seed is 1 there and 2 here\)"):
-        make_study("gain_floor", tmp_path / "floor", size=0.04, seed=2)
-    assert pd.read_csv(tmp_path / "floor" / "gain_floor.csv").equals(written)
+        run(STUDY, STUDY.usual_plan(0.04, seed=2), folder)
+    assert pd.read_csv(folder / "gain_floor.csv").equals(written)
+    with pytest.raises(ValueError, match="Choose from: gain_floor"):
+        draw("gain_flor", folder)
 
 
-def test_unknown_studies_and_sizes_are_refused(tmp_path):
+def test_unknown_studies_are_refused():
     with pytest.raises(ValueError, match="Did you mean 'gain_floor'"):
-        make_study("gainfloor", tmp_path)
-    with pytest.raises(ValueError, match="size of a study must be positive, got 0"):
-        make_study("gain_floor", tmp_path, size=0)
-    assert not list(tmp_path.iterdir())
+        find_study("gainfloor")

@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 
-from analyses.plots import draw_task, draw_typical_replay, task_figure
+from analyses.jobs.run import run
 from analyses.plots.style import KIND_COLOURS
+from analyses.plots.task_mazes import draw_task
+from analyses.plots.tasks import draw_typical_replay, task_figure
 from analyses.studies import typical_replay
-from analyses.studies.catalogue import make_study
-from analyses.studies.typical_replay import measure, typical_replays
+from analyses.studies.typical_replay import STUDY, measure_typical_replay, typical_replays
 from replay.tasks.published import TASKS, find_task
 
 ABOUT = {"animal": 0, "order": "causal", "block": "run", "place": 0}
@@ -201,15 +202,15 @@ def test_nothing_to_draw():
 
 def test_the_study_draws_each_task(tmp_path, monkeypatch):
     def small(tasks, n_animals, seed):
-        return measure(tasks, ["episodic_control"], n_animals=1, seed=seed)
+        return measure_typical_replay(tasks, ["episodic_control"], n_animals=1, seed=seed)
 
-    monkeypatch.setattr(typical_replay, "measure", small)
+    monkeypatch.setattr(typical_replay, "measure_typical_replay", small)
     monkeypatch.setattr(typical_replay, "TASKS", ["w_track", "long_track"])
-    table, figures = make_study("tasks", tmp_path / "tasks")
+    table = run(STUDY, STUDY.usual_plan(), tmp_path / "tasks")["tasks.csv"]
     assert set(table["kind"]) == {"reverse_episode"}
-    assert [path.name for path in figures] == [
+    assert {path.name for path in (tmp_path / "tasks" / "figures").iterdir()} == {
         f"task_{name}.{ending}" for name in ("w_track", "long_track") for ending in ("pdf", "png")
-    ]
+    }
     assert (table["n_kind"] <= table["n_all"]).all()
     with pytest.raises(ValueError, match="Unknown task"):
-        measure(["mazes"])
+        measure_typical_replay(["mazes"])

@@ -173,9 +173,11 @@ def test_episodic_control():
     ("learner", "unfinished"), [("episodic_control", -np.inf), ("monte_carlo", 0.0)]
 )
 def test_a_truncated_episode_has_no_return(learner, unfinished):
-    memory, backups = taught(learner, experienced(CHAIN, ends="truncated"), initial_value=np.inf)
-    assert memory.action_values[:3].tolist() == [[unfinished, np.inf]] * 3
-    assert backups.empty
+    table = experienced(CHAIN, [(0, 1, 0.0, 3)])
+    table.loc[2, ["terminated", "truncated"]] = False, True
+    memory, backups = taught(learner, table, initial_value=np.inf)
+    assert memory.action_values[:3].tolist() == [[unfinished, 0.0], *[[unfinished, np.inf]] * 2]
+    assert backups[["state", "action"]].to_numpy().tolist() == [[0, 1]]
 
 
 def test_episodic_control_accepts_returns_below_the_initial_value():

@@ -152,3 +152,9 @@ def test_bad_tables_are_refused():
         verdicts(pd.DataFrame({"task": []}), findings())
     with pytest.raises(ValueError, match="one row for each task, learner and statistic"):
         verdicts(pd.DataFrame([summary(), summary()]), findings())
+    with pytest.raises(ValueError, match=r"'p' of statistics must hold .*; row 0 has 'small'"):
+        verdicts(pd.DataFrame([summary() | {"p": "small"}]), findings())
+    with pytest.raises(ValueError, match="Unknown behaviour 'free'"):
+        verdicts(pd.DataFrame([summary()]), findings(), behaviour="free")
+    with pytest.raises(ValueError, match="the table of findings lacks the columns"):
+        verdicts(pd.DataFrame([summary()]), findings().drop(columns="unit"))

@@ -5,17 +5,25 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 
 import pytest
 from test_reproduce import digests
 
 from analyses.jobs import workers
-from analyses.studies.brea_2018.plan import Plan
-from analyses.studies.brea_2018.reproduce import reproduce
+from analyses.jobs.run import run as run_study
+from analyses.studies.brea_2018.reproduce import STUDY
+from analyses.studies.brea_2018.reproduction import plan_reproduction
 
-PLAN = Plan.make(["maze"], ["prioritized_sweeping"], n_mdps=8, n_seeds=1, n_steps=20_000)
+PLAN = plan_reproduction(["maze"], ["prioritized_sweeping"], n_mdps=8, n_seeds=1, n_steps=20_000)
+
+
+def run(function, pieces, **options):
+    with workers.pool(**options) as call, closing(call(function, pieces)) as done:
+        yield from done
 
 
 def work(number, seconds=0.0):
@@ -32,18 +40,83 @@ def fail(number):
 
 
 def test_one_job_is_this_process():
-    assert sorted(workers.run(work, [(1,), (2,)])) == [(1, os.getpid()), (2, os.getpid())]
+    assert sorted(run(work, [(1,), (2,)])) == [(1, os.getpid()), (2, os.getpid())]
 
 
 def test_more_jobs_are_other_processes():
-    done = list(workers.run(work, [(number, 0.2) for number in range(4)], jobs=2))
+    done = list(run(work, [(number, 0.2) for number in range(4)], jobs=2))
     assert sorted(number for number, _ in done) == [0, 1, 2, 3]
     assert os.getpid() not in {process for _, process in done}
 
 
 def test_a_killed_process_is_a_sentence():
     with pytest.raises(ChildProcessError, match="run the same command again"):
-        list(workers.run(end, [(0,), (1,)], jobs=2))
+        list(run(end, [(0,), (1,)], jobs=2))
+
+
+def write_and_wait(folder, seconds):
+    path = Path(tempfile.mkdtemp(prefix="hippocampal-replay-")) / "large"
+    path.write_bytes(bytes(1000))
+    (Path(folder) / f"{os.getpid()}.txt").write_text(str(path))
+    time.sleep(seconds)
+
+
+def is_alive(process):
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def descendants(process):
+    """List all processes that a process has started, at first or second hand."""
+    children = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        children += [int(child) for child in path.read_text().split()]
+    return children + [each for child in children for each in descendants(child)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes in /proc")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how):
+    """However it ends, within seconds, though they are at work."""
+    scratch, started = tmp_path / "scratch", tmp_path / "started"
+    scratch.mkdir()
+    started.mkdir()
+    shared = set(Path("/dev/shm").glob("*")) if Path("/dev/shm").is_dir() else set()
+    code = (
+        "from test_workers import run, write_and_wait\n"
+        f"list(run(write_and_wait, [({str(started)!r}, 600)] * 4, jobs=2))"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    main = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": paths, "TMPDIR": str(scratch)},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: len(list(started.iterdir())) == 2, 120)
+        everyone = descendants(main.pid)
+        assert {int(path.stem) for path in started.iterdir()} <= set(everyone)
+        assert list(scratch.iterdir())
+        main.send_signal(how)
+        main.wait(30)
+        wait_until(lambda: not any(map(is_alive, everyone)), 30)
+        wait_until(lambda: not list(scratch.iterdir()), 10)
+        if shared or Path("/dev/shm").is_dir():
+            ours = {path.name for path in set(Path("/dev/shm").glob("*")) - shared}
+            assert not [name for name in ours if str(main.pid) in name]
+    finally:
+        main.kill()
+        main.wait()
+
+
+def wait_until(condition, seconds):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come in time"
+        time.sleep(0.1)
 
 
 # --- On a cluster ---------------------------------------------------------------------------------
@@ -97,20 +170,20 @@ def cluster():
 def test_same_bytes_on_a_cluster_of_which_a_worker_is_killed(cluster, tmp_path):
     import distributed
 
-    reproduce(PLAN, tmp_path / "here")
+    run_study(STUDY, PLAN, tmp_path / "here")
     told = []
     with ExitStack() as stack:
         doomed = stack.enter_context(worker(cluster))
         with distributed.Client(cluster) as client:
             client.wait_for_workers(2)
 
-        def kill(name, n_steps):
-            told.append(name)
+        def kill(piece):
+            told.append(piece)
             doomed.kill()
 
-        reproduce(PLAN, tmp_path / "there", cluster=cluster, on_piece=kill)
+        run_study(STUDY, PLAN, tmp_path / "there", cluster=cluster, on_piece=kill)
         assert doomed.wait() == -signal.SIGKILL
-    assert sorted(told) == sorted(name for name, _ in PLAN.pieces)
+    assert sorted(told) == sorted(STUDY.all_pieces(PLAN))
     assert digests(tmp_path / "there") == digests(tmp_path / "here")
 
 
@@ -118,7 +191,7 @@ def test_pieces_of_a_killed_worker_are_run_again(cluster):
     with worker(cluster) as doomed:
         processes = set()
         numbers = []
-        for number, process in workers.run(work, [(i, 0.2) for i in range(40)], cluster=cluster):
+        for number, process in run(work, [(i, 0.2) for i in range(40)], cluster=cluster):
             numbers.append(number)
             processes.add(process)
             if doomed.pid in processes:
@@ -128,31 +201,31 @@ def test_pieces_of_a_killed_worker_are_run_again(cluster):
 
 
 def test_a_cluster_outlives_what_is_stopped_or_fails(cluster):
-    with closing(workers.run(work, [(i, 0.1) for i in range(100)], cluster=cluster)) as done:
+    with closing(run(work, [(i, 0.1) for i in range(100)], cluster=cluster)) as done:
         next(done)
     with pytest.raises(OSError, match="No space left") as caught:
-        list(workers.run(fail, [(0,)], cluster=cluster))
+        list(run(fail, [(0,)], cluster=cluster))
     assert caught.value.errno == 28
     start = time.monotonic()
-    assert len(list(workers.run(work, [(0,)], cluster=cluster))) == 1
+    assert len(list(run(work, [(0,)], cluster=cluster))) == 1
     assert time.monotonic() - start < 5, "what was stopped goes on"
 
 
 def test_other_software_on_a_worker_is_refused_whenever_it_comes(cluster, tmp_path):
     (tmp_path / "other.py").write_text(
-        "from analyses import workers\n"
+        "from analyses.jobs import workers\n"
         "true = workers.software()\n"
         "workers.software = lambda: true | {'numba': '0.0.1'}\n"
     )
     message = r"numba is \d+\.\d+\.\d+ here and 0\.0\.1 there"
     with ExitStack() as stack:
-        done = workers.run(work, [(i, 0.2) for i in range(200)], cluster=cluster)
+        done = run(work, [(i, 0.2) for i in range(200)], cluster=cluster)
         next(done)
         stack.enter_context(worker(cluster, "--preload", tmp_path / "other.py"))
         with pytest.raises(ValueError, match=message):
             list(done)
         with pytest.raises(ValueError, match=message):
-            next(workers.run(work, [(0,)], cluster=cluster))
+            next(run(work, [(0,)], cluster=cluster))
 
 
 def test_it_waits_for_the_first_worker_and_names_a_piece_that_kills_it():
@@ -167,7 +240,7 @@ def test_it_waits_for_the_first_worker_and_names_a_piece_that_kills_it():
             stack.enter_context(worker(address))
 
         with pytest.raises(ChildProcessError, match="Workers died of the same piece"):
-            list(workers.run(end, [(0,)], cluster=address, tell=tell))
+            list(run(end, [(0,)], cluster=address, tell=tell))
     assert len(told) == 1
     assert f"{address} has no workers" in told[0]
 
@@ -176,7 +249,7 @@ def test_a_lost_scheduler_is_a_sentence():
     with ExitStack() as stack:
         with scheduler() as address:
             stack.enter_context(worker(address))
-            done = workers.run(work, [(i, 0.1) for i in range(100)], cluster=address)
+            done = run(work, [(i, 0.1) for i in range(100)], cluster=address)
             next(done)
         with pytest.raises(ConnectionError, match=f"The scheduler at {address} is gone"):
             list(done)
@@ -185,7 +258,7 @@ def test_a_lost_scheduler_is_a_sentence():
 def test_a_scheduler_lost_between_two_pieces_is_a_sentence(cluster, monkeypatch):
     # Dask's client believes for a moment that it is connected: what it is asked then fails first.
     distributed = pytest.importorskip("distributed")
-    done = workers.run(work, [(i,) for i in range(9)], cluster=cluster)
+    done = run(work, [(i,) for i in range(9)], cluster=cluster)
     next(done)
 
     def closed(*_):
@@ -200,7 +273,7 @@ def test_a_scheduler_lost_between_two_pieces_is_a_sentence(cluster, monkeypatch)
 
 
 def in_a_process(*lines):
-    source = "\n".join(["from analyses import workers", "workers._ANSWER_SECONDS = 1", *lines])
+    source = "\n".join(["from analyses.jobs import workers", "workers._ANSWER_SECONDS = 1", *lines])
     path = os.pathsep.join(filter(None, sys.path))
     return subprocess.run(
         [sys.executable, "-c", source],
@@ -213,7 +286,10 @@ def in_a_process(*lines):
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://127.0.0.1:9", "tcp://"])
 def test_an_address_that_nobody_answers_is_named(address):
     pytest.importorskip("distributed")
-    done = in_a_process(f"next(workers.run(pow, [(2, 3)], cluster={address!r}))")
+    done = in_a_process(
+        f"with workers.pool(cluster={address!r}) as call:",
+        "    next(call(pow, [(2, 3)]))",
+    )
     message = f"ConnectionError: No Dask scheduler answers at {address} "
     assert message in " ".join(done.stderr.split())
 
@@ -228,7 +304,9 @@ def test_a_folder_in_which_nothing_was_done_can_take_another_run(tmp_path):
     )
     assert "No Dask scheduler answers" in done.stderr
     assert (folder / "manifest.json").exists()
-    other = Plan.make(["deterministic_tree"], ["q_learning"], n_mdps=2, n_seeds=1, n_steps=1000)
+    other = plan_reproduction(
+        ["deterministic_tree"], ["q_learning"], n_mdps=2, n_seeds=1, n_steps=1000
+    )
     for place in (folder, tmp_path / "new"):
-        reproduce(other, place)
+        run_study(STUDY, other, place)
     assert digests(folder) == digests(tmp_path / "new")

@@ -1,22 +1,42 @@
-"""What all commands show on the screen: progress, tables, and lists of names as they are typed."""
+"""What all commands show on the screen: errors, progress and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import typer
+from rich.cells import cell_len
 from rich.console import Console
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.progress import Progress
 
-__all__ = ["print_table", "progress_bars", "screen", "split"]
+__all__ = ["INTERRUPTED", "print_frame", "print_table", "progress_bars", "say", "screen"]
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 
 screen = Console(stderr=True, highlight=False)
 
 
-def progress_bars() -> Progress:
-    """Make bars that tell how far a command is; a context."""
+def say(text: str) -> None:
+    """Print a text on standard error, whatever brackets there are in it.
+
+    Parameters
+    ----------
+    text : str
+        The text; lines are broken between words.
+    """
+    screen.print(text, markup=False)
+
+
+@contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """Show bars that tell how far a command is; Ctrl-C ends the command with a sentence."""
     from rich.progress import (
         BarColumn,
         Progress,
@@ -27,34 +47,92 @@ def progress_bars() -> Progress:
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    return Progress(*columns, console=screen)
+    try:
+        with Progress(*columns, console=screen) as progress:
+            yield progress
+    except KeyboardInterrupt:
+        say("Interrupted. The same command goes on from what is finished.")
+        raise typer.Exit(INTERRUPTED) from None
 
 
-def print_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table on standard output; its first column is not broken."""
-    from rich.table import Table
+def print_frame(table: pd.DataFrame) -> None:
+    """Print a table on standard output, numbers with three digits.
 
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
-    for number, name in enumerate(header):
-        table.add_column(name, no_wrap=number == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    Console(highlight=False).print(table, markup=False)
-
-
-def split(names: list[str]) -> list[str]:
-    """Take names apart that were given several times or with commas; `all` is none of them.
-
-    Examples
-    --------
-    >>> split(["maze,tree", "all"])
-    ['maze', 'tree']
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        What to print.
     """
-    return [name.strip() for each in names for name in each.split(",") if name.strip() != "all"]
+    rows = [tuple(map(_text, row)) for row in table.itertuples(index=False)]
+    print_table(tuple(map(str, table.columns)), rows)
+
+
+def _text(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table on standard output; no word is broken.
+
+    Parameters
+    ----------
+    header : sequence of str
+        The names of the columns.
+    rows : sequence of sequence of str
+        The cells. The first one of a row is not broken. If the terminal is too narrow for the
+        longest words of all columns, rows are printed as paragraphs.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    columns = [[name, *(row[place] for row in rows)] for place, name in enumerate(header)]
+    widths = _widths(columns, console.width - 2 * (len(header) - 1))
+    if widths is None:
+        _print_paragraphs(header, rows, console.width)
+        return
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
+    for name, width in zip(header, widths, strict=True):
+        table.add_column(Text(name), width=width, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """Divide the room among columns: each has its longest word's, the long ones share the rest."""
+    natural = [max(map(cell_len, cells)) for cells in columns]
+    least = [
+        max((cell_len(word) for cell in cells for word in cell.split()), default=0)
+        for cells in columns
+    ]
+    least[0] = natural[0]
+    spare = room - sum(least)
+    if spare < 0:
+        return None
+    wanted = sum(natural) - sum(least)
+    share = min(spare / wanted, 1.0) if wanted else 0.0
+    return [low + int((high - low) * share) for low, high in zip(least, natural, strict=True)]
+
+
+def _print_paragraphs(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> None:
+    for first, *others in rows:
+        print(first)
+        for name, cell in zip(header[1:], others, strict=True):
+            if cell:
+                text = textwrap.fill(
+                    f"{name}: {' '.join(cell.split())}",
+                    max(width, 20),
+                    initial_indent="  ",
+                    subsequent_indent="    ",
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+                print(text)

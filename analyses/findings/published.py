@@ -17,14 +17,17 @@ enter no range.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from analyses.tables import require_columns
+from replay.checks import check_table, shown
 from replay.data import reference_table
 
 __all__ = ["EVIDENCE", "TESTS", "as_share", "findings", "published_ranges"]
@@ -85,8 +88,11 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
 
     Raises
     ------
+    TypeError
+        If `extra` is no table and no path.
     ValueError
-        If a row is not of this form; the message names the row, what is expected, and what it has.
+        If a file is no CSV table in UTF-8, or a row is not of this form; the message names the row,
+        what is expected, and what it has.
 
     Examples
     --------
@@ -105,7 +111,7 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     """
     table = _typed(reference_table("findings/findings"), "findings.csv")
     if extra is not None:
-        own = extra if isinstance(extra, pd.DataFrame) else pd.read_csv(extra)
+        own = extra if isinstance(extra, pd.DataFrame) else _read(extra)
         name = "your findings" if isinstance(extra, pd.DataFrame) else str(extra)
         table = pd.concat([table, _typed(own, name)], ignore_index=True)
     _check_together(table)
@@ -118,39 +124,90 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     return table.assign(source=names + marks, second_hand=second_hand)[columns]
 
 
+def _read(path: str | Path) -> pd.DataFrame:
+    """Read findings from a CSV file."""
+    if not isinstance(path, str | Path):
+        raise TypeError(f"Findings must be a DataFrame or the path of a file, got {shown(path)}.")
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{path} must be text in UTF-8, but line {line} is not: save the file as CSV (UTF-8)."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} must be a CSV file that can be read, got: {error}.") from None
+    try:
+        header, *rows = [row for row in csv.reader(io.StringIO(text), strict=True) if row] or [[]]
+    except csv.Error as error:
+        raise ValueError(
+            f"{path} must be a CSV table with all quotes closed, got {error}: it may be cut short."
+        ) from None
+    if not header:
+        raise ValueError(f"{path} is empty: its first line must name the columns.")
+    twice = [column for column in header if header.count(column) > 1]
+    if twice:
+        raise ValueError(f"{path} has the column {twice[0]!r} more than once: keep one.")
+    for number, row in enumerate(rows):
+        if len(row) != len(header):
+            raise ValueError(
+                f"{path} must have {len(header)} fields in each row, as its first line has; row "
+                f"{number} has {len(row)}."
+            )
+    return pd.read_csv(io.StringIO(text))
+
+
 def _typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
     """Check the rows one by one, and give all columns, in order."""
-    require_columns(table, _NEEDED, name)
+    check_table(table, _NEEDED, name)
     unknown = [column for column in table if column not in _COLUMNS]
     if unknown:
         raise ValueError(
             f"{name} has the column {unknown[0]!r}, which findings don't have. They have: "
             f"{', '.join(_COLUMNS)}."
         )
-    texts = {
-        column: table[column].fillna("").astype(str).str.strip() if column in table else ""
-        for column in _TEXTS
-    }
+    check_table(table, [column for column in _COLUMNS if column in table], name)
+    texts = {column: _texts(table, column, name) for column in _TEXTS}
     numbers = {column: _numbers(table, column, name) for column in _NUMBERS}
     typed = pd.DataFrame({**texts, **numbers}, index=range(len(table)))[list(_COLUMNS)]
-    for row in typed.itertuples(index=False):
+    for number, row in enumerate(typed.itertuples(index=False)):
         problem = _problem(row)
         if problem:
-            raise ValueError(f"{name}, finding {row.id!r}: {problem}")
+            raise ValueError(f"{name}, row {number}, finding {row.id!r}: {problem}")
     return typed.astype({"year": int})
 
 
-def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
+def _texts(table: pd.DataFrame, column: str, name: str) -> list[str] | str:
+    """Read a column of text; what is missing is empty."""
+    if column not in table:
+        return ""
+    texts = []
+    for row, value in enumerate(table[column]):
+        if not pd.api.types.is_scalar(value):
+            raise ValueError(f"{name}, row {row}: {column} must be text, got {shown(value)}.")
+        texts.append("" if pd.isna(value) else str(value).strip())
+    return texts
+
+
+def _numbers(table: pd.DataFrame, column: str, name: str) -> NDArray[np.float64] | float:
+    """Read a column of numbers, also those written as text; what is missing is NaN."""
     if column not in table:
         return np.nan
-    numbers = pd.to_numeric(table[column], errors="coerce")
-    wrong = table.loc[(numbers.isna() & table[column].notna()) | np.isinf(numbers)]
-    if len(wrong):
-        raise ValueError(
-            f"{name}, finding {wrong['id'].iloc[0]!r}: {column} must be a finite number, or empty; "
-            f"got {wrong[column].iloc[0]!r}."
-        )
-    return numbers.astype(float).to_numpy()
+    numbers = np.full(len(table), np.nan)
+    for row, value in enumerate(table[column]):
+        try:
+            if isinstance(value, bool | np.bool_):
+                raise TypeError
+            is_empty = pd.api.types.is_scalar(value) and pd.isna(value)
+            numbers[row] = np.nan if is_empty else float(value)
+            if not (is_empty or np.isfinite(numbers[row])):
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"{name}, row {row}, finding {table['id'].iloc[row]!r}: {column} must be a finite "
+                f"number, or empty; got {shown(value)}."
+            ) from None
+    return numbers
 
 
 def _problem(row: Any) -> str | None:
@@ -209,7 +266,13 @@ def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns `range, low, high, n_values`, and `sources`, the studies in order of value.
+        Columns `range, low, high, n_values`, `n_studies` (where it is 1, the values are of one
+        study alone), and `sources`, the studies in order of value.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
 
     Examples
     --------
@@ -217,6 +280,8 @@ def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
     >>> ranges.loc[ranges["range"] == "S1", ["low", "high", "n_values"]].to_numpy().tolist()
     [[0.3908, 0.543, 5.0]]
     """
+    columns = ["test", "second_hand", "value", "unit", "range", "source"]
+    check_table(table, columns, "the table of findings")
     rows = table[(table["test"] == "range") & ~table["second_hand"]]
     rows = rows.assign(value=as_share(rows)).sort_values("value", kind="stable")
     groups = rows.groupby("range", sort=True)
@@ -224,11 +289,28 @@ def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
         low=("value", "min"),
         high=("value", "max"),
         n_values=("value", "size"),
+        n_studies=("source", "nunique"),
         sources=("source", lambda sources: ", ".join(dict.fromkeys(sources))),
     ).reset_index()
 
 
-def as_share(table: pd.DataFrame) -> pd.Series:
-    """Give the values of findings, those in percent as shares."""
+def as_share(table: pd.DataFrame) -> pd.Series[float]:
+    """Give the values of findings, those in percent as shares.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns `value, unit`.
+
+    Returns
+    -------
+    pandas.Series of float, shape (n_findings,)
+        The values; NaN where there is none.
+
+    Examples
+    --------
+    >>> as_share(pd.DataFrame({"value": [7.37, 0.49], "unit": ["%", "fraction"]})).tolist()
+    [0.0737, 0.49]
+    """
     shares = (table["value"] / 100).round(12)
     return table["value"].where(~table["unit"].str.startswith("%", na=False), shares)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.published import as_share, published_ranges
-from analyses.tables import require_columns
+from replay.checks import check_choice, check_column, check_table
 
 __all__ = [
     "LEAST_ANIMALS",
@@ -31,6 +31,8 @@ NEED_CHOICES = ("S8_followed", "S8_future_arm", "S8_taken_centre", "S8_taken_sid
 """Statistics of whether replay tells the next choice: given laps are nobody's choice."""
 
 _LEVEL = 0.05
+_FINDING = ["id", "source", "value", "unit", "task_name", "statistic", "test", "range"]
+_FINDING += ["expected_sign", "contradicts", "why_not", "second_hand"]
 _WORDS = {1: "above", 0: "no consistent difference", -1: "below"}
 
 
@@ -76,7 +78,8 @@ def verdicts(
     Raises
     ------
     ValueError
-        If columns are missing.
+        If columns are missing, a statistic of a task and a learner is there twice or no number, or
+        `behaviour` is unknown.
 
     Examples
     --------
@@ -93,13 +96,17 @@ def verdicts(
     """
     columns = ["task", "learner", "statistic", "value", "ci_low", "ci_high", "null", "p"]
     columns += ["n_animals", "n_above", "n_below", "chance_above", "n_chains", "n_replays"]
-    require_columns(statistics, columns, "statistics")
+    check_choice("behaviour", behaviour, ("own", "given"))
+    check_table(statistics, columns, "statistics")
+    for column in columns[3:]:
+        check_column(statistics, column, "statistics", kind="number", missing=True)
     of_statistic = statistics.set_index(["task", "learner", "statistic"])
     if of_statistic.index.has_duplicates:
         raise ValueError("statistics must have one row for each task, learner and statistic.")
     rows: dict[Any, Any] = of_statistic.to_dict("index")
     ranges: dict[Any, Any] = published_ranges(table).set_index("range").to_dict("index")
     was_run = {(task, learner) for task, learner, _ in rows}
+    check_table(table, _FINDING, "the table of findings")
     relevant = table[table["task_name"].isin({"", *statistics["task"]})]
     relevant = relevant.assign(published=as_share(relevant))
     made = []
@@ -204,8 +211,8 @@ def held_against(found: pd.DataFrame) -> pd.DataFrame:
     return ordered.assign(test=tests.ngroup()).drop(columns=["way", "number"])
 
 
-def expectation(finding: Any) -> str:
-    """Say in a few words what a finding expects of a model.
+def expectation(finding: Mapping[str, float] | pd.Series[Any]) -> str:
+    """Say briefly what a finding expects of a model.
 
     Parameters
     ----------

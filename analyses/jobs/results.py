@@ -1,36 +1,39 @@
-"""The folder of a reproduction: what was asked for, what is done, and the tables made of it.
+"""The folder of a study: what was asked for, what is done, and the tables made of it.
 
-==============================  ============================================================
-``manifest.json``               versions, sizes, seeds and parameters: enough to make it again
-``pieces/EXPERIMENT/N.parquet`` one world: reward rates of every run in it
-``pieces/EXPERIMENT/N.counts``  how often its learners replayed what (parquet too)
-``pieces/EXPERIMENT/N.sha256``  checksums of these files and of the logs that belong to them
-``logs/EXPERIMENT/RUN/``        whole event logs of the runs that were kept, with their sequences
-``mdps/EXPERIMENT.json``        the first world of each experiment
-``*.csv, *.parquet``            the tables made of all pieces
-``figures/``                    the figures made of these tables
-``*.sha256``                    checksums of the manifest, the tables and the figures
-``.lock``                       held by the process that writes
-==============================  ============================================================
+=============================  =============================================================
+``manifest.json``              study, versions, options, seeds: enough to make it again
+``pieces/GROUP/N/*.parquet``   the tables of one piece
+``pieces/GROUP/N.sha256``      checksums of these, and of other files that belong to the piece
+``logs/EXPERIMENT/RUN/``       such files: whole event logs of a reproduction, with sequences
+``mdps/EXPERIMENT.json``       the first world of each experiment of a reproduction
+``*.csv, *.parquet``           the tables made of all pieces
+``figures/``                   the figures made of these tables
+``*.sha256``                   checksums of the manifest, the tables and the figures
+``.lock``                      held by the process that writes
+=============================  =============================================================
 
 Each file is written beside its place and moved there, and its checksum is written last: what has
-no checksum is not done, what differs from it is damaged, and both are made again when the
-reproduction goes on. ``sha256sum --check *.sha256 pieces/*/*.sha256`` does the same without us.
+no checksum is not done, what differs from it is damaged, and both are made again when the study
+goes on. ``sha256sum --check *.sha256 pieces/*/*.sha256`` does the same without us. A symbolic link
+in place of a file or folder counts as damage: it is removed, and what it points to stays.
 """
+
+from __future__ import annotations
 
 import errno
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn
 
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
+from replay.checks import shown
 from replay.files import (
     damaged_files,
     exclusive,
@@ -40,29 +43,33 @@ from replay.files import (
     write_checksums,
 )
 
+if TYPE_CHECKING:
+    from analyses.jobs.study import Piece
+
 __all__ = ["Results", "Status", "write_parts", "write_table"]
 
 _PRODUCTS = {"tables": ("*.csv", "*.parquet", "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
-_WRITTEN = (".*", "pieces/*/.*", "logs/*/.*", "logs/*/*/.*", "mdps/.*", "figures/.*")
+_WRITTEN = ("pieces", "logs", "mdps", "figures")
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class Status(NamedTuple):
-    """What there is of a reproduction.
+    """What there is of a study.
 
     Attributes
     ----------
-    experiments : pandas.DataFrame
-        Columns `experiment, n_pieces, n_done, n_logs, n_damaged`: pieces in all, those done and
-        whole, logs kept of these, and damaged files of the others.
+    groups : pandas.DataFrame
+        Columns `group, n_pieces, n_done, n_damaged`: pieces in all, those done and whole, and
+        damaged files of the others.
     missing : list of str
         What is not made yet.
     damaged : list of str
         Files that are damaged or gone since they were made.
     """
 
-    experiments: pd.DataFrame
+    groups: pd.DataFrame
     missing: list[str]
     damaged: list[str]
 
@@ -80,9 +87,9 @@ class Results:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = Results(Path(folder) / "results")
-    ...     with results.writing({"seed": 0}):
+    ...     with results.writing({"study": "mine", "pieces": {}}):
     ...         results.manifest()
-    {'seed': 0}
+    {'study': 'mine', 'pieces': {}}
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -118,15 +125,26 @@ class Results:
                 self._refuse_other_things()
                 self.folder.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(exclusive(self.folder / ".lock"))
-                self._keep_manifest(json.dumps(manifest, indent=1) + "\n", on_damage)
-                for pattern in _WRITTEN:
-                    remove_leftovers(self.folder.glob(pattern))
+                self._keep_manifest(manifest, on_damage)
+                remove_leftovers(self.folder.glob(".*"))
+                for name in _WRITTEN:
+                    remove_leftovers(self.folder.glob(f"{name}/**/.*"))
+                for link in self._links():
+                    if link.is_dir():  # of a file, its checksum tells
+                        on_damage(link.relative_to(self.folder).as_posix())
+                    link.unlink()
                 self._forget_products(on_damage)
             except OSError as error:
                 if message := self._explain(error):
                     raise type(error)(message) from error
                 raise
             yield
+
+    def _links(self) -> list[Path]:
+        """Find symbolic links in place of what was written here."""
+        patterns = [*_WRITTEN, *(f"{name}/**/*" for name in _WRITTEN), "*.csv", "*.parquet"]
+        found = [path for pattern in patterns for path in self.folder.glob(pattern)]
+        return sorted(path for path in found if path.is_symlink())
 
     def _refuse_other_things(self) -> None:
         if not self.folder.exists():
@@ -148,6 +166,13 @@ class Results:
             )
         if error.errno in _READ_ONLY:
             return f"{self.folder} cannot be written to ({error}). Choose another with --out."
+        if error.errno in _NO_PLACE:
+            return f"{self.folder} cannot be made ({error}). Choose another folder with --out."
+        if error.errno == errno.ENAMETOOLONG:
+            return (
+                f"The name {shown(self.folder.name)} is too long for the file system. Choose a "
+                "shorter one with --out."
+            )
         if error.errno in _NO_LOCKS:
             return (
                 f"The file system of {self.folder} knows no locks ({error}), so two commands at "
@@ -156,24 +181,38 @@ class Results:
             )
         return None
 
-    def _keep_manifest(self, text: str, on_damage: Callable[[str], None]) -> None:
+    def _keep_manifest(self, manifest: Mapping[str, Any], on_damage: Callable[[str], None]) -> None:
+        content = (json.dumps(manifest, indent=1) + "\n").encode()
         path, listing = self.folder / "manifest.json", self.folder / "manifest.sha256"
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        if not path.exists() or path.read_bytes() != text.encode():
+        digest = hashlib.sha256(content).hexdigest()
+        if path.is_symlink() or not path.exists() or path.read_bytes() != content:
             if listing.exists() and digest in listing.read_text(errors="replace"):
                 on_damage(path.name)
             elif path.exists() and not self._is_anything_done():
                 for name in ("pieces", "logs"):  # that run ended before anything of it was done
                     shutil.rmtree(self.folder / name, ignore_errors=True)
             elif path.exists():
-                difference = _difference(self.manifest(), json.loads(text))
-                raise FileExistsError(
-                    f"{self.folder} holds another run ({difference}). Choose another folder with "
-                    "--out, or remove this one."
-                )
+                self._refuse(self.manifest(), json.loads(content))
             with replacing(path) as beside:
-                beside.write_bytes(text.encode())
+                beside.write_bytes(content)
         write_checksums(listing, [path], self.folder)
+
+    def _refuse(self, held: dict[str, Any], wanted: dict[str, Any]) -> NoReturn:
+        """Say why the folder cannot be gone on with."""
+        what_to_do = "Choose another folder with --out, or remove this one."
+        if held.get("study") != wanted.get("study"):
+            raise FileExistsError(
+                f"{self.folder} holds what {held.get('command', 'another command')} made, and this "
+                f"is {wanted.get('command', 'another one')}. {what_to_do}"
+            )
+        difference = _difference(held, wanted)
+        if difference.startswith("sources is"):
+            raise FileExistsError(
+                f"{self.folder} was begun with other source files of this toolkit, and what they "
+                "make may differ. Go on with the version that began it, choose another folder with "
+                "--out, or remove this one."
+            )
+        raise FileExistsError(f"{self.folder} holds another run ({difference}). {what_to_do}")
 
     def _is_anything_done(self) -> bool:
         listings = ("pieces/*/*.sha256", *(f"{name}.sha256" for name in _PRODUCTS))
@@ -189,10 +228,25 @@ class Results:
             listing.unlink(missing_ok=True)
 
     def _damaged(self, listing: Path) -> list[str]:
+        """Name the files of a listing that are damaged or gone; a link is none of ours."""
+        name = listing.relative_to(self.folder).as_posix()
+        if self._is_linked(name):
+            return [name]
         try:
-            return damaged_files(listing, self.folder)
+            damaged = damaged_files(listing, self.folder)
         except FileNotFoundError:
             return []
+        listed = (
+            line.partition("  ")[2] for line in listing.read_text(errors="replace").split("\n")
+        )
+        linked = [name for name in listed if name and self._is_linked(name)]
+        return sorted({*damaged, *linked})
+
+    def _is_linked(self, name: str) -> bool:
+        """Tell whether a file of the folder, or a folder that it is in, is a symbolic link."""
+        path = self.folder / name
+        parents = [each for each in path.parents if each.is_relative_to(self.folder)]
+        return any(each.is_symlink() for each in (path, *parents) if each != self.folder)
 
     def manifest(self) -> dict[str, Any]:
         """Read what is made here.
@@ -207,52 +261,49 @@ class Results:
         path = self.folder / "manifest.json"
         if not path.is_file():
             raise FileNotFoundError(
-                f"{self.folder} is no result folder: it has no manifest.json. Make one with "
-                f"replay reproduce --out {self.folder}."
+                f"{self.folder} is no result folder: it has no manifest.json. Name the folder that "
+                "a command such as replay reproduce wrote with --out."
             )
         try:
             if not self._damaged(self.folder / "manifest.sha256"):
-                return json.loads(path.read_bytes())
-        except ValueError:
+                found = json.loads(path.read_bytes())
+                if isinstance(found, dict):
+                    return found
+        except (ValueError, RecursionError):
             pass
         raise ValueError(
-            f"{path} is damaged. The replay reproduce command that made it, with the same options, "
-            "puts it right; or make the results again in another folder."
+            f"{path} is damaged. The command that made it, with the same options, puts it right; "
+            "or make the results again in another folder."
         )
 
-    def piece(self, experiment: str, index: int) -> Path:
-        """Name the file of one world."""
-        return self.folder / "pieces" / experiment / f"{index}.parquet"
+    def keep_piece(self, piece: Piece, files: Mapping[str, bytes | Path]) -> None:
+        """Write the files of a piece, and count it as done.
 
-    def counts(self, experiment: str, index: int) -> Path:
-        """Name the file of what was replayed in one world."""
-        return self.piece(experiment, index).with_suffix(".counts")
+        Parameters
+        ----------
+        piece : Piece
+            Which.
+        files : mapping of str to bytes or Path
+            Place in the folder -> content, or a file that is moved there.
+        """
+        for name, content in files.items():
+            with replacing(self.folder / name) as beside:
+                if isinstance(content, bytes):
+                    beside.write_bytes(content)
+                else:
+                    shutil.move(content, beside)
+        write_checksums(self._listing(piece), [self.folder / name for name in files], self.folder)
 
-    def log(self, experiment: str, learner: str, index: int, run: int) -> Path:
-        """Name the folder of one whole event log."""
-        return self.folder / "logs" / experiment / f"{learner}-{index}-{run}"
+    def is_finished(self, piece: Piece) -> bool:
+        """Tell whether a piece was done, damaged since or not."""
+        return self._listing(piece).exists()
 
-    def finish_piece(self, experiment: str, index: int) -> None:
-        """Count one world as done, its file and logs being in place."""
-        logs = self._logs_of(experiment, {index})
-        files = [path for log in logs for path in log.glob("[!.]*")]
-        files.append(self.piece(experiment, index))
-        files += [path for path in [self.counts(experiment, index)] if path.exists()]
-        write_checksums(self._listing(experiment, index), files, self.folder)
+    def damaged(self, piece: Piece) -> list[str]:
+        """Name the files of a finished piece that are damaged or gone."""
+        return self._damaged(self._listing(piece))
 
-    def write_piece(self, experiment: str, index: int, table: pd.DataFrame) -> None:
-        """Write what came of one world, and count it as done."""
-        with replacing(self.piece(experiment, index)) as beside:
-            write_table(table, beside)
-        self.finish_piece(experiment, index)
-
-    def is_finished(self, experiment: str, index: int) -> bool:
-        """Tell whether one world was done, damaged since or not."""
-        return self._listing(experiment, index).exists()
-
-    def damaged(self, experiment: str, index: int) -> list[str]:
-        """Name the files of one finished world that are damaged or gone, its logs included."""
-        return self._damaged(self._listing(experiment, index))
+    def _listing(self, piece: Piece) -> Path:
+        return self.folder / "pieces" / piece.group / f"{piece.number}.sha256"
 
     def finish(self, products: str) -> None:
         """Count all ``"tables"`` or all ``"figures"`` as made."""
@@ -269,70 +320,85 @@ class Results:
         ValueError
             If the manifest is damaged.
         """
-        manifest = self.manifest()
         rows, missing, damaged = [], [], []
-        for name in manifest["experiments"]:
-            worlds = range(manifest["n_mdps"][name])
-            made = [index for index in worlds if self.is_finished(name, index)]
-            broken = {index: self.damaged(name, index) for index in made}
-            missing += [f"pieces/{name}/{index}.parquet" for index in worlds if index not in broken]
+        for group, n_pieces in self._groups().items():
+            folder = f"pieces/{group}"
+            names = [f"{folder}/{index}" for index in range(n_pieces)]
+            made = [name for name in names if (self.folder / f"{name}.sha256").exists()]
+            broken = {name: self._damaged(self.folder / f"{name}.sha256") for name in made}
+            missing += [name for name in names if name not in broken]
             damaged += [file for files in broken.values() for file in files]
-            done = {index for index in made if not broken[index]}
-            n_logs = len(self._logs_of(name, done))
-            n_damaged = sum(map(len, broken.values()))
-            rows.append((name, len(worlds), len(done), n_logs, n_damaged))
+            n_done = sum(not files for files in broken.values())
+            rows.append((group, n_pieces, n_done, sum(map(len, broken.values()))))
         for products in _PRODUCTS:
             if (self.folder / f"{products}.sha256").exists():
                 damaged += self._damaged(self.folder / f"{products}.sha256")
             else:
                 missing.append(products)
-        columns = ["experiment", "n_pieces", "n_done", "n_logs", "n_damaged"]
+        columns = ["group", "n_pieces", "n_done", "n_damaged"]
         return Status(pd.DataFrame(rows, columns=columns), missing, damaged)
 
-    def _logs_of(self, experiment: str, worlds: set[int]) -> list[Path]:
-        names = {str(index) for index in worlds}
-        return [
-            path
-            for path in self.logs(experiment)
-            if not names.isdisjoint(path.name.split("-")[-2:-1])
+    def _groups(self) -> dict[str, int]:
+        found = self.manifest().get("pieces")
+        if not isinstance(found, dict):
+            raise ValueError(
+                f"{self.folder} was made by a version of this toolkit that is too old to be read. "
+                "Make it again in another folder."
+            )
+        return found
+
+    def read_pieces(self, table: str, group: str | None = None) -> pd.DataFrame:
+        """Read one table of all pieces, one below the other.
+
+        Parameters
+        ----------
+        table : str
+            The name of the table.
+        group : str, optional
+            Only the pieces of this group.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The rows of all pieces, in order.
+
+        Raises
+        ------
+        ValueError
+            If a file is missing or damaged.
+        """
+        wanted = {name: n for name, n in self._groups().items() if group in (None, name)}
+        tables = [
+            self.read_piece(table, name, index) for name, n in wanted.items() for index in range(n)
         ]
+        return pd.concat(tables, ignore_index=True)
 
-    def _listing(self, experiment: str, index: int) -> Path:
-        return self.piece(experiment, index).with_suffix(".sha256")
+    def read_piece(self, table: str, group: str, index: int) -> pd.DataFrame:
+        """Read one table of one piece.
 
-    def read_piece(self, experiment: str, index: int) -> pd.DataFrame:
-        """Read what came of one world.
+        Parameters
+        ----------
+        table, group, index
+            Which.
 
-        Raises
-        ------
-        ValueError
-            If the file is damaged.
-        """
-        return self._read(self.piece(experiment, index))
-
-    def read_counts(self, experiment: str, index: int) -> pd.DataFrame:
-        """Read what was replayed in one world.
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
 
         Raises
         ------
         ValueError
-            If the file is damaged.
+            If the file is missing or damaged.
         """
-        return self._read(self.counts(experiment, index))
-
-    @staticmethod
-    def _read(path: Path) -> pd.DataFrame:
+        path = self.folder / "pieces" / group / str(index) / f"{table}.parquet"
         try:
             return pd.read_parquet(path)
         except (OSError, ValueError) as error:
             raise ValueError(
-                f"{path} is damaged ({error}). Run the same command again: only this piece is made "
-                "anew."
+                f"{path} is missing or damaged ({error}). Run the command that made the folder "
+                "again, with the same options: only this piece is made anew."
             ) from error
-
-    def logs(self, experiment: str) -> list[Path]:
-        """Name the folders of all event logs of an experiment."""
-        return sorted((self.folder / "logs" / experiment).glob("[!.]*"))
 
     def write(self, name: str, table: pd.DataFrame) -> None:
         """Write a table, as CSV or parquet by its name."""
@@ -350,13 +416,13 @@ class Results:
         path = self.folder / name
         if not path.is_file():
             raise FileNotFoundError(
-                f"{path} is missing: the run was interrupted, or kept no log. Run replay reproduce "
-                "with the same options again to go on."
+                f"{path} is missing: the command that makes it was interrupted, or kept no log. "
+                "Run it again with the same options to go on."
             )
         return pd.read_csv(path) if name.endswith(".csv") else pd.read_parquet(path)
 
 
-def write_table(table: pd.DataFrame, path: Path, csv: bool = False) -> None:
+def write_table(table: pd.DataFrame, path: Path | BinaryIO, csv: bool = False) -> None:
     """Write a table so that the same table gives the same bytes."""
     if csv:
         table.to_csv(path, index=False, float_format="%.12g", lineterminator="\n")

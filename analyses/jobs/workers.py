@@ -1,77 +1,155 @@
 """Where pieces of work run: in this process, in processes beside it, or on a Dask cluster.
 
 A piece is the arguments of a function; what the function returns comes back as it finishes, in any
-order. Workers need no file system in common with this process.
+order. Workers need no file system in common with this process, and end when it ends, however that
+happens.
 """
 
+from __future__ import annotations
+
+import os
 import platform
+import shutil
+import signal
+import tempfile
+import threading
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
-from joblib import Parallel, delayed
-from joblib.externals.loky import get_reusable_executor
-from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib import cpu_count
+from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
+from replay.checks import check_whole
 from replay.jit import sources_digest
 from replay.version import __version__
 
-if TYPE_CHECKING:
-    from distributed import Client
-
-__all__ = ["PACKAGES", "ended", "run", "software"]
+__all__ = ["Call", "n_processes", "pool", "software", "versions"]
 
 Result = TypeVar("Result")
 
-PACKAGES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "networkx")
+_PACKAGES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "networkx", "matplotlib")
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_MOST_PROCESSES = 10_000
 _ANSWER_SECONDS = 10
 _LOOK_SECONDS = 10
+_PARENT_SECONDS = 0.5
 
 
-def software() -> dict[str, str]:
-    """Tell which software runs here: two processes that agree on it make the same bytes.
+def n_processes(jobs: int | None) -> int:
+    """Check how many processes are asked for.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        What was asked for; without it, one for each core.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If it is out of range.
+
+    Examples
+    --------
+    >>> n_processes(2)
+    2
+    """
+    if jobs is None:
+        return int(cpu_count())
+    return check_whole("The number of jobs", jobs, at_least=1, at_most=_MOST_PROCESSES)
+
+
+def versions() -> dict[str, str]:
+    """Tell which software runs here.
 
     Returns
     -------
     dict of str
-        Versions of Python, this toolkit and its packages, and a digest of its source files.
+        Versions of Python, this toolkit and the packages it builds on.
 
     Examples
     --------
-    >>> software()["hippocampal-replay"] == __version__
+    >>> versions()["hippocampal-replay"] == __version__
     True
     """
     return {
         "python": platform.python_version(),
         "hippocampal-replay": __version__,
-        **{name: metadata.version(name) for name in PACKAGES},
-        "source files": sources_digest(),
+        **{name: metadata.version(name) for name in _PACKAGES},
     }
 
 
-def run(
-    function: Callable[..., Result],
-    pieces: Iterable[tuple],
-    *,
-    jobs: int = 1,
-    cluster: str | None = None,
-    tell: Callable[[str], None] = print,
-) -> Generator[Result, None, None]:
-    """Call a function with each piece, and give the results as they come.
+def software() -> dict[str, str]:
+    """Tell what two processes must agree on to make the same bytes.
 
-    Close the generator to stop early: what has not begun is cancelled.
+    Returns
+    -------
+    dict of str
+        The `versions`, and a digest of all source files of this toolkit.
+    """
+    return versions() | {"source files": sources_digest()}
+
+
+class Call(NamedTuple):
+    """Calls functions where a `pool` has them called.
+
+    Attributes
+    ----------
+    n_processes : int
+        How many calls are made at once; 1 if that is unknown.
+    run : callable
+        ``run(function, pieces)`` calls the function with each piece, and gives the results as they
+        come.
+    is_far : bool
+        Whether workers may have no file system in common with this process.
+    """
+
+    n_processes: int
+    run: Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, None, None]]
+    is_far: bool = False
+
+    def __call__(
+        self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
+    ) -> Generator[Result, None, None]:
+        """Call a function with each piece.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a module, that workers can import.
+        pieces : iterable of tuple
+            Its arguments, one tuple a call.
+
+        Returns
+        -------
+        generator
+            What the function returns, in any order. Close it to stop early: what has not begun is
+            cancelled.
+        """
+        return self.run(function, pieces)
+
+
+@contextmanager
+def pool(
+    jobs: int = 1, cluster: str | None = None, tell: Callable[[str], None] = print
+) -> Iterator[Call]:
+    """Hold processes ready that call functions; they are ended afterwards, however the work ended.
 
     Parameters
     ----------
-    function : callable
-        A function of a module, that workers can import.
-    pieces : iterable of tuple
-        Its arguments, one tuple a call.
     jobs : int, default 1
-        Processes on this machine; 1 starts none.
+        Processes on this machine; with 1 or less, functions are called in this process.
     cluster : str, optional
         Address of the scheduler of a Dask cluster, which is used instead.
     tell : callable, default print
@@ -79,8 +157,8 @@ def run(
 
     Yields
     ------
-    object
-        What the function returned, in any order.
+    Call
+        Calls functions.
 
     Raises
     ------
@@ -95,55 +173,115 @@ def run(
 
     Examples
     --------
-    >>> sorted(run(pow, [(2, 3), (3, 2)]))
+    >>> with pool(1) as call:
+    ...     sorted(call(pow, [(2, 3), (3, 2)]))
     [8, 9]
     """
-    if cluster is None:
-        yield from _locally(function, pieces, jobs)
-    else:
-        yield from _on_cluster(function, pieces, cluster, tell)
+    if cluster is not None:
+        yield Call(1, partial(_on_cluster, cluster, tell), is_far=True)
+        return
+    with tempfile.TemporaryDirectory(prefix="hippocampal-replay-") as scratch:
+        if jobs <= 1:
+            with _temporary_files_in(scratch):
+                yield Call(1, _here)
+            return
+        executor = ProcessPoolExecutor(
+            jobs,
+            initializer=_begin_worker,
+            initargs=(os.getpid(), scratch),
+            env={name: os.environ.get(name, "1") for name in _THREADS},
+        )
+        try:
+            with _quiet():
+                yield Call(jobs, partial(_in_processes, executor, jobs))
+        finally:
+            executor.shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
-def ended(jobs: int) -> Iterator[None]:
-    """End the processes on this machine afterwards, however the work ended.
-
-    Without it they wait for more work; and if one of them was killed, those that it left waiting
-    may keep Python from exiting.
-
-    Parameters
-    ----------
-    jobs : int
-        How many processes `run` is told to use; of one there is none to end.
-    """
+def _temporary_files_in(folder: str) -> Iterator[None]:
+    before, tempfile.tempdir = tempfile.tempdir, folder
     try:
         yield
     finally:
-        if jobs > 1:
-            get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+        tempfile.tempdir = before
 
 
-def _locally(function: Callable, pieces: Iterable[tuple], jobs: int) -> Iterator[Any]:
-    options: dict[str, Any] = {"return_as": "generator_unordered", "pre_dispatch": "2*n_jobs"}
-    with warnings.catch_warnings(), Parallel(n_jobs=jobs, **options) as pool:
-        # Processes that have grown are replaced between pieces, which is no news to the user.
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep it to ourselves that processes which have grown are replaced between pieces."""
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
-        try:
-            yield from pool(delayed(function)(*piece) for piece in pieces)
-        except TerminatedWorkerError as error:
-            raise ChildProcessError(
-                "A worker process was killed, perhaps because memory ran out. What is finished is "
-                "kept: run the same command again, if need be with fewer --jobs."
-            ) from error
+        yield
+
+
+def _here(
+    function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
+) -> Generator[Result, None, None]:
+    return (function(*piece) for piece in pieces)
+
+
+def _in_processes(
+    executor: ProcessPoolExecutor,
+    jobs: int,
+    function: Callable[..., Result],
+    pieces: Iterable[tuple[Any, ...]],
+) -> Generator[Result, None, None]:
+    left = iter(pieces)
+    futures: set[Future[Result]] = set()
+    try:
+        while True:
+            # Results not read yet wait in memory, so only some calls are under way at once.
+            for piece in islice(left, 2 * jobs - len(futures)):
+                futures.add(executor.submit(function, *piece))
+            if not futures:
+                return
+            finished, futures = wait(futures, return_when=FIRST_COMPLETED)
+            while finished:
+                yield finished.pop().result()
+    except TerminatedWorkerError as error:
+        raise ChildProcessError(
+            "A worker process was killed, perhaps because memory ran out. What is finished is "
+            "kept: run the same command again, if need be with fewer --jobs."
+        ) from error
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _begin_worker(parent: int, scratch: str) -> None:
+    """Prepare a worker process: its temporary files go to `scratch`, and it ends with its parent.
+
+    Ctrl-C in a terminal reaches all processes; the parent is the one to react to it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tempfile.tempdir = scratch
+    threading.Thread(target=_end_with, args=(parent, scratch), daemon=True).start()
+
+
+def _end_with(parent: int, scratch: str) -> None:
+    """End this process as soon as its parent is gone, and leave no file behind.
+
+    A process that is killed cannot tell its workers, and these would wait for work for ever.
+    """
+    while os.getppid() == parent:
+        time.sleep(_PARENT_SECONDS)
+    shutil.rmtree(scratch, ignore_errors=True)
+    os._exit(1)
 
 
 def _on_cluster(
-    function: Callable, pieces: Iterable[tuple], address: str, tell: Callable[[str], None]
-) -> Iterator[Any]:
+    address: str,
+    tell: Callable[[str], None],
+    function: Callable[..., Result],
+    pieces: Iterable[tuple[Any, ...]],
+) -> Generator[Result, None, None]:
     client = _connect(address)
-    from distributed import Future, KilledWorker, wait
+    from distributed import Future as ClusterFuture
+    from distributed import KilledWorker, wait
 
-    futures: set[Future] = set()
+    futures: set[ClusterFuture[Any]] = set()
+    finish: Any = wait
     try:
         with _reaching(address):
             _await_workers(client, address, tell)
@@ -158,7 +296,7 @@ def _on_cluster(
                 if not futures:
                     return
                 try:
-                    finished = wait(futures, _LOOK_SECONDS, return_when="FIRST_COMPLETED").done
+                    finished = finish(futures, _LOOK_SECONDS, return_when="FIRST_COMPLETED").done
                 except TimeoutError:
                     _await_workers(client, address, tell)
                     continue
@@ -193,7 +331,7 @@ def _reaching(address: str) -> Iterator[None]:
         ) from error
 
 
-def _connect(address: str) -> "Client":
+def _connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
@@ -201,7 +339,8 @@ def _connect(address: str) -> "Client":
             "A cluster needs the package distributed: pip install 'hippocampal-replay[cluster]'."
         ) from error
     try:
-        return Client(address, timeout=_ANSWER_SECONDS)
+        client: Any = Client
+        return client(address, timeout=_ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"No Dask scheduler answers at {address} ({error}). Is it running, and is this the "
@@ -209,13 +348,13 @@ def _connect(address: str) -> "Client":
         ) from error
 
 
-def _await_workers(client: "Client", address: str, tell: Callable[[str], None]) -> None:
+def _await_workers(client: Any, address: str, tell: Callable[[str], None]) -> None:
     if not client.nthreads():
         tell(f"The scheduler at {address} has no workers; waiting for the first.")
         client.wait_for_workers(1)
 
 
-def _check_software(client: "Client") -> None:
+def _check_software(client: Any) -> None:
     """Look at all workers before anything runs."""
     for worker, theirs in client.run(software, on_error="return").items():
         if isinstance(theirs, Exception):
@@ -226,7 +365,9 @@ def _check_software(client: "Client") -> None:
         _compare(software(), theirs, worker)
 
 
-def _checked(wanted: dict[str, str], function: Callable[..., Result], piece: tuple) -> Result:
+def _checked(
+    wanted: dict[str, str], function: Callable[..., Result], piece: tuple[Any, ...]
+) -> Result:
     """Call a function on a worker, which may have come after the others were looked at."""
     from distributed import get_worker
 

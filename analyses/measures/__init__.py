@@ -1,9 +1,28 @@
-"""S1 to S14: statistics of replay, from tables of chains to one row an animal, to one row in all.
+"""S0 to S14: statistics of replay, from tables of chains to one row an animal, to one row in all.
 
 ``STATISTICS[name].compute(replays)`` takes the replays of one task, by one learner or from one
-recording, and `summarise` puts what it gives into one tidy row. Chains are chosen by their least
-number of different states (5, or 3) and by whether they follow the causes or the order of
-execution. Where a task lacks what a statistic needs, the value is NaN:
+recording, and `analyses.measures.summary.over_animals` puts what it gives into one row. Each file
+has the statistics of one question, with their units, nulls and the studies that defined them:
+
+======================================  ===========================================================
+file                                    question
+======================================  ===========================================================
+`chance` (S0)                           Does replay have any order?
+`directions` (S1, S13, S14)             Is it forward or reverse?
+`wells` (S2, S8_taken)                  Does it follow paths just run, and paths to be run?
+`locality` (S3)                         Is it near the animal?
+`rewards` (S4)                          Does it follow rewards?
+`recency` (S5, S8_future_arm)           Is it of what was run lately?
+`novelty` (S6)                          Is it of paths that were never run?
+`walls` (S7)                            Does it heed walls?
+`goals` (S8)                            Does it lead to the goal, and does the animal follow?
+`walks` (S9)                            How far does it get?
+`familiarity` (S10, S11)                How does it change with experience?
+`utility` (S12)                         Is it where need and gain are high?
+======================================  ===========================================================
+
+Chains are chosen by their least number of different states (5, or 3) and by whether they follow the
+causes or the order of execution. Where a task lacks what a statistic needs, the value is NaN:
 
 ==========================================  =====================================================
 landmarks                                   what they are for
@@ -23,11 +42,30 @@ Blocks say where rewards are (S4) and which moves are closed (S7). Of laps, the 
 columns `goal` and `second` (the state entered first) are read by S8, `goal` by S5_past_arm too.
 """
 
-from analyses.measures.catalogue import STATISTICS
-from analyses.measures.experience import chains_by_lap
-from analyses.measures.novelty import opposite_pairs, shortcut_share
+from analyses.measures.chance import CHANCE_STATISTICS
+from analyses.measures.directions import DIRECTION_STATISTICS
+from analyses.measures.familiarity import FAMILIARITY_STATISTICS
+from analyses.measures.goals import GOAL_STATISTICS
+from analyses.measures.locality import LOCALITY_STATISTICS
+from analyses.measures.novelty import NOVELTY_STATISTICS
+from analyses.measures.recency import RECENCY_STATISTICS
 from analyses.measures.replays import Replays, Statistic
-from analyses.measures.summary import summarise
+from analyses.measures.rewards import REWARD_STATISTICS
+from analyses.measures.utility import UTILITY_STATISTICS
+from analyses.measures.walks import WALK_STATISTICS
+from analyses.measures.walls import WALL_STATISTICS
+from analyses.measures.wells import WELL_STATISTICS
 
-__all__ = ["STATISTICS", "Replays", "Statistic", "chains_by_lap", "opposite_pairs"]
-__all__ += ["shortcut_share", "summarise"]
+__all__ = ["STATISTICS", "Replays", "Statistic"]
+
+_QUESTIONS = [CHANCE_STATISTICS, DIRECTION_STATISTICS, WELL_STATISTICS, LOCALITY_STATISTICS]
+_QUESTIONS += [REWARD_STATISTICS, RECENCY_STATISTICS, NOVELTY_STATISTICS, WALL_STATISTICS]
+_QUESTIONS += [GOAL_STATISTICS, WALK_STATISTICS, FAMILIARITY_STATISTICS, UTILITY_STATISTICS]
+
+STATISTICS: dict[str, Statistic] = dict(
+    sorted(
+        (entry for question in _QUESTIONS for entry in question.items()),
+        key=lambda entry: int(entry[0].split("_")[0].removeprefix("S")),
+    )
+)
+"""All statistics, by the number that they have in the table of findings; parts have a name too."""

@@ -11,8 +11,9 @@ import pandas as pd
 from analyses.measures import Replays
 from analyses.sequences.chains import ORDERS
 from analyses.sequences.classification import find_sequences
+from analyses.sequences.runs import runs_of
 from analyses.sequences.sequences import Sequences
-from analyses.tables import require_columns
+from replay.checks import check_column, check_table, check_whole, shown
 from replay.learners import find_learner
 from replay.log.backups import PHASES, REST, START
 from replay.log.event_log import EventLog
@@ -33,9 +34,36 @@ SETTINGS = {
 PAUSES = ("start", "episode_end", "rest")
 """The phases in which an animal pauses; what is replayed on the way counts nowhere."""
 
+_MOST_PAUSES = 1_000_000
+
 
 def animal_seed(seed: int, animal: int) -> int:
-    """Give the seed of one animal: the same animal has the same laps, whatever the learner."""
+    """Give the seed of one animal: the same animal has the same laps, whatever the learner.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of all animals, 0 or more.
+    animal : int
+        Its number, 0 or more.
+
+    Returns
+    -------
+    int
+        Seeds of different animals are independent.
+
+    Raises
+    ------
+    ValueError
+        If one of them is no such number.
+
+    Examples
+    --------
+    >>> animal_seed(0, 3) == animal_seed(0, 3), animal_seed(0, 3) == animal_seed(3, 0)
+    (True, False)
+    """
+    check_whole("seed", seed)
+    check_whole("The number of an animal", animal)
     return int(np.random.SeedSequence([seed, animal]).generate_state(1)[0])
 
 
@@ -77,7 +105,7 @@ def replays(
     seed: int = 0,
     behaviour: str = "given",
 ) -> Replays:
-    """Let animals go through a task, and chain and classify all that they replay in pauses.
+    """Simulate animals in a task, and classify all that they replay in pauses.
 
     Parameters
     ----------
@@ -87,8 +115,8 @@ def replays(
         A name in ``LEARNERS``, or a module of one's own.
     given : mapping, optional
         Its parameters, beside ``SETTINGS``.
-    animals : iterable of int
-        Numbers of the animals.
+    animals : iterable of int, default range(20)
+        Numbers of the animals, at least one.
     seed : int, default 0
         Seed of everything; an animal's own follows from it and its number.
     behaviour : {"given", "own"}, default "given"
@@ -102,13 +130,24 @@ def replays(
     Raises
     ------
     ValueError
-        If a name is unknown.
+        If a name is unknown, a number is out of range, or there is no animal.
+
+    Examples
+    --------
+    >>> from replay.tasks.published import TASKS
+    >>> made = replays(TASKS["gupta_2t"].build(), "sfma", {"n_replays": 5}, animals=[0])
+    >>> sorted(made.pauses["phase"].unique())
+    ['episode_end', 'rest', 'start']
     """
     params = parameters(learner, given)
     made = []
+    if not isinstance(animals, Iterable):
+        raise ValueError(f"animals must be numbers of animals, got {shown(animals)}.")
     for animal in animals:
         run = run_task(task, learner, params, seed=animal_seed(seed, animal), behaviour=behaviour)
         made.append(replays_of(run.log, run.laps, task, animal))
+    if not made:
+        raise ValueError("animals must name at least one animal.")
     chains, pauses, laps, backups = (
         pd.concat([getattr(each, name) for each in made], ignore_index=True)
         for name in ("chains", "pauses", "laps", "backups")
@@ -122,7 +161,7 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
     Parameters
     ----------
     log : EventLog
-        Steps and backups (or decoded moves), in analysed states.
+        Steps and backups (or decoded moves) of one run, in analysed states.
     laps : pandas.DataFrame
         One row a lap, in order: `episode, block, lap, start, end, reward, n_steps, n_rest`.
     task : Task
@@ -139,10 +178,14 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
 
     Raises
     ------
+    TypeError
+        If `log` is no log, or `laps` no DataFrame.
     ValueError
-        If columns of the laps are missing.
+        If the log has several runs, or columns of the laps are missing or hold what they must not.
     """
-    require_columns(laps, ["episode", "block", "lap", "start", "end", "n_rest"], "laps")
+    if len(runs := runs_of(log)) != 1:
+        raise ValueError(f"log must be that of one animal, but has the runs {shown(runs)}.")
+    _check_laps(laps, len(task.places))
     paused = _in_pauses(log)
     chains = Sequences.concat([find_sequences(paused, order=order) for order in ORDERS]).table
     place = chains["location"].to_numpy()
@@ -160,6 +203,21 @@ def replays_of(log: EventLog, laps: pd.DataFrame, task: Task, animal: int = 0) -
         backups.assign(animal=animal),
         task,
     )
+
+
+def _check_laps(laps: pd.DataFrame, n_places: int) -> None:
+    check_table(laps, ["episode", "block", "lap", "start", "end", "n_rest"], "laps")
+    for place in ("start", "end"):
+        check_column(laps, place, "laps", kind="whole", at_least=0, at_most=n_places - 1)
+    check_column(laps, "n_rest", "laps", kind="whole", at_least=0, at_most=_MOST_PAUSES)
+    episode = check_column(laps, "episode", "laps", kind="whole", at_least=0)
+    descends = np.flatnonzero(np.diff(episode) <= 0)
+    if len(descends):
+        row = int(descends[0]) + 1
+        raise ValueError(
+            f"The column 'episode' of laps must ascend, one row a lap; row {row} has "
+            f"{episode[row]} after {episode[row - 1]}."
+        )
 
 
 def _in_pauses(log: EventLog) -> EventLog:

@@ -2,6 +2,12 @@
 
 These count chains in order of execution. An animal's null is a single draw: if replay is no more
 than that, the animal lies above it as often as below, however rare chains are.
+
+``S0_order``
+    Chains per awake pause with replay (number). Null: the same of the backups of each pause in
+    another order.
+``S0_edges``
+    The same. Null: the same of as many backups, each of an edge at random.
 """
 
 from __future__ import annotations
@@ -18,16 +24,19 @@ from analyses.measures.replays import (
     Replays,
     Statistic,
     every_animal,
+    is_one_of,
     own_code,
     rows,
 )
 from analyses.sequences.runs import Columns
-from analyses.tables import require_columns
+from replay.checks import check_table
 
-__all__ = ["CHANCE"]
+__all__ = ["CHANCE_STATISTICS"]
 
 _COLUMNS = ["state", "next_state"]
 _SEED = 0
+
+Draw = Callable[[Columns, np.random.Generator], Columns]
 
 
 def _chains_per_event(
@@ -35,7 +44,7 @@ def _chains_per_event(
     min_length: int = 5,
     order: str = "causal",
     *,
-    null: Callable[[pd.DataFrame], Callable[[Columns, np.random.Generator], Columns]],
+    null: Callable[[pd.DataFrame], Draw],
 ) -> pd.DataFrame:
     """Chains per awake pause with replay; the null is one draw.
 
@@ -45,8 +54,8 @@ def _chains_per_event(
     value, expected = (np.full(len(animals), np.nan) for _ in range(2))
     n = np.zeros(len(animals), dtype=np.int64)
     if len(backups):
-        require_columns(backups, ["animal", "event", "phase", *_COLUMNS], "backups")
-        backups = backups[backups["phase"].isin(AWAKE)].sort_values("animal", kind="stable")
+        check_table(backups, ["animal", "event", "phase", *_COLUMNS], "backups")
+        backups = backups[is_one_of(backups["phase"], AWAKE)].sort_values("animal", kind="stable")
         draw, rng = null(backups), np.random.default_rng(_SEED)
         code = own_code(animals, backups)
         begins = np.searchsorted(code, np.arange(len(animals) + 1))
@@ -60,17 +69,15 @@ def _chains_per_event(
     return rows(animals, value, expected, n)
 
 
-def _edges(backups: pd.DataFrame) -> Callable[[Columns, np.random.Generator], Columns]:
+def _edges(backups: pd.DataFrame) -> Draw:
     """Draw from all edges that any animal replayed."""
     return partial(random_edges, edges=backups[_COLUMNS].drop_duplicates().to_numpy())
 
 
-def _beyond(label: str, null: Callable) -> Statistic:
-    compute = partial(_chains_per_event, null=null)
-    return Statistic("chains per pause with replay", "chains", compute, label, np.nan, "number")
-
-
-CHANCE: dict[str, Statistic] = {
-    "S0_order": _beyond("the same backups in another order", lambda backups: shuffled_order),
-    "S0_edges": _beyond("as many edges at random", _edges),
+CHANCE_STATISTICS: dict[str, Statistic] = {
+    "S0_order": Statistic(
+        "chains per pause with replay",
+        partial(_chains_per_event, null=lambda backups: shuffled_order),
+    ),
+    "S0_edges": Statistic("chains per pause with replay", partial(_chains_per_event, null=_edges)),
 }

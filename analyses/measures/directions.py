@@ -1,7 +1,40 @@
-"""S1, S2, S13, S14: forward against reverse.
+"""S1, S13, S14: forward against reverse.
 
 Directions are those of experience: a chain is reverse if every move of it had been made the other
-way round. Chains whose moves had been made both ways are left out, and counted on their own.
+way round, and directional if it is forward or reverse. Chains whose moves had been made both ways
+are left out, and counted on their own.
+
+``S1`` [1]_
+    The reverse ones among directional chains (share). Null: 0.5.
+``S1_after_run, S1_before_run`` [2]_
+    The same, in pauses after a run, and before one. Null: 0.5.
+``S1_after_minus_before`` [2]_
+    The reverse share after a run, minus that before one (difference). Null: 0.
+``S1_same_side, S1_opposite_side`` [3]_
+    The reverse share on the animal's side of the maze, and on the other. Null: 0.5.
+``S1_both``
+    Chains whose moves had been made both ways (share). It has no null.
+``S13`` [4]_
+    Mean rank of forward minus reverse chains within a pause; ranks run from 0 to 1 (difference).
+    Null: 0.
+``S13_stop`` [4]_
+    The same within a stop: the pauses after a lap and before the next. Null: 0.
+``S14`` [5]_
+    The share of forward minus that of reverse chains at rest, among directional ones (difference).
+    Null: 0.
+
+References
+----------
+.. [1] Davidson, Kloosterman & Wilson (2009). Hippocampal replay of extended experience.
+   https://doi.org/10.1016/j.neuron.2009.07.027
+.. [2] Diba & Buzsaki (2007). Forward and reverse hippocampal place-cell sequences during ripples.
+   https://doi.org/10.1038/nn1961
+.. [3] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
+   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+.. [4] Mallory, Widloski & Foster (2025). The time course and organization of hippocampal replay.
+   https://doi.org/10.1126/science.ads4760
+.. [5] Lee & Wilson (2002). Memory of sequential experience in the hippocampus during slow wave
+   sleep. https://doi.org/10.1016/S0896-6273(02)01096-6
 """
 
 from __future__ import annotations
@@ -12,28 +45,23 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from analyses.measures.places import sides
 from analyses.measures.replays import (
     AWAKE,
     REST,
     Replays,
     Statistic,
-    between_nodes,
     chosen,
+    directional,
     every_animal,
-    landmark,
+    is_one_of,
     laps_done,
     own_code,
     rows,
     share,
 )
+from analyses.measures.sides import sides
 
-__all__ = ["DIRECTIONS", "at_well", "directional"]
-
-
-def directional(chains: pd.DataFrame) -> pd.DataFrame:
-    """Leave out chains that go neither or both ways."""
-    return chains[chains["direction"].isin(["forward", "reverse"])]
+__all__ = ["DIRECTION_STATISTICS"]
 
 
 def _reverse_share(
@@ -44,6 +72,7 @@ def _reverse_share(
     phases: Sequence[str] = AWAKE,
     side: str | None = None,
 ) -> pd.DataFrame:
+    """Share of reverse chains among directional ones, in some pauses or on one side."""
     columns = ["direction"] if side is None else ["direction", "states", "place", "lap", "episode"]
     chains = directional(chosen(replays, min_length, order, [*columns, "phase"], phases))
     if side is not None:
@@ -52,6 +81,7 @@ def _reverse_share(
 
 
 def _both_ways(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Share of chains whose moves had all been made both ways."""
     chains = chosen(replays, min_length, order, ["direction"])
     return share(replays, chains, chains["direction"] == "both")
 
@@ -68,59 +98,6 @@ def _after_minus_before(
     return rows(every_animal(replays), value, 0.0, after["n"] + before["n"])
 
 
-def at_well(
-    replays: Replays, chains: pd.DataFrame, path: str, well: str | None = None
-) -> np.ndarray:
-    """Tell which chains, of an animal at a well, run along possible past (or future) paths.
-
-    A path is read as it was run. It goes out if it leads away from the centre well and in if it
-    leads towards it. At the centre well all paths in are possible past ones; at a side well, all
-    paths out are.
-
-    Parameters
-    ----------
-    replays : Replays
-        Of a task with the landmarks `centre_well`, `left_well` and `right_well`.
-    chains : DataFrame
-        Forward and reverse chains: `direction, first, last, place`.
-    path : {"past", "future"}
-        Which paths.
-    well : {"centre", "side"}, optional
-        At which wells; by default at all.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_chains,)
-        Whether each does.
-    """
-    centre = landmark(replays.task, "centre_well")
-    wells = centre | landmark(replays.task, "left_well", "right_well")
-    if not centre.any():
-        return np.zeros(len(chains), dtype=bool)
-    from_centre = between_nodes(replays.task)[centre].min(axis=0)
-    place = chains["place"].to_numpy()
-    outward = np.sign(from_centre[chains["last"]] - from_centre[chains["first"]])
-    outward[(chains["direction"] == "reverse").to_numpy()] *= -1
-    possible = outward == np.where(centre[place] ^ (path == "past"), 1, -1)
-    there = wells[place] if well is None else (wells & (centre == (well == "centre")))[place]
-    return possible & there
-
-
-def _congruence(
-    replays: Replays,
-    min_length: int = 5,
-    order: str = "causal",
-    *,
-    direction: str,
-    path: str,
-    well: str | None = None,
-) -> pd.DataFrame:
-    """Share of one direction among the chains along possible past (or future) paths at wells."""
-    table = directional(chosen(replays, min_length, order, ["direction", "first", "last", "place"]))
-    table = table[at_well(replays, table, path, well)]
-    return share(replays, table, table["direction"] == direction, 0.5)
-
-
 def _rank_difference(
     replays: Replays, min_length: int = 5, order: str = "causal", *, by: Sequence[str]
 ) -> pd.DataFrame:
@@ -131,7 +108,7 @@ def _rank_difference(
     chains = chains.assign(stop=laps_done(chains), animal=own_code(animals, chains))
     pauses = chains.groupby(["animal", *by], sort=False, observed=True)
     rank = (pauses.cumcount() + 0.5) / pauses["animal"].transform("size")
-    forward = (chains["direction"] == "forward").to_numpy()
+    forward = is_one_of(chains["direction"], ["forward"])
     pause = pauses.ngroup().to_numpy()
     n_pauses = pauses.ngroups
     n = [np.bincount(pause[way], minlength=n_pauses) for way in (forward, ~forward)]
@@ -158,93 +135,26 @@ def _forward_minus_reverse(
     return share(replays, chains, sign, 0.0)
 
 
-def _congruent(direction: str, path: str, well: str | None = None) -> Statistic:
-    where = "a well" if well is None else f"a {well} well"
-    return Statistic(
-        f"{direction}, of {path} paths at {where}",
-        "share",
-        partial(_congruence, direction=direction, path=path, well=well),
-        "as many of each",
-        0.5,
-        "share",
-    )
+def _reverse(label: str, *, phases: Sequence[str] = AWAKE, side: str | None = None) -> Statistic:
+    return Statistic(label, partial(_reverse_share, phases=phases, side=side), is_share=True)
 
 
-DIRECTIONS: dict[str, Statistic] = {
-    "S1": Statistic(
-        "reverse among directional chains", "share", _reverse_share, "as many of each", 0.5, "share"
-    ),
-    "S1_after_run": Statistic(
-        "reverse chains after a run",
-        "share",
-        partial(_reverse_share, phases=["episode_end"]),
-        "as many of each",
-        0.5,
-        "share",
-    ),
-    "S1_before_run": Statistic(
-        "reverse chains before a run",
-        "share",
-        partial(_reverse_share, phases=["start"]),
-        "as many of each",
-        0.5,
-        "share",
-    ),
+DIRECTION_STATISTICS: dict[str, Statistic] = {
+    "S1": _reverse("reverse among directional chains"),
+    "S1_after_run": _reverse("reverse chains after a run", phases=["episode_end"]),
+    "S1_before_run": _reverse("reverse chains before a run", phases=["start"]),
     "S1_after_minus_before": Statistic(
-        "reverse chains after minus before a run",
-        "difference",
-        _after_minus_before,
-        "as many after as before",
-        0.0,
-        "difference",
+        "reverse chains after minus before a run", _after_minus_before
     ),
-    "S1_same_side": Statistic(
-        "reverse chains on the animal's side",
-        "share",
-        partial(_reverse_share, side="same"),
-        "as many of each",
-        0.5,
-        "share",
-    ),
-    "S1_opposite_side": Statistic(
-        "reverse chains on the other side",
-        "share",
-        partial(_reverse_share, side="opposite"),
-        "as many of each",
-        0.5,
-        "share",
-    ),
-    "S1_both": Statistic(
-        "chains along moves made both ways", "share", _both_ways, "none", np.nan, "share"
-    ),
-    "S2_reverse_given_past": _congruent("reverse", "past"),
-    "S2_reverse_given_past_centre": _congruent("reverse", "past", "centre"),
-    "S2_reverse_given_past_side": _congruent("reverse", "past", "side"),
-    "S2_forward_given_future": _congruent("forward", "future"),
-    "S2_forward_given_future_centre": _congruent("forward", "future", "centre"),
-    "S2_forward_given_future_side": _congruent("forward", "future", "side"),
+    "S1_same_side": _reverse("reverse chains on the animal's side", side="same"),
+    "S1_opposite_side": _reverse("reverse chains on the other side", side="opposite"),
+    "S1_both": Statistic("chains along moves made both ways", _both_ways, is_share=True),
     "S13": Statistic(
-        "rank in the pause, forward minus reverse",
-        "difference",
-        partial(_rank_difference, by=["event"]),
-        "in any order",
-        0.0,
-        "difference",
+        "rank in the pause, forward minus reverse", partial(_rank_difference, by=["event"])
     ),
     "S13_stop": Statistic(
         "rank in the stop between laps, forward minus reverse",
-        "difference",
         partial(_rank_difference, by=["stop"]),
-        "in any order",
-        0.0,
-        "difference",
     ),
-    "S14": Statistic(
-        "forward minus reverse at rest",
-        "difference",
-        _forward_minus_reverse,
-        "as many of each",
-        0.0,
-        "difference",
-    ),
+    "S14": Statistic("forward minus reverse at rest", _forward_minus_reverse),
 }

@@ -4,17 +4,34 @@
 which the path is read. A shortcut runs over a connection that the task designates, and was not run
 like this; in a maze of one direction it needs moves that were never made, and only a model that
 knows ways back can make it.
+
+``S6_shortcut`` [1]_
+    Shortcuts (share of chains). Null: 0.
+``S6_composed, S6_composed_rest`` [2]_
+    Composed chains, awake and at rest (share of chains). Null: 0.
+``S6_pairs`` [1]_
+    Pairs of a forward and a reverse chain, one right after the other, that form a shortcut (share
+    of pairs). Null: its mean if the animal's reverse chains were paired with any of its forward
+    ones.
+
+References
+----------
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
+   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+.. [2] Igata, Ikegaya & Sasaki (2021). Prioritized experience replays on a hippocampal predictive
+   map for learning. https://doi.org/10.1073/pnas.2011266118
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from analyses.measures.places import own_sides, runs_on
 from analyses.measures.replays import (
     AWAKE,
     REST,
@@ -24,19 +41,20 @@ from analyses.measures.replays import (
     between_nodes,
     chosen,
     every_animal,
+    is_one_of,
     own_code,
     paths,
     rows,
     share,
 )
-from analyses.sequences.runs import Columns
+from analyses.measures.sides import own_sides, runs_on
 
-__all__ = ["NOVELTY", "crosses", "opposite_pairs", "shortcut_share"]
+__all__ = ["NOVELTY_STATISTICS", "crosses", "opposite_pairs", "shortcuts"]
 
 _EVERY_OTHER_BIT = 0x5555_5555_5555_5555
 
 
-def connections(replays: Replays) -> list[list[int]]:
+def _connections(replays: Replays) -> list[list[int]]:
     """List the connections that the task designates, as places one after the other."""
     task = replays.task
     first = {node: place for place, node in reversed(list(enumerate(task.node)))}
@@ -47,7 +65,7 @@ def connections(replays: Replays) -> list[list[int]]:
     ]
 
 
-def crosses(walked: Paths, connection: Sequence[int], n_places: int) -> np.ndarray:
+def crosses(walked: Paths, connection: Sequence[int], n_places: int) -> NDArray[np.bool_]:
     """Tell which chains run over all of a connection, whichever way.
 
     Parameters
@@ -88,16 +106,18 @@ def crosses(walked: Paths, connection: Sequence[int], n_places: int) -> np.ndarr
 def _shortcuts(
     replays: Replays, min_length: int = 5, order: str = "causal", *, phases: Sequence[str] = AWAKE
 ) -> pd.DataFrame:
+    """Share of chains that run over a designated connection, along a path that was never run."""
     chains = chosen(replays, min_length, order, ["states", "novelty"], phases)
     walked, n_places = paths(chains), len(replays.task.node)
-    found = [crosses(walked, way, n_places) for way in connections(replays)]
+    found = [crosses(walked, way, n_places) for way in _connections(replays)]
     hits = np.any([np.zeros(len(chains), dtype=bool), *found], axis=0)
-    return share(replays, chains, hits & (chains["novelty"] != "experienced"), 0.0)
+    return share(replays, chains, hits & ~is_one_of(chains["novelty"], ["experienced"]), 0.0)
 
 
 def _composed(
     replays: Replays, min_length: int = 5, order: str = "causal", *, phases: Sequence[str] = AWAKE
 ) -> pd.DataFrame:
+    """Share of chains whose every move was made, but the whole never."""
     chains = chosen(replays, min_length, order, ["novelty"], phases)
     return share(replays, chains, chains["novelty"] == "composed", 0.0)
 
@@ -118,13 +138,12 @@ def opposite_pairs(replays: Replays, min_length: int = 5, order: str = "causal")
     -------
     DataFrame
         One row a pair: `animal`, `forward_first`, and how the `forward` and the `reverse` chain run
-        to or from the connections, as numbers that `shortcut_share` understands.
+        to or from the connections, as numbers that `shortcuts` understands.
     """
     chains = chosen(replays, min_length, order, ["direction", "event", "states", "first", "last"])
-    way = _ways(replays, chains)
-    direction = chains["direction"].to_numpy().astype(str)
+    way = _runs(replays, chains)
     animal, event = chains["animal"].to_numpy(), chains["event"].to_numpy()
-    forward, reverse = direction == "forward", direction == "reverse"
+    forward, reverse = (is_one_of(chains["direction"], [name]) for name in ("forward", "reverse"))
     first = np.flatnonzero(
         (animal[1:] == animal[:-1])
         & (event[1:] == event[:-1])
@@ -141,7 +160,7 @@ def opposite_pairs(replays: Replays, min_length: int = 5, order: str = "causal")
     )
 
 
-def _ways(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
+def _runs(replays: Replays, chains: pd.DataFrame) -> NDArray[np.int64]:
     """Give how chains run, as bits: side, connections they run up to, and those they run from.
 
     A chain runs up to a connection if it stays on one side, ends on the connection and leads to its
@@ -151,7 +170,7 @@ def _ways(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
     steps = between_nodes(replays.task)
     first, last = chains["first"].to_numpy(), chains["last"].to_numpy()
     way = np.where(side > 0, 1, 0)
-    for number, connection in enumerate(connections(replays)):
+    for number, connection in enumerate(_connections(replays)):
         middle = connection[len(connection) // 2]
         nearer = np.sign(steps[middle, first] - steps[middle, last])
         ends, begins = np.isin(last, connection), np.isin(first, connection)
@@ -160,37 +179,32 @@ def _ways(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
     return way
 
 
-def makes_shortcut(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _makes_shortcut(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Tell whether one chain runs up to a connection that the next one leaves on the other side."""
     up_to, away = first >> 1, second >> 2
     joined = up_to & away & _EVERY_OTHER_BIT
-    return (joined != 0) & ((first ^ second) & 1 == 1)
+    made: NDArray[np.bool_] = (joined != 0) & ((first ^ second) & 1 == 1)
+    return made
 
 
-def shortcuts(pairs: pd.DataFrame | Columns) -> np.ndarray:
-    """Tell which pairs form a shortcut."""
+def shortcuts(pairs: Mapping[Any, Any] | pd.DataFrame) -> NDArray[np.bool_]:
+    """Tell which pairs of chains form a shortcut.
+
+    Parameters
+    ----------
+    pairs : DataFrame or mapping of ndarray
+        `forward, reverse, forward_first`, as from `opposite_pairs`.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_pairs,)
+        Whether one chain runs up to a connection on one side, and the next leaves it on the other.
+    """
     forward, reverse, forward_first = (
         np.asarray(pairs[name]) for name in ("forward", "reverse", "forward_first")
     )
     first = np.where(forward_first, forward, reverse)
-    return makes_shortcut(first, np.where(forward_first, reverse, forward))
-
-
-def shortcut_share(pairs: pd.DataFrame | Columns) -> float:
-    """Give the share of pairs that form a shortcut, for `analyses.measures.nulls.null_test`.
-
-    Parameters
-    ----------
-    pairs : DataFrame or dict of ndarray
-        As from `opposite_pairs`.
-
-    Returns
-    -------
-    float
-        The share; NaN without a pair.
-    """
-    found = shortcuts(pairs)
-    return float(found.mean()) if len(found) else float("nan")
+    return _makes_shortcut(first, np.where(forward_first, reverse, forward))
 
 
 def _paired_shortcuts(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
@@ -199,7 +213,7 @@ def _paired_shortcuts(replays: Replays, min_length: int = 5, order: str = "causa
     found = share(replays, pairs, shortcuts(pairs))
     ways, number = np.unique(pairs[["forward", "reverse"]], return_inverse=True)
     forward, reverse = number.reshape(-1, 2).T
-    matches = makes_shortcut(ways[:, None], ways).astype(float)
+    matches = _makes_shortcut(ways[:, None], ways).astype(float)
     code, first = own_code(every_animal(replays), pairs), pairs["forward_first"].to_numpy()
     shape = (len(found), len(ways))
     any_reverse, leading, following = (np.zeros(shape) for _ in range(3))
@@ -211,18 +225,13 @@ def _paired_shortcuts(replays: Replays, min_length: int = 5, order: str = "causa
     return rows(found["animal"], found["value"], expected / np.maximum(n, 1) ** 2, n)
 
 
-NOVELTY: dict[str, Statistic] = {
-    "S6_shortcut": Statistic("shortcuts", "share", _shortcuts, "none", 0.0, "share"),
-    "S6_composed": Statistic("composed chains", "share", _composed, "none", 0.0, "share"),
+NOVELTY_STATISTICS: dict[str, Statistic] = {
+    "S6_shortcut": Statistic("shortcuts", _shortcuts, is_share=True),
+    "S6_composed": Statistic("composed chains", _composed, is_share=True),
     "S6_composed_rest": Statistic(
-        "composed chains at rest", "share", partial(_composed, phases=REST), "none", 0.0, "share"
+        "composed chains at rest", partial(_composed, phases=REST), is_share=True
     ),
     "S6_pairs": Statistic(
-        "forward-reverse pairs that form a shortcut",
-        "share",
-        _paired_shortcuts,
-        "paired at random",
-        np.nan,
-        "share",
+        "forward-reverse pairs that form a shortcut", _paired_shortcuts, is_share=True
     ),
 }

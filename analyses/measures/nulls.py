@@ -1,9 +1,9 @@
-"""Null hypotheses of replay that can be rejected, and one that always is.
+"""Null hypotheses of replay: what it would be by chance.
 
 Each null draws what replay would be by chance: the same backups in another order, edges at random,
-walks at random, pairs at random. `null_test` compares a number that is computed of the data with
-the same number of each draw. If the null is true, its p value lies below a level as often as the
-level says, whatever the number is: a little less often if it is a count, which ties with draws.
+walks at random. `null_test` compares a number that is computed of the data with the same number of
+each draw. If the null is true, its p value lies below a level as often as the level says, whatever
+the number is: a little less often if it is a count, which ties with draws [1]_.
 
 =====================  =============================================================
 null                   what is kept of the data
@@ -12,19 +12,12 @@ null                   what is kept of the data
 `random_edges`         how many backups each event has
 `random_walks`         where each chain begins, its length, and the least number of
                        different states
-`random_pairs`         the chains of each animal and direction
 =====================  =============================================================
-
-`permutation_test` is that of Mattar & Daw [2]_. It asks whether a segment goes in one direction
-more consistently than its shuffled states. But segments are cut so that each goes in one direction:
-nearly all are significant, whatever the model. It is here for comparison only.
 
 References
 ----------
 .. [1] Phipson & Smyth (2010), Permutation p-values should never be zero.
    https://doi.org/10.2202/1544-6115.1585
-.. [2] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
-   https://doi.org/10.1038/s41593-018-0232-z
 """
 
 from __future__ import annotations
@@ -33,14 +26,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.sequences.chains import link_backups
 from analyses.sequences.runs import Columns
-from analyses.tables import require_columns
+from replay.checks import check_choice, check_whole
 
 __all__ = ["NullTest", "chain_count", "distinct", "joined", "null_test", "padded"]
-__all__ += ["permutation_test", "random_edges", "random_pairs", "random_walks", "shuffled_order"]
+__all__ += ["random_edges", "random_walks", "shuffled_order"]
 
 Data = TypeVar("Data")
 
@@ -106,7 +99,8 @@ def null_test(
     Raises
     ------
     ValueError
-        If `alternative` is unknown, or `n_draws` is below 1.
+        If `alternative` is unknown, `n_draws` is below 1, or `seed` is no whole number of at least
+        0.
 
     Examples
     --------
@@ -118,12 +112,9 @@ def null_test(
     >>> test.observed, test.expected < 0.4, test.p
     (1.0, True, 0.01)
     """
-    if alternative not in _ALTERNATIVES:
-        raise ValueError(
-            f"Unknown alternative {alternative!r}. Choose from: {', '.join(_ALTERNATIVES)}."
-        )
-    if n_draws < 1:
-        raise ValueError(f"A null needs at least one draw, got n_draws={n_draws}.")
+    check_choice("alternative", alternative, _ALTERNATIVES)
+    check_whole("n_draws", n_draws, at_least=1)
+    check_whole("seed", seed)
     rng = np.random.default_rng(seed)
     observed = float(number(data))
     drawn = np.array([number(draw(data, rng)) for _ in range(n_draws)], dtype=float)
@@ -188,7 +179,7 @@ def chain_count(backups: Columns, min_length: int = 5) -> int:
     return int((links.is_leaf & (links.length >= min_length)).sum())
 
 
-def shuffled_order(backups: Columns, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def shuffled_order(backups: Columns, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
     """Draw the backups of each event in another order.
 
     Parameters
@@ -210,8 +201,8 @@ def shuffled_order(backups: Columns, rng: np.random.Generator) -> dict[str, np.n
 
 
 def random_edges(
-    backups: Columns, rng: np.random.Generator, *, edges: np.ndarray
-) -> dict[str, np.ndarray]:
+    backups: Columns, rng: np.random.Generator, *, edges: NDArray[np.int64]
+) -> dict[str, NDArray[np.int64]]:
     """Draw as many backups, each of an edge at random.
 
     Parameters
@@ -233,7 +224,7 @@ def random_edges(
     return {"event": event, "state": state, "next_state": next_state}
 
 
-def padded(states: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
+def padded(states: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
     """Write chains of different length as the rows of one array.
 
     Parameters
@@ -259,8 +250,12 @@ def padded(states: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
 
 
 def random_walks(
-    chains: np.ndarray, rng: np.random.Generator, *, edges: np.ndarray, min_length: int = 2
-) -> np.ndarray:
+    chains: NDArray[np.int64],
+    rng: np.random.Generator,
+    *,
+    edges: NDArray[np.int64],
+    min_length: int = 2,
+) -> NDArray[np.int64]:
     """Draw walks that begin where chains begin and are as long.
 
     Chains of few different states were left out of the data. So they are here: a walk of fewer is
@@ -297,7 +292,7 @@ def random_walks(
     return walks
 
 
-def _neighbours(edges: np.ndarray, last: int) -> tuple[np.ndarray, np.ndarray]:
+def _neighbours(edges: NDArray[np.int64], last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """List the neighbours of each state, those of one state after those of the state before."""
     edges = np.unique(np.asarray(edges).reshape(-1, 2), axis=0)
     begin = np.searchsorted(edges[:, 0], np.arange(last + 2))
@@ -305,8 +300,11 @@ def _neighbours(edges: np.ndarray, last: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _walks(
-    chains: np.ndarray, begin: np.ndarray, neighbour: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
+    chains: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    neighbour: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
     walks = np.full_like(chains, -1)
     walks[:, :1] = chains[:, :1]
     for i in range(1, chains.shape[1]):
@@ -318,7 +316,7 @@ def _walks(
     return walks
 
 
-def distinct(chains: np.ndarray) -> np.ndarray:
+def distinct(chains: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the different states of each chain.
 
     Parameters
@@ -338,99 +336,5 @@ def distinct(chains: np.ndarray) -> np.ndarray:
     """
     ordered = np.sort(chains, axis=1)
     new = np.diff(ordered, axis=1, prepend=-1) != 0
-    return (new & (ordered >= 0)).sum(axis=1)
-
-
-def random_pairs(pairs: Columns, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw for each forward chain any of the reverse chains (after Gupta et al.'s bootstrap [1]_).
-
-    Each chain is drawn once, which keeps the test exact.
-
-    Parameters
-    ----------
-    pairs : mapping of ndarray
-        What is known of pairs. Columns that begin with ``reverse`` belong to the reverse chain;
-        all others stay as they are.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    dict of ndarray
-        The same columns.
-
-    References
-    ----------
-    .. [1] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple
-       function of experience. https://doi.org/10.1016/j.neuron.2010.01.034
-    """
-    columns = {name: np.asarray(values) for name, values in pairs.items()}
-    order = rng.permutation(len(next(iter(columns.values()))))
-    return {
-        name: values[order] if name.startswith("reverse") else values
-        for name, values in columns.items()
-    }
-
-
-def permutation_test(
-    segments: pd.DataFrame, backups: pd.DataFrame, *, n_shuffles: int = 500, seed: int = 0
-) -> pd.DataFrame:
-    """Test each segment's direction as Mattar & Daw [1]_ did, for comparison only.
-
-    The score is the share of a segment's pairs that go forward minus that of those in reverse, held
-    against the scores of its states in random order. A segment is cut so that its score is 1 or -1,
-    so that this cannot fail: use `null_test` to learn something of the data.
-
-    Parameters
-    ----------
-    segments : DataFrame
-        As `analyses.studies.segments.find_segments` gives them.
-    backups : DataFrame
-        The backups that they are from: where each action leads.
-    n_shuffles : int, default 500
-        How often the states are shuffled.
-    seed : int, default 0
-        Seed of the shuffles.
-
-    Returns
-    -------
-    DataFrame
-        The segments with `score` and the two-sided `p`.
-
-    References
-    ----------
-    .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
-       https://doi.org/10.1038/s41593-018-0232-z
-
-    Examples
-    --------
-    >>> from analyses.studies.segments import find_segments
-    >>> backups = pd.DataFrame({"run": 0, "episode": 0, "step": 0, "phase": "start", "event": 0,
-    ...                         "pop": range(8), "state": range(8), "action": 0,
-    ...                         "next_state": range(1, 9), "priority": 0.1})
-    >>> permutation_test(find_segments(backups), backups)[["score", "p"]].round(3).values.tolist()
-    [[1.0, 0.004]]
-    """
-    require_columns(segments, ["states", "actions"], "segments")
-    require_columns(backups, ["state", "action", "next_state"], "backups")
-    leads = np.full(backups[["state", "action"]].max().to_numpy() + 1, -1, dtype=np.int64)
-    leads[backups["state"], backups["action"]] = backups["next_state"]
-    rng = np.random.default_rng(seed)
-    scores, p = [], []
-    for states, actions in zip(segments["states"], segments["actions"], strict=True):
-        state, action = np.asarray(states), np.asarray(actions)
-        score = float(_direction_score(leads, state, action))
-        order = rng.permuted(np.tile(np.arange(len(state)), (n_shuffles, 1)), axis=1)
-        shuffled = _direction_score(leads, state[order], action[order])
-        scores.append(score)
-        n_extreme = (shuffled * np.sign(score) >= abs(score)).sum()
-        p.append(min(1.0, 2 * (1 + int(n_extreme)) / (1 + n_shuffles)))
-    return segments.assign(score=np.array(scores, dtype=float), p=np.array(p, dtype=float))
-
-
-def _direction_score(leads: np.ndarray, state: np.ndarray, action: np.ndarray) -> np.ndarray:
-    """Give the share of pairs that go forward minus that in reverse; both ways is reverse."""
-    to = leads[state, action]
-    reverse = to[..., 1:] == state[..., :-1]
-    forward = (to[..., :-1] == state[..., 1:]) & ~reverse
-    return forward.mean(axis=-1) - reverse.mean(axis=-1)
+    n_distinct: NDArray[np.int64] = (new & (ordered >= 0)).sum(axis=1)
+    return n_distinct

@@ -1,4 +1,25 @@
-"""S5: replay of what was not run lately."""
+"""S5: replay of what was not run lately; and S8 of the arm that is run next.
+
+``S5`` [1]_
+    The share of chains on the other side of the maze: in blocks run mostly on one side, minus that
+    in blocks of both (difference). Null: 0.
+``S5_lag`` [1]_
+    Laps since the other side was run, median over the chains there; 1 is the lap before. It has no
+    null.
+``S5_run_before`` [1]_
+    The share of the laps so far that were run on the side of a chain, median over chains. It has no
+    null.
+``S5_past_arm, S5_previous_goal, S8_future_arm`` [2]_
+    Chains per stop and arm: in the arm that was run last, in that which paid before the present
+    one, or in that which is run next, to arms that are none of these (log ratio). Null: 0.
+
+References
+----------
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
+   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+.. [2] Gillespie et al. (2021). Hippocampal replay reflects specific past experiences rather than a
+   plan for subsequent choice. https://doi.org/10.1016/j.neuron.2021.07.029
+"""
 
 from __future__ import annotations
 
@@ -6,30 +27,26 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from analyses.measures.places import (
-    arms,
-    lap_side,
-    main_arm,
-    own_sides,
-    runs_on,
-    sides,
-)
 from analyses.measures.replays import (
     AWAKE,
     Replays,
     Statistic,
     chosen,
+    counted,
     every_animal,
+    is_one_of,
     laps_around,
+    log_rates,
     own_code,
     paths,
     rows,
     share,
 )
-from analyses.measures.rewards import counted, log_rates
+from analyses.measures.sides import arms, lap_side, main_arm, own_sides, runs_on, sides
 
-__all__ = ["RECENCY"]
+__all__ = ["RECENCY_STATISTICS"]
 
 _MOSTLY = 0.75
 """A block is run on one side if more than this share of its laps is."""
@@ -56,7 +73,7 @@ def _opposite_by_block(
     return rows(every_animal(replays), one["value"] - both["value"], 0.0, one["n"] + both["n"])
 
 
-def _runs_one_side(replays: Replays) -> np.ndarray:
+def _runs_one_side(replays: Replays) -> NDArray[np.bool_]:
     """Tell of each lap whether its block is mostly run on one side."""
     laps = replays.laps.assign(side=lap_side(replays))
     mean = laps.groupby(["animal", "block"], observed=True, sort=False)["side"].transform("mean")
@@ -79,10 +96,10 @@ def _lag(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.Dat
     known = (found >= 0) & (before >= 0)
     known[known] = animal[found[known]] == animal[before[known]]
     lag = pd.Series(episode[before[known]] - episode[found[known]], dtype=float)
-    return median(replays, chains[known], lag)
+    return _median(replays, chains[known], lag)
 
 
-def median(replays: Replays, table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
+def _median(replays: Replays, table: pd.DataFrame, values: pd.Series[float]) -> pd.DataFrame:
     """Give the median over the chains of each animal."""
     animals = every_animal(replays)
     by_animal = values.groupby(own_code(animals, table))
@@ -104,10 +121,10 @@ def _run_before(replays: Replays, min_length: int = 5, order: str = "causal") ->
     kept = (runs != 0) & (before >= 0)
     counts = so_far.to_numpy()[before[kept]]
     run, total = np.where(runs[kept] < 0, counts[:, 0], counts[:, 1]), counts.sum(axis=1)
-    return median(replays, chains[kept], pd.Series(run / np.where(total > 0, total, np.nan)))
+    return _median(replays, chains[kept], pd.Series(run / np.where(total > 0, total, np.nan)))
 
 
-def _roles(replays: Replays, table: pd.DataFrame) -> np.ndarray:
+def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
     """Tell what each arm is to the animal at each pause (or chain), shape (n_rows, n_arms).
 
     The past and the future arm are those in which a lap ended last, and will end next. The goal is
@@ -150,7 +167,7 @@ def _arm_rate(
     animals, arm = every_animal(replays), arms(replays)
     chains = chosen(replays, min_length, order, ["states", "episode", "phase", "place"])
     chains = chains[arm[chains["place"].to_numpy()] < 0]
-    pauses = replays.pauses[replays.pauses["phase"].isin(AWAKE)]
+    pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
     pauses = pauses[arm[pauses["place"].to_numpy(int)] < 0]
     if not (arm >= 0).any() or "goal" not in replays.laps:
         return rows(animals, np.full(len(animals), np.nan), 0.0, 0)
@@ -170,35 +187,14 @@ def _arm_rate(
 
 
 def _arm(label: str, role: int) -> Statistic:
-    return Statistic(
-        f"{label} arm, to arms without a part",
-        "log rate ratio",
-        partial(_arm_rate, role=role),
-        "as any arm",
-        0.0,
-        "difference",
-    )
+    return Statistic(f"{label} arm, to arms without a part", partial(_arm_rate, role=role))
 
 
-RECENCY: dict[str, Statistic] = {
-    "S5": Statistic(
-        "chains on the other side, blocks of one side minus both",
-        "difference",
-        _opposite_by_block,
-        "no difference",
-        0.0,
-        "difference",
-    ),
-    "S5_lag": Statistic(
-        "laps since the other side was run, of chains there",
-        "laps",
-        _lag,
-        "none",
-        np.nan,
-        "number",
-    ),
+RECENCY_STATISTICS: dict[str, Statistic] = {
+    "S5": Statistic("chains on the other side, blocks of one side minus both", _opposite_by_block),
+    "S5_lag": Statistic("laps since the other side was run, of chains there", _lag),
     "S5_run_before": Statistic(
-        "share of laps so far on the side of a chain", "share", _run_before, "none", np.nan, "share"
+        "share of laps so far on the side of a chain", _run_before, is_share=True
     ),
     "S5_past_arm": _arm("past", _PAST),
     "S5_previous_goal": _arm("previous goal", _PREVIOUS_GOAL),

@@ -1,4 +1,29 @@
-"""S4: replay after rewards that change."""
+"""S4: replay after rewards that change.
+
+Rates are chains per stop, the pauses after a lap and before the next; see `log_rates`.
+
+``S4, S4_reverse, S4_forward`` [1]_
+    All chains, or those of one direction: the rate at the end of the track whose reward changes, to
+    that at the other; in blocks in which the ends pay unequally, minus that in the others (log
+    ratio). Null: 0.
+``S4_reverse_minus_forward`` [1]_
+    The rate of reverse to that of forward chains, at the changed end in unequal blocks (log ratio).
+    Null: 0.
+``S4_rewarded`` [2]_
+    The rate after laps with reward, to that after laps without (log ratio). Null: 0.
+``S4_paid_sequence, S4_paid_to_neutral`` [3]_
+    The reverse share of directional chains at rest along the sequence that pays: minus that before
+    it did, or minus that of the sequence that never pays (difference). Null: 0.
+
+References
+----------
+.. [1] Ambrose, Pfeiffer & Foster (2016). Reverse replay of hippocampal place cells is uniquely
+   modulated by changing reward. https://doi.org/10.1016/j.neuron.2016.07.047
+.. [2] Singer & Frank (2009). Rewarded outcomes enhance reactivation of experience in the
+   hippocampus. https://doi.org/10.1016/j.neuron.2009.11.016
+.. [3] Liu, Dolan, Kurth-Nelson & Behrens (2019). Human replay spontaneously reorganizes experience.
+   https://doi.org/10.1016/j.cell.2019.06.012
+"""
 
 from __future__ import annotations
 
@@ -8,6 +33,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.measures.replays import (
     AWAKE,
@@ -15,10 +41,13 @@ from analyses.measures.replays import (
     Replays,
     Statistic,
     chosen,
+    counted,
+    directional,
     every_animal,
+    is_one_of,
     landmark,
     laps_around,
-    own_code,
+    log_rates,
     rows,
     share,
 )
@@ -26,9 +55,7 @@ from analyses.measures.replays import (
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["REWARDS", "changed_ends", "counted", "log_rates"]
-
-_HALF = 0.5
+__all__ = ["REWARD_STATISTICS", "changed_ends"]
 
 
 def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
@@ -59,81 +86,14 @@ def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
     return changed, set(ends) - {changed}, equal, {block.name for block in blocks} - equal
 
 
-def counted(replays: Replays, table: pd.DataFrame, cells: np.ndarray, n_cells: int) -> np.ndarray:
-    """Count each animal's chains (or pauses) in cells, before laps and after them apart.
-
-    Parameters
-    ----------
-    replays : Replays
-        The tables.
-    table : DataFrame
-        Has `animal, phase`.
-    cells : ndarray of int, shape (n_rows,) or (n_rows, n_arms)
-        The cell of each row (or of each arm at each row), such as the end of the track and the
-        block, counted from 0; -1 for none.
-    n_cells : int
-        How many there are.
-
-    Returns
-    -------
-    ndarray of int, shape (n_animals, n_cells, 2)
-        How many rows, in pauses before a lap and after one.
-    """
-    animals = every_animal(replays)
-    code, phase = own_code(animals, table), (table["phase"] != AWAKE[0]).to_numpy().astype(int)
-    shape = len(animals), n_cells, len(AWAKE)
-    row = np.nonzero(cells >= 0)
-    at = np.ravel_multi_index((code[row[0]], cells[row], phase[row[0]]), shape)
-    return np.bincount(at, minlength=int(np.prod(shape))).reshape(shape)
-
-
-def log_rates(n_chains: np.ndarray, n_pauses: np.ndarray) -> np.ndarray:
-    """Give the log of chains per stop in cells.
-
-    A stop has a pause after a lap and one before the next; the rate is the sum of those of both. So
-    cells don't differ for having fewer pauses of one kind, as the first lap has none before it. To
-    each rate that of half a chain in an average cell is added: so none at all has a logarithm too.
-
-    Parameters
-    ----------
-    n_chains, n_pauses : ndarray of int, shape (n_animals, n_cells, 2)
-        The counts, as `counted` gives them.
-
-    Returns
-    -------
-    ndarray of float, shape (n_animals, n_cells)
-        The log rates. NaN where there was no pause of a kind that the animal's other cells have,
-        and of animals without any chain.
-
-    Examples
-    --------
-    One animal with nine chains in ten pauses and in twenty, all after laps; one without any:
-
-    >>> n_chains = np.array([[[0, 9], [0, 9]], [[0, 0], [0, 0]]])
-    >>> n_pauses = np.array([[[0, 10], [0, 20]], [[0, 10], [0, 20]]])
-    >>> log_rates(n_chains, n_pauses).round(2).tolist()
-    [[-0.07, -0.73], [nan, nan]]
-    """
-    has_kind = n_pauses.any(axis=1, keepdims=True)
-    rate = n_chains / np.where(n_pauses > 0, n_pauses, np.where(has_kind, np.nan, 1))
-    n_stops = n_pauses.mean(axis=1).max(axis=-1)
-    half = _HALF / np.where(n_stops > 0, n_stops, np.nan)
-    rates = np.log(rate.sum(axis=-1) + half[:, None])
-    return np.where(n_chains.sum(axis=(1, 2))[:, None] > 0, rates, np.nan)
-
-
-def _awake_pauses(replays: Replays) -> pd.DataFrame:
-    return replays.pauses[replays.pauses["phase"].isin(AWAKE)]
-
-
 def _changed_end(
     replays: Replays, min_length: int = 5, order: str = "causal", *, direction: str | None = None
 ) -> pd.DataFrame:
     """Log rate ratio of changed to unchanged end, unequal minus equal blocks."""
     chains = chosen(replays, min_length, order, ["direction", "place", "block", "phase"])
     if direction is not None:
-        chains = chains[chains["direction"] == direction]
-    pauses = _awake_pauses(replays)
+        chains = chains[is_one_of(chains["direction"], [direction])]
+    pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
     cells = _cells(replays)
     n = counted(replays, chains, cells(chains), 4)
     rate = log_rates(n, counted(replays, pauses, cells(pauses), 4))
@@ -141,15 +101,15 @@ def _changed_end(
     return rows(every_animal(replays), value, 0.0, n.sum(axis=(1, 2)))
 
 
-def _cells(replays: Replays) -> Callable[[pd.DataFrame], np.ndarray]:
+def _cells(replays: Replays) -> Callable[[pd.DataFrame], NDArray[np.int64]]:
     """Give the function to cells: equal blocks 0 and 1, unequal 2 and 3; odd: the changed end."""
     changed, unchanged, equal, unequal = changed_ends(replays.task)
     node = np.array(replays.task.node, dtype=object)
     at = np.select([node == changed, np.isin(node, list(unchanged))], [1, 0], -1)
 
-    def cells(table: pd.DataFrame) -> np.ndarray:
-        block = table["block"].astype(str)
-        epoch = np.select([block.isin(equal), block.isin(unequal)], [0, 2], -1)
+    def cells(table: pd.DataFrame) -> NDArray[np.int64]:
+        block = table["block"]
+        epoch = np.select([is_one_of(block, equal), is_one_of(block, unequal)], [0, 2], -1)
         end = at[table["place"].to_numpy()]
         return np.where((epoch >= 0) & (end >= 0), epoch + end, -1)
 
@@ -161,9 +121,8 @@ def _reverse_minus_forward(
 ) -> pd.DataFrame:
     """Log rate of reverse minus that of forward chains, at the changed end in unequal blocks."""
     chains = chosen(replays, min_length, order, ["direction", "place", "block", "phase"])
-    cells, reverse = _cells(replays), (chains["direction"] == "reverse").to_numpy()
-    forward = (chains["direction"] == "forward").to_numpy()
-    there = cells(chains) == 3
+    forward, reverse = (is_one_of(chains["direction"], [way]) for way in ("forward", "reverse"))
+    there = _cells(replays)(chains) == 3
     n = counted(replays, chains, np.select([there & reverse, there & forward], [1, 0], -1), 2)
     rate = log_rates(n, np.ones_like(n))
     return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
@@ -171,7 +130,7 @@ def _reverse_minus_forward(
 
 def _rewarded(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
     """Log rate ratio after laps with and without reward."""
-    pauses = replays.pauses[replays.pauses["phase"] == "episode_end"]
+    pauses = replays.pauses[is_one_of(replays.pauses["phase"], ["episode_end"])]
     chains = chosen(replays, min_length, order, ["episode", "phase"], ["episode_end"])
     paid = np.append((replays.laps["reward"] > 0).to_numpy().astype(int), -1)
     n, n_pauses = (
@@ -191,8 +150,7 @@ def _paid_sequence(
     """
     task = replays.task
     columns = ["direction", "first", "block", "episode", "phase"]
-    chains = chosen(replays, min_length, order, columns, REST)
-    chains = chains[chains["direction"].isin(["forward", "reverse"])]
+    chains = directional(chosen(replays, min_length, order, columns, REST))
     paying = {block.name for block in task.blocks if block.rewards}
     nodes = {node for block in task.blocks for node in block.rewards}
     paid = np.zeros(len(task.node), dtype=bool)
@@ -202,7 +160,7 @@ def _paid_sequence(
         paid |= landmark(task, name) & pays
         neutral |= landmark(task, name) & (not pays)
     first = chains["first"].to_numpy()
-    after = chains["block"].astype(str).isin(paying).to_numpy()
+    after = is_one_of(chains["block"], paying)
     other = neutral[first] & after if against == "neutral" else paid[first] & ~after
     one, two = (
         share(replays, chains[which], chains.loc[which, "direction"] == "reverse")
@@ -214,45 +172,25 @@ def _paid_sequence(
 def _sequence(label: str, against: str) -> Statistic:
     return Statistic(
         f"reverse chains of the paid sequence at rest, minus {label}",
-        "difference",
         partial(_paid_sequence, against=against),
-        "no difference",
-        0.0,
-        "difference",
     )
 
 
 def _change(label: str, direction: str | None) -> Statistic:
     return Statistic(
         f"{label} at the changed end: unequal minus equal reward",
-        "log rate ratio",
         partial(_changed_end, direction=direction),
-        "no change",
-        0.0,
-        "difference",
     )
 
 
-REWARDS: dict[str, Statistic] = {
+REWARD_STATISTICS: dict[str, Statistic] = {
     "S4": _change("all chains", None),
     "S4_reverse": _change("reverse chains", "reverse"),
     "S4_forward": _change("forward chains", "forward"),
     "S4_reverse_minus_forward": Statistic(
-        "reverse to forward at the changed end, unequal reward",
-        "log rate ratio",
-        _reverse_minus_forward,
-        "as many of each",
-        0.0,
-        "difference",
+        "reverse to forward at the changed end, unequal reward", _reverse_minus_forward
     ),
-    "S4_rewarded": Statistic(
-        "chains after laps with reward, to those without",
-        "log rate ratio",
-        _rewarded,
-        "as many after each",
-        0.0,
-        "difference",
-    ),
+    "S4_rewarded": Statistic("chains after laps with reward, to those without", _rewarded),
     "S4_paid_sequence": _sequence("before it paid", "before"),
     "S4_paid_to_neutral": _sequence("of the other sequence", "neutral"),
 }

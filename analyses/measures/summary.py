@@ -8,20 +8,23 @@ test expects as many animals above as the binomial distribution has there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
-from scipy import stats
+from numpy.typing import NDArray
+from scipy.stats import binom
 
 from analyses.intervals import mean_interval
-from analyses.measures.catalogue import STATISTICS
-from analyses.tables import require_columns
+from analyses.measures import STATISTICS
+from replay.checks import check_table
 
-__all__ = ["chance_above", "null_p", "summarise"]
+__all__ = ["chance_above", "over_animals"]
 
 _EQUAL = 1e-12
 
 
-def chance_above(null: np.ndarray, n: np.ndarray) -> np.ndarray:
+def chance_above(null: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
     """Give the chance that a share lies above its null, if it is not equal to it.
 
     Parameters
@@ -42,63 +45,35 @@ def chance_above(null: np.ndarray, n: np.ndarray) -> np.ndarray:
     [0.5, 0.41, 0.49, 0.5]
     """
     mean = np.round(null * n, 9)
-    above = stats.binom.sf(np.floor(mean), n, null)
-    below = stats.binom.cdf(np.ceil(mean) - 1, n, null)
+    above = binom.sf(np.floor(mean), n, null)
+    below = binom.cdf(np.ceil(mean) - 1, n, null)
     differs = above + below
     return np.where(differs > 0, above / np.where(differs > 0, differs, 1), 0.5)
 
 
-def null_p(name: str, per_animal: pd.DataFrame) -> float:
-    """Test whether animals lie above their null as often as chance has it.
+def over_animals(
+    per_animal: pd.DataFrame, by: Sequence[str] = ("statistic",), level: float = 0.95
+) -> pd.DataFrame:
+    """Put what the animals have to say into one row for each statistic.
 
     Parameters
     ----------
-    name : str
-        What the statistic is called. For a share in ``STATISTICS`` chance is `chance_above`, for
-        anything else a half.
     per_animal : DataFrame
-        One row an animal: `value, null, n`.
-
-    Returns
-    -------
-    float
-        The exact p value, twice that of the rarer side; NaN if no animal differs from its null.
-
-    Examples
-    --------
-    >>> per_animal = pd.DataFrame({"value": [0.2, 0.3, 0.1, 0.4, 0.5], "null": 0.0, "n": 9})
-    >>> null_p("S5", per_animal)
-    0.0625
-    """
-    value, null, n = (per_animal[column].to_numpy() for column in ("value", "null", "n"))
-    differs = np.abs(value - null) > _EQUAL
-    if not differs.any():
-        return float("nan")
-    is_share = name in STATISTICS and STATISTICS[name].kind == "share"
-    chance = chance_above(null[differs], n[differs]).mean() if is_share else 0.5
-    n_above = int((value > null)[differs].sum())
-    above = stats.binom(int(differs.sum()), chance)
-    return float(min(1.0, 2 * min(above.cdf(n_above), above.sf(n_above - 1))))
-
-
-def summarise(name: str, per_animal: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
-    """Put what each animal has to say into one row.
-
-    Parameters
-    ----------
-    name : str
-        What the statistic is called.
-    per_animal : DataFrame
-        One row an animal: `animal, value, null, n`. A value of NaN says nothing.
+        One row an animal and statistic: `by, value, null, n`. A value of NaN says nothing.
+    by : sequence of str, default ("statistic",)
+        Columns that name a group; `statistic` is one of them. A group keeps the order of a
+        category.
     level : float, default 0.95
         Coverage of the interval.
 
     Returns
     -------
     DataFrame
-        One row: `statistic`; `value`, the mean over animals, with its Student-t interval `ci_low`,
-        `ci_high`; the mean `null`; `p`, two-sided, of the sign test over animals of value against
-        null; `n_animals` and `n_chains`. What the data cannot give is NaN.
+        One row a group: `by`; `value`, the mean over animals, with its Student-t interval `ci_low`,
+        `ci_high`; the mean `null`; `p`, two-sided, of the exact sign test of the `n_above` and
+        `n_below` animals that lie above and below their null, of which chance puts the share
+        `chance_above` above; `n_animals` and `n_chains`. For shares in ``STATISTICS`` that chance
+        is `chance_above`, for all others a half. What the data cannot give is NaN.
 
     Raises
     ------
@@ -107,27 +82,33 @@ def summarise(name: str, per_animal: pd.DataFrame, level: float = 0.95) -> pd.Da
 
     Examples
     --------
-    >>> per_animal = pd.DataFrame({"animal": [0, 1, 2], "value": [0.5, 0.6, np.nan],
+    >>> per_animal = pd.DataFrame({"statistic": "S3", "value": [0.5, 0.6, np.nan],
     ...                            "null": [0.2, 0.2, np.nan], "n": [10, 30, 0]})
-    >>> summarise("S3", per_animal)[["value", "null", "p", "n_animals", "n_chains"]].round(2)
+    >>> over_animals(per_animal)[["value", "null", "p", "n_animals", "n_chains"]].round(2)
        value  null     p  n_animals  n_chains
     0   0.55   0.2  0.44          2        40
     """
-    require_columns(per_animal, ["animal", "value", "null", "n"], "per_animal")
-    told = per_animal[per_animal["value"].notna()].assign(statistic=name)
-    summary = mean_interval(told, "value", ["statistic"], level)
-    row = dict.fromkeys(["mean", "ci_low", "ci_high"], np.nan)
-    if len(summary):
-        row |= summary.iloc[0][list(row)]
-    return pd.DataFrame(
-        {
-            "statistic": [name],
-            "value": [float(row["mean"])],
-            "ci_low": [float(row["ci_low"])],
-            "ci_high": [float(row["ci_high"])],
-            "null": [float(told["null"].mean())],
-            "p": [null_p(name, told)],
-            "n_animals": [len(told)],
-            "n_chains": [int(told["n"].sum())],
-        }
+    by = list(by)
+    rows = check_table(per_animal, [*by, "statistic", "value", "null", "n"], "per_animal")
+    difference = (rows["value"] - rows["null"]).to_numpy()
+    above, below = difference > _EQUAL, difference < -_EQUAL
+    shares = [name for name, statistic in STATISTICS.items() if statistic.is_share]
+    binomial = rows["statistic"].isin(shares).to_numpy() & (above | below)
+    chance = np.where(above | below, 0.5, np.nan)
+    chance[binomial] = chance_above(*rows.loc[binomial, ["null", "n"]].to_numpy().T)
+    told = rows["n"].where(rows["value"].notna(), 0)
+    rows = rows.assign(above=above, below=below, chance=chance, told=told)
+    counts = rows.groupby(by, observed=True, sort=True).agg(
+        null=("null", "mean"),
+        n_above=("above", "sum"),
+        n_below=("below", "sum"),
+        chance_above=("chance", "mean"),
+        n_chains=("told", "sum"),
     )
+    means = mean_interval(rows, "value", by, level).set_index(by)
+    table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
+    n, share = table["n_above"] + table["n_below"], table["chance_above"]
+    sides = binom.cdf(table["n_above"], n, share), binom.sf(table["n_above"] - 1, n, share)
+    columns = ["value", "ci_low", "ci_high", "null", "p", "n_animals", "n_above", "n_below"]
+    columns += ["chance_above", "n_chains"]
+    return table.assign(p=np.minimum(2 * np.minimum(*sides), 1.0))[[*by, *columns]]

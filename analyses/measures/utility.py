@@ -3,6 +3,20 @@
 After a lap from one start to one end, other paths to the same end are worth replaying: those of
 starts that come often (need), and where the reward changes what would be chosen (gain). Both are
 those of an animal that knows, of each start, the last reward of each end that it ran from there.
+All are shares of the backward chains after a lap that lead from its end [1]_.
+
+``S12``
+    Those on the path of higher need x gain, of non-local ones where two paths differ in it. Null:
+    0.5.
+``S12_need, S12_gain``
+    The same by need alone, and by gain alone. Null: 0.5.
+``S12_non_local``
+    Those along other paths than the one just run. Null: the share of the other paths to the end.
+
+References
+----------
+.. [1] Liu, Mattar, Behrens, Daw & Dolan (2021). Experience replay is associated with efficient
+   nonlocal learning. https://doi.org/10.1126/science.abf1357
 """
 
 from __future__ import annotations
@@ -13,18 +27,20 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.special import softmax
 
 from analyses.measures.replays import (
     Replays,
     Statistic,
     chosen,
+    is_one_of,
     laps_around,
     paths,
     share,
 )
 
-__all__ = ["UTILITY"]
+__all__ = ["UTILITY_STATISTICS"]
 
 _INVERSE_TEMPERATURE = 5.0
 
@@ -39,11 +55,12 @@ class _Tree(NamedTuple):
     path : ndarray of int, shape (n_places,)
         Start and end of the path that a place lies on: ``start * n_ends + end``, or -1.
     n_starts, n_ends : int
+        How many there are.
     """
 
-    start: np.ndarray
-    end: np.ndarray
-    path: np.ndarray
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    path: NDArray[np.int64]
     n_starts: int
     n_ends: int
 
@@ -62,7 +79,7 @@ def _tree(replays: Replays) -> _Tree:
     return _Tree(start, end, path, len(starts), len(ends))
 
 
-def _paths_of(tree: _Tree, chains: pd.DataFrame) -> np.ndarray:
+def _paths_of(tree: _Tree, chains: pd.DataFrame) -> NDArray[np.int64]:
     """Give the path that most states of each chain lie on; -1 if none does."""
     n_paths = tree.n_starts * tree.n_ends
     if not n_paths:
@@ -74,13 +91,15 @@ def _paths_of(tree: _Tree, chains: pd.DataFrame) -> np.ndarray:
     return np.where(visits.any(axis=1), visits.argmax(axis=1), -1)
 
 
-def _need_and_gain(tree: _Tree, replays: Replays) -> tuple[np.ndarray, np.ndarray]:
+def _need_and_gain(
+    tree: _Tree, replays: Replays
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Give need and gain of each start after each lap, shape (n_laps, n_starts), in their order."""
     laps = replays.laps
     need, gain = (np.zeros((len(laps), tree.n_starts)) for _ in range(2))
     table = zip(laps["animal"], tree.start[laps["start"]], tree.end[laps["end"]], laps["reward"],
                 strict=True)  # fmt: skip
-    known: dict = {}
+    known: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
     for row, (animal, start, end, reward) in enumerate(table):
         if animal not in known:
             known[animal] = np.zeros(tree.n_starts), np.zeros((tree.n_starts, tree.n_ends))
@@ -100,12 +119,12 @@ def _need_and_gain(tree: _Tree, replays: Replays) -> tuple[np.ndarray, np.ndarra
 
 def _backward(
     replays: Replays, min_length: int, order: str
-) -> tuple[_Tree, pd.DataFrame, np.ndarray, np.ndarray]:
+) -> tuple[_Tree, pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
     """Find the backward chains after a lap that lead from its end, and their start and lap."""
     tree = _tree(replays)
     columns = ["states", "direction", "episode", "phase"]
     chains = chosen(replays, min_length, order, columns, ["episode_end"])
-    chains = chains[chains["direction"] == "reverse"]
+    chains = chains[is_one_of(chains["direction"], ["reverse"])]
     lap, _ = laps_around(replays, chains)
     path = _paths_of(tree, chains)
     end = np.append(tree.end[replays.laps["end"].to_numpy(int)], -1)[lap]
@@ -141,26 +160,15 @@ def _non_local(replays: Replays, min_length: int = 5, order: str = "causal") -> 
 
 
 def _utility(label: str, by: str) -> Statistic:
-    return Statistic(
-        f"non-local backward chains where {label} is higher",
-        "share",
-        partial(_by_utility, by=by),
-        "any path to the same end",
-        0.5,
-        "share",
-    )
+    compute = partial(_by_utility, by=by)
+    return Statistic(f"non-local backward chains where {label} is higher", compute, is_share=True)
 
 
-UTILITY: dict[str, Statistic] = {
+UTILITY_STATISTICS: dict[str, Statistic] = {
     "S12": _utility("need x gain", "both"),
     "S12_need": _utility("need", "need"),
     "S12_gain": _utility("gain", "gain"),
     "S12_non_local": Statistic(
-        "backward chains along other paths to the same end",
-        "share",
-        _non_local,
-        "all paths to the end alike",
-        np.nan,
-        "share",
+        "backward chains along other paths to the same end", _non_local, is_share=True
     ),
 }

@@ -1,4 +1,17 @@
-"""S9: how far chains get, against walks at random that begin where they do and are as long."""
+"""S9: how far chains get, against walks at random that begin where they do and are as long.
+
+``S9, S9_rest``
+    Exponent of the mean distance from a chain's first state against the number of steps, awake
+    [1]_ and at rest [2]_: about 0.5 of diffusion, 1 of straight runs (number). Null: that of random
+    walks on the task's graph.
+
+References
+----------
+.. [1] Krause & Drugowitsch (2022). A large majority of awake hippocampal sharp-wave ripples feature
+   spatial trajectories with momentum. https://doi.org/10.1016/j.neuron.2021.11.014
+.. [2] Stella, Baracskay, O'Neill & Csicsvari (2019). Hippocampal reactivation of random
+   trajectories resembling Brownian diffusion. https://doi.org/10.1016/j.neuron.2019.01.052
+"""
 
 from __future__ import annotations
 
@@ -8,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.measures.nulls import padded, random_walks
 from analyses.measures.replays import (
@@ -25,7 +39,7 @@ from analyses.measures.replays import (
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["WALKS", "Nodes", "nodes_of", "walks_like"]
+__all__ = ["WALK_STATISTICS", "Nodes", "nodes_of", "walks_like"]
 
 _N_WALKS = 1000
 _SEED = 0
@@ -44,9 +58,9 @@ class Nodes(NamedTuple):
         All edges, each both ways.
     """
 
-    number: np.ndarray
-    distance: np.ndarray
-    edges: np.ndarray
+    number: NDArray[np.int64]
+    distance: NDArray[np.float64]
+    edges: NDArray[np.int64]
 
 
 def nodes_of(task: Task) -> Nodes:
@@ -62,18 +76,18 @@ def nodes_of(task: Task) -> Nodes:
     Nodes
         Their numbers, distances and edges.
     """
-    names = pd.Index(list(task.graph.nodes))
-    position = np.array([task.graph.nodes[node]["pos"] for node in names], dtype=float)
+    number = {node: i for i, node in enumerate(task.graph.nodes)}
+    position = np.array([task.graph.nodes[node]["pos"] for node in number], dtype=float)
     distance = np.linalg.norm(position[:, None] - position, axis=-1)
-    edges = np.array([names.get_indexer(pd.Index(edge)) for edge in task.graph.edges], dtype=int)
+    edges = np.array([(number[a], number[b]) for a, b in task.graph.edges], dtype=int)
     edges = edges.reshape(-1, 2)
     both_ways = np.concatenate((edges, edges[:, ::-1]))
-    return Nodes(names.get_indexer(pd.Index(task.node)), distance, both_ways)
+    return Nodes(np.array([number[node] for node in task.node]), distance, both_ways)
 
 
 def walks_like(
     replays: Replays, chains: pd.DataFrame, min_length: int
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw walks at random that begin where chains do and are as long, on the task's graph.
 
     Each has at least so many different nodes as the chains have. Of each animal at most 1,000
@@ -104,7 +118,7 @@ def walks_like(
     return row[found], walks[found]
 
 
-def _some_of_each(code: np.ndarray, n_most: int) -> np.ndarray:
+def _some_of_each(code: NDArray[np.int64], n_most: int) -> NDArray[np.int64]:
     """Pick at most so many rows of each animal, evenly."""
     order = np.argsort(code, kind="stable")
     n = np.bincount(code)
@@ -140,7 +154,9 @@ def _exponent(
     return rows(animals, value, null, n)
 
 
-def _slopes(at: np.ndarray, distance: np.ndarray, code: np.ndarray, n_animals: int) -> np.ndarray:
+def _slopes(
+    at: NDArray[np.int64], distance: NDArray[np.float64], code: NDArray[np.int64], n_animals: int
+) -> NDArray[np.float64]:
     n = np.bincount(code, minlength=n_animals)
     lags = np.arange(1, at.shape[1])
     means = np.stack(
@@ -148,21 +164,11 @@ def _slopes(at: np.ndarray, distance: np.ndarray, code: np.ndarray, n_animals: i
     ) / np.where(n > 0, n, np.nan)
     means[means == 0] = np.nan
     x = np.log(lags) - np.log(lags).mean()
-    return x @ np.log(means) / (x @ x)
+    slopes: NDArray[np.float64] = x @ np.log(means) / (x @ x)
+    return slopes
 
 
-def _exponents(when: str, phases: Sequence[str]) -> Statistic:
-    return Statistic(
-        f"exponent of displacement, {when}",
-        "exponent",
-        partial(_exponent, phases=phases),
-        "random walks as long",
-        np.nan,
-        "number",
-    )
-
-
-WALKS: dict[str, Statistic] = {
-    "S9": _exponents("awake", AWAKE),
-    "S9_rest": _exponents("at rest", REST),
+WALK_STATISTICS: dict[str, Statistic] = {
+    "S9": Statistic("exponent of displacement, awake", _exponent),
+    "S9_rest": Statistic("exponent of displacement, at rest", partial(_exponent, phases=REST)),
 }

@@ -1,7 +1,24 @@
-"""S7: replay through walls, against other layouts of as many walls."""
+"""S7: replay through walls, against other layouts of as many walls.
+
+``S7, S7_first_laps`` [1]_
+    Moves through walls, in all laps or in the five after the walls moved (share of all moves of
+    chains). Null: that through the same walls, turned and mirrored.
+``S7_percentile`` [2]_
+    The share of the other layouts of as many walls that chains would cross more often, mean over
+    blocks. Null: 0.5.
+
+References
+----------
+.. [1] Jensen, Hennequin & Mattar (2024). A recurrent network model of planning explains hippocampal
+   replay and human behavior. https://doi.org/10.1038/s41593-024-01675-7
+.. [2] Widloski & Foster (2022). Flexible rerouting of hippocampal replay sequences around changing
+   barriers in the absence of global place field remapping.
+   https://doi.org/10.1016/j.neuron.2022.02.002
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from math import comb
@@ -9,6 +26,7 @@ from math import comb
 import networkx as nx
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.measures.replays import (
     Replays,
@@ -21,7 +39,7 @@ from analyses.measures.replays import (
     rows,
 )
 
-__all__ = ["WALLS", "other_layouts", "symmetric_layouts"]
+__all__ = ["WALL_STATISTICS", "other_layouts", "symmetric_layouts"]
 
 _MOST_LAYOUTS = 10_000
 _NEAR_CM = 1.0
@@ -54,15 +72,21 @@ class _Walls:
         self.layout = np.array(list(walled.values()), dtype=bool)
         self.layout = self.layout.reshape(len(walled), len(self.slots))
 
-    def slot_numbers(self, node: tuple[str, ...]) -> np.ndarray:
+    def slot_numbers(self, node: Sequence[str]) -> NDArray[np.int64]:
         """Give the slot between two places, shape (n_places, n_places); -1 for none."""
-        number = {slot: i for i, slot in enumerate(self.slots)}
-        return np.array([[number.get(tuple(sorted((a, b))), -1) for b in node] for a in node])
+        known = {name: i for i, name in enumerate(dict.fromkeys(node))}
+        slot = np.full((len(known), len(known)), -1)
+        for i, (a, b) in enumerate(self.slots):
+            if a in known and b in known:
+                slot[known[a], known[b]] = slot[known[b], known[a]] = i
+        place = [known[name] for name in node]
+        between: NDArray[np.int64] = slot[np.ix_(place, place)]
+        return between
 
 
 def _crossings(
     replays: Replays, min_length: int, order: str, first_laps: int | None
-) -> tuple[_Walls, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[_Walls, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Count the moves of chains by animal, block and slot; all moves, and chains, by animal."""
     walls = _Walls(replays)
     animals = every_animal(replays)
@@ -86,7 +110,7 @@ def _crossings(
     return walls, counts, moves, np.bincount(code, minlength=len(animals))
 
 
-def _since_change(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
+def _since_change(replays: Replays, chains: pd.DataFrame) -> NDArray[np.float64]:
     """Count the laps since the block began; in an animal's first block nothing had changed."""
     laps = replays.laps
     number = laps.sort_values(["animal", "episode"]).groupby(["animal", "block"], observed=True)
@@ -101,23 +125,33 @@ def _since_change(replays: Replays, chains: pd.DataFrame) -> np.ndarray:
 
 
 def symmetric_layouts(
-    slots: list[tuple[str, str]], layout: np.ndarray, position: dict[str, tuple[float, float]]
-) -> np.ndarray:
+    slots: Sequence[tuple[str, str]],
+    layout: NDArray[np.bool_],
+    position: Mapping[str, tuple[float, float]],
+) -> NDArray[np.bool_]:
     """Rotate and reflect a layout of walls.
 
     Parameters
     ----------
-    slots : list of (str, str)
+    slots : sequence of (str, str)
         Where walls can stand: pairs of nodes, each in alphabetical order.
     layout : ndarray of bool, shape (n_slots,)
         Where they do.
-    position : dict
+    position : mapping of str to (float, float)
         Node -> (x, y) in cm.
 
     Returns
     -------
     ndarray of bool, shape (n_layouts, n_slots)
         The layouts that differ from this one, at most seven, each once.
+
+    Examples
+    --------
+    >>> position = {"a": (0.0, 0.0), "b": (1.0, 0.0), "c": (1.0, 1.0), "d": (0.0, 1.0)}
+    >>> slots = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
+    >>> walls = np.array([True, False, False, False])
+    >>> symmetric_layouts(slots, walls, position).astype(int).tolist()
+    [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     """
     nodes = sorted({node for slot in slots for node in slot})
     at = np.array([position[node] for node in nodes], dtype=float).reshape(-1, 2)
@@ -139,7 +173,7 @@ def symmetric_layouts(
     return np.array(list(found)[1:], dtype=bool).reshape(-1, len(slots))
 
 
-def other_layouts(layout: np.ndarray) -> np.ndarray:
+def other_layouts(layout: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """List the other layouts of as many walls.
 
     Parameters
@@ -163,7 +197,8 @@ def other_layouts(layout: np.ndarray) -> np.ndarray:
     there = np.array(list(combinations(range(n_slots), n_walls)), dtype=int)
     layouts = np.zeros((len(there), n_slots), dtype=bool)
     np.put_along_axis(layouts, there, True, axis=1)
-    return layouts[(layouts != layout).any(axis=1)]
+    others: NDArray[np.bool_] = layouts[(layouts != layout).any(axis=1)]
+    return others
 
 
 def _crossing_share(
@@ -196,24 +231,14 @@ def _percentile(replays: Replays, min_length: int = 5, order: str = "causal") ->
     return rows(every_animal(replays), pd.DataFrame(value).mean(axis=1), 0.5, n)
 
 
-WALLS: dict[str, Statistic] = {
-    "S7": Statistic(
-        "moves through walls",
-        "share",
-        _crossing_share,
-        "turned and mirrored walls",
-        np.nan,
-        "share",
-    ),
+WALL_STATISTICS: dict[str, Statistic] = {
+    "S7": Statistic("moves through walls", _crossing_share, is_share=True),
     "S7_first_laps": Statistic(
         "moves through walls in the five laps after they moved",
-        "share",
         partial(_crossing_share, first_laps=5),
-        "turned and mirrored walls",
-        np.nan,
-        "share",
+        is_share=True,
     ),
     "S7_percentile": Statistic(
-        "other layouts that would be crossed more", "share", _percentile, "any layout", 0.5, "share"
+        "other layouts that would be crossed more", _percentile, is_share=True
     ),
 }

@@ -12,7 +12,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 from analyses.plots.grids import grid, keep_outer_labels
 from analyses.plots.layers import draw_curves
 from analyses.plots.style import Look, label, new_axes, styled, write_empty
-from analyses.tables import EXPERIMENTS, LEARNERS, in_order, require_columns
+from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
+from replay.checks import check_table
 
 __all__ = ["attribution_figure", "attribution_length_figure", "draw_attribution"]
 
@@ -63,7 +64,7 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> draw_attribution(table).lines[0].get_ydata().tolist()
     [1.0, 0.4]
     """
-    require_columns(table, _COLUMNS, "attribution")
+    check_table(table, _COLUMNS, "attribution")
     if len(table["over"].unique()) > 1 or table.duplicated(["of", "up_to", "attribution"]).any():
         raise ValueError(
             "A share is there several times: choose one experiment, learner and view, or use "
@@ -81,12 +82,12 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         "share",
         "attribution",
         _LOOKS,
-        ("ci_low", "ci_high"),
         shade=None,
         linewidth=1,
         pointsize=1.5,
     )
     moves = known[of_moves & (known["attribution"] == "one")].assign(attribution="moves")
+    moves = moves.drop(columns=["ci_low", "ci_high"])
     if len(moves):
         draw_curves(moves, ax, "up_to", "share", "attribution", _MOVES, linewidth=1)
     ax.set(xscale="log", ylim=(-0.04, 1.04), yticks=[0, 0.5, 1])
@@ -143,12 +144,12 @@ def attribution_length_figure(table: pd.DataFrame) -> Figure:
 
 
 def _grid(table: pd.DataFrame, over: str, what: str) -> Figure:
-    require_columns(table, ["experiment", "learner", *_COLUMNS], "attribution")
+    check_table(table, ["experiment", "learner", *_COLUMNS], "attribution")
     table = table[table["over"] == over]
     if table.empty:
         raise ValueError("attribution is empty: there is nothing to draw.")
-    experiments = in_order(table["experiment"], EXPERIMENTS)
-    learners = in_order(table["learner"], LEARNERS)
+    experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
+    learners = in_order(table["learner"], LEARNER_ORDER)
     learners.sort(key=lambda name: name != "episodic_control")
     has_moves = over == "episode" and (table["of"] == "moves").any()
     figure, axes = grid(

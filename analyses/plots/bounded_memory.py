@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw_curves
 from analyses.plots.style import Look, label, new_axes, styled
-from analyses.tables import EXPERIMENTS, in_order, require_columns
+from analyses.tables import EXPERIMENT_ORDER, in_order
+from replay.checks import check_table
 
 __all__ = ["bounded_memory_figure", "draw_bounded_memory"]
 
@@ -50,9 +51,9 @@ def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> table = pd.DataFrame({"retention": "fading", "capacity": [1.0, 2.0], "mean": [0.2, 0.4],
     ...                       "n_transitions": [5, 9], "ci_low": [0.1, 0.3], "ci_high": 0.5})
     >>> draw_bounded_memory(table).lines[-1].get_xdata().tolist()
-    [5, 9]
+    [5.0, 9.0]
     """
-    require_columns(table, _COLUMNS, "bounded_memory")
+    check_table(table, _COLUMNS, "bounded_memory")
     if "experiment" in table and len(table["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; bounded_memory_figure draws several.")
     ax = new_axes() if ax is None else ax
@@ -63,7 +64,6 @@ def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         "mean",
         "retention",
         {name: _LOOKS[name] for name in in_order(table["retention"], _LOOKS)},
-        ("ci_low", "ci_high"),
         shade=0.12,
         linewidth=0.9,
         pointsize=2.5,
@@ -94,8 +94,8 @@ def bounded_memory_figure(table: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    require_columns(table, ["experiment", *_COLUMNS], "bounded_memory")
-    experiments = in_order(table["experiment"], EXPERIMENTS)
+    check_table(table, ["experiment", *_COLUMNS], "bounded_memory")
+    experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
     if not experiments:
         raise ValueError("bounded_memory is empty: there is nothing to draw.")
     looks = [_LOOKS[name] for name in in_order(table["retention"], _LOOKS)]

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import add_legend, letter_panels
-from analyses.plots.layers import draw, draw_curves, looks_of
+from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import (
     FULL_WIDTH,
     kind_looks,
@@ -23,7 +23,8 @@ from analyses.plots.style import (
     time_axis,
     write_empty,
 )
-from analyses.tables import LEARNERS, in_order, require_columns
+from analyses.tables import LEARNER_ORDER, in_order
+from replay.checks import check_table
 
 __all__ = ["changes_figure", "draw_change_rates", "draw_change_replay"]
 
@@ -59,19 +60,17 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> rates = pd.DataFrame({"learner": "dyna_q", "phase": [0, 0, 1, 1], "mean": 0.5,
     ...                       "time_step": [10, 20, 10, 20], "ci_low": 0.4, "ci_high": 0.6})
     >>> ax = draw_change_rates(rates)
-    >>> ax.lines[-1].get_xdata().tolist()
-    [10, 20, 30, 40]
+    >>> ax.lines[0].get_xdata().tolist()
+    [10.0, 20.0, 30.0, 40.0]
     """
-    require_columns(rates, _RATES, "change_rates")
+    check_table(rates, _RATES, "change_rates")
     ax = new_axes() if ax is None else ax
     lengths = rates.groupby("phase")["time_step"].max()
     begins = lengths.cumsum() - lengths
     looks = learner_looks(rates["learner"])
     curves = rates.assign(time=rates["time_step"] + rates["phase"].map(begins)).sort_values("time")
     shade = 0.12 if len(looks) <= _FEW else 0.05
-    draw_curves(
-        curves, ax, "time", "mean", "learner", looks, ("ci_low", "ci_high"), shade, linewidth=0.9
-    )
+    draw_curves(curves, ax, "time", "mean", "learner", looks, shade=shade, linewidth=0.9)
     for change in begins.iloc[1:]:
         ax.axvline(change, color="0.75", linewidth=0.6, zorder=0)
     time_axis(ax, lengths.sum())
@@ -108,17 +107,17 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [float(bar.get_width()) for bar in ax.patches if bar.get_width() > 0]
     [1.0, 3.0]
     """
-    require_columns(replay, _REPLAY, "change_replay")
+    check_table(replay, _REPLAY, "change_replay")
     ax = new_axes() if ax is None else ax
-    learners = in_order(replay["learner"], LEARNERS)
+    learners = in_order(replay["learner"], LEARNER_ORDER)
     bars = replay.assign(chains=100 * replay["per_step"]).sort_values(
-        "period", key=lambda period: period != "before", kind="stable"
+        "period", key=lambda period: period != "before", kind="stable", ignore_index=True
     )
     plot = so.Plot(bars, x="chains", y="learner", color="kind", group="period")
     moves = (so.Agg(), so.Dodge(by=["group"], gap=0.1), so.Stack())
     mark = so.Bar(width=_WIDTH, alpha=1, edgewidth=0)
     plot = plot.add(mark, *moves, orient="y", legend=False)
-    colour = looks_of(kind_looks(bars["kind"]))["color"]
+    colour = nominal(kind_looks(bars["kind"]))
     draw(plot.scale(color=colour, y=so.Nominal(order=learners)), ax)
     mean = bars.groupby(["learner", "period", "kind"], observed=True)["chains"].mean()
     total = mean.groupby(["learner", "period"], observed=True).sum()
@@ -164,7 +163,7 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or there is nothing to draw, or several worlds.
     """
-    require_columns(rates, ["world", *_RATES], "change_rates")
+    check_table(rates, ["world", *_RATES], "change_rates")
     worlds = rates["world"].unique()
     if len(worlds) != 1:
         raise ValueError(f"The figure is of one world, got {len(worlds)}.")

@@ -12,7 +12,8 @@ from matplotlib.ticker import NullFormatter
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw_curves
 from analyses.plots.style import Look, label, learner_looks, new_axes, styled
-from analyses.tables import in_order, require_columns
+from analyses.tables import in_order
+from replay.checks import check_table
 
 __all__ = ["demands_figure", "draw_demands"]
 
@@ -67,7 +68,7 @@ def draw_demands(
     if what not in _DEMANDS:
         raise ValueError(f"what must be one of {', '.join(_DEMANDS)}; got {what!r}.")
     needed = ["words"] if what == "words" else _OPERATIONS
-    require_columns(table, ["learner", "size", "n_states", "n_actions", *needed], "demands")
+    check_table(table, ["learner", "size", "n_states", "n_actions", *needed], "demands")
     ax = new_axes() if ax is None else ax
     looks = learner_looks(table["learner"]) if looks is None else looks
     table = table.assign(
@@ -99,7 +100,7 @@ def demands_figure(table: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    require_columns(table, ["world", "learner"], "demands")
+    check_table(table, ["world", "learner"], "demands")
     worlds = in_order(table["world"], _WORLDS)
     if not worlds:
         raise ValueError("demands is empty: there is nothing to draw.")

@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analyses.plots.grids import grid
-from analyses.plots.layers import draw, draw_curves, looks_of
+from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import Look, label, learner_looks, new_axes, styled
-from analyses.tables import EXPERIMENTS, LEARNERS, in_order, require_columns
+from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
+from replay.checks import check_table
 
 __all__ = [
     "differing",
@@ -77,7 +78,7 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> draw_differences(table).get_yticklabels()[0].get_text()
     'n-step TD'
     """
-    require_columns(
+    check_table(
         differences,
         ["discrepancy", "learner", "period", "difference", "ci_low", "ci_high"],
         "differences",
@@ -99,7 +100,7 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
         orient="y",
         legend=False,
     )
-    draw(plot.scale(**looks_of(_PERIODS)), ax)
+    draw(plot.scale(color=nominal(_PERIODS), marker=nominal(_PERIODS, "marker")), ax)
     ax.axvline(0, color="0.75", linewidth=0.6, zorder=0)
     ax.set_yticks(heights, [label(name) for name in rows["learner"]])
     ax.tick_params(axis="y", length=0)
@@ -132,15 +133,15 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    require_columns(differences, ["discrepancy", "experiment", "learner", "period"], "differences")
+    check_table(differences, ["discrepancy", "experiment", "learner", "period"], "differences")
     if differences.empty:
         raise ValueError("differences is empty: there is nothing to draw.")
-    experiments = in_order(differences["experiment"], EXPERIMENTS)
+    experiments = in_order(differences["experiment"], EXPERIMENT_ORDER)
     rows = pd.DataFrame(
         [
             (discrepancy, learner, period)
             for discrepancy, group in differences.groupby("discrepancy", sort=False)
-            for learner in in_order(group["learner"], LEARNERS)
+            for learner in in_order(group["learner"], LEARNER_ORDER)
             for period in _PERIODS
         ],
         columns=["discrepancy", "learner", "period"],
@@ -182,9 +183,9 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
 
 
 def differing(differences: pd.DataFrame) -> pd.DataFrame:
-    """Tell whose curves differ visibly: by more than 0.02, with an interval that excludes 0.
+    """Find curves that differ visibly: by more than 0.02, with an interval that excludes 0.
 
-    Only discrepancies on their own are asked for, not all of them together.
+    Each discrepancy is judged on its own; all of them together (`text`) are left out.
 
     Parameters
     ----------
@@ -238,21 +239,19 @@ def draw_discrepancy_curves(
     >>> curve = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
     ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
     >>> ax = draw_discrepancy_curves(curve, curve)
-    >>> [line.get_linestyle() for line in ax.lines[-2:]]
-    ['--', '-']
+    >>> [line.is_dashed() for line in ax.lines[:2]]
+    [True, False]
     """
     columns = ["learner", "time_step", "mean", "ci_low", "ci_high"]
     ax = new_axes() if ax is None else ax
     for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
-        require_columns(table, columns, name)
+        check_table(table, columns, name)
         looks = {
             learner: look | {"linestyle": line}
             for learner, look in learner_looks(table["learner"]).items()
         }
         curves = table.sort_values("time_step")
-        draw_curves(
-            curves, ax, "time_step", "mean", "learner", looks, ("ci_low", "ci_high"), linewidth=0.9
-        )
+        draw_curves(curves, ax, "time_step", "mean", "learner", looks, linewidth=0.9)
     for level in (0, 1):
         ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
     lowest = min(published["mean"].min(), changed["mean"].min())

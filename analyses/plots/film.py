@@ -86,7 +86,7 @@ def _write_gif(frames: Frames, path: Path) -> None:
 
 
 def _palette(images: list[Image.Image]) -> Image.Image:
-    """Take the most frequent colours; of those that nobody can tell apart, one."""
+    """Choose the most frequent colours, and one of those that look alike."""
     pixels = np.concatenate([np.asarray(image).reshape(-1, 3) for image in images])
     codes, counts = np.unique(pixels @ np.array([1 << 16, 1 << 8, 1]), return_counts=True)
     codes = codes[np.argsort(-counts, kind="stable")]

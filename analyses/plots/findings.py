@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from analyses.findings.published import as_share
 from analyses.findings.verdicts import LEAST_ANIMALS, excluding, expectation, held_against
 from analyses.plots.style import FULL_WIDTH, label, new_axes, new_figure, styled, write_empty
-from analyses.tables import require_columns
+from replay.checks import check_table
 
 __all__ = ["draw_grid", "draw_statistic", "grid_figure", "learner_label", "statistics_figure"]
 
@@ -72,7 +72,7 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax.get_yticklabels()[0].get_text().splitlines()
     ['S1 reverse chains', 'Mallory 2025; linear track: 0.391 to 0.543']
     """
-    require_columns(verdicts, _VERDICTS, "verdicts")
+    check_table(verdicts, _VERDICTS, "verdicts")
     ax = new_axes() if ax is None else ax
     learners = list(dict.fromkeys(verdicts["learner"]))
     tests = [rows for _, rows in held_against(verdicts).groupby("test")]
@@ -203,7 +203,7 @@ def grid_figure(verdicts: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing.
     """
-    require_columns(verdicts, _VERDICTS, "verdicts")
+    check_table(verdicts, _VERDICTS, "verdicts")
     n_learners = verdicts["learner"].nunique()
     n_rows = held_against(verdicts)["test"].nunique()
     width = max(_LABEL_WIDTH + _CELL_WIDTH * n_learners, FULL_WIDTH)
@@ -274,7 +274,7 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes | Non
     >>> [text.get_text() for text in ax.texts][:2]
     ['Gupta 2010, gupta 2t: 0.49', 'Davidson 2009, long track: 0.391']
     """
-    require_columns(statistics, _STATISTICS, "statistics")
+    check_table(statistics, _STATISTICS, "statistics")
     ax = new_axes() if ax is None else ax
     name, task = statistics["statistic"].iloc[0], statistics["task"].iloc[0]
     studies = _studies(table, name, task)
@@ -340,7 +340,7 @@ def _studies(table: pd.DataFrame, statistic: str, task: str) -> list[tuple[float
 def _study_text(study: Mapping[Hashable, Any], task: str) -> str:
     if np.isnan(study["value"]):
         sign = study["expected_sign"]
-        return f"{study['source']}: {'in words only' if np.isnan(sign) else _EXPECTED[int(sign)]}"
+        return f"{study['source']}: {'described only' if np.isnan(sign) else _EXPECTED[int(sign)]}"
     elsewhere = study["task_name"] not in ("", task)
     where = f", {label(study['task_name'])}" if elsewhere else ""
     error = f" ({study['error']})" if study["error"] else ""
@@ -370,7 +370,7 @@ def statistics_figure(statistics: pd.DataFrame, table: pd.DataFrame, columns: in
     ValueError
         If columns are missing, or there are several tasks or none.
     """
-    require_columns(statistics, _STATISTICS, "statistics")
+    check_table(statistics, _STATISTICS, "statistics")
     tasks = statistics["task"].unique()
     if len(tasks) != 1:
         raise ValueError(f"The figure is of one task, got {len(tasks)}.")

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import grid
-from analyses.plots.layers import draw, looks_of, whiskers
+from analyses.plots.layers import draw, nominal, whiskers
 from analyses.plots.style import Look, new_axes, styled
-from analyses.tables import in_order, require_columns
+from analyses.tables import in_order
+from replay.checks import check_table
 
 __all__ = ["draw_gain_floor", "gain_floor_figure"]
 
@@ -53,19 +54,20 @@ def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> [float(bar.get_height()) for bar in draw_gain_floor(table).patches]
     [0.6]
     """
-    require_columns(gain_floor, _COLUMNS[1:], "gain_floor")
+    check_table(gain_floor, _COLUMNS[1:], "gain_floor")
     if gain_floor.duplicated(["setting", "place", "direction"]).any():
         raise ValueError("A bar has several rows: choose one task, or use gain_floor_figure.")
     ax = new_axes() if ax is None else ax
     looks = _looks(gain_floor)
     where = gain_floor.set_index(["place", "direction"]).index
-    bars = gain_floor.assign(bar=pd.MultiIndex.from_tuples(_BARS).get_indexer(where))
+    places = pd.MultiIndex.from_tuples(_BARS).get_indexer(where)
+    bars = gain_floor.reset_index(drop=True).assign(bar=places)
     plot = so.Plot(bars, x="bar", y="mean", color="setting")
     plot = plot.add(
         so.Bar(width=_WIDTH, alpha=1, edgewidth=0), so.Dodge(), orient="x", legend=False
     )
-    plot = whiskers(plot, bars, "ci_low", "ci_high", "y", so.Dodge())
-    draw(plot.scale(color=looks_of(looks)["color"]), ax)
+    plot = whiskers(plot, bars, "y", so.Dodge())
+    draw(plot.scale(color=nominal(looks)), ax)
     for k, (setting, look) in enumerate(looks.items()):
         place = (k - (len(looks) - 1) / 2) * _WIDTH / len(looks)
         for bar in bars.loc[(bars["setting"] == setting) & (bars["mean"] == 0), "bar"]:
@@ -100,7 +102,7 @@ def gain_floor_figure(gain_floor: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    require_columns(gain_floor, _COLUMNS, "gain_floor")
+    check_table(gain_floor, _COLUMNS, "gain_floor")
     tasks = in_order(gain_floor["task"], _TASKS)
     if not tasks:
         raise ValueError("gain_floor is empty: there are no segments to draw.")

@@ -25,7 +25,8 @@ from analyses.plots.style import (
     new_figure,
     styled,
 )
-from analyses.tables import LEARNERS, in_order, require_columns
+from analyses.tables import LEARNER_ORDER, in_order
+from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
 __all__ = ["draw_experience", "draw_next_replay", "gallery_figure"]
@@ -70,7 +71,7 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Ax
     ValueError
         If columns are missing.
     """
-    require_columns(steps, ["episode", "state", "next_state"], "steps")
+    check_table(steps, ["episode", "state", "next_state"], "steps")
     ax = new_axes() if ax is None else ax
     draw_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
@@ -131,8 +132,8 @@ def draw_next_replay(
     ValueError
         If columns are missing.
     """
-    require_columns(replay, _COLUMNS[1:], "replay")
-    require_columns(steps, ["episode", "state", "next_state"], "steps")
+    check_table(replay, _COLUMNS[1:], "replay")
+    check_table(steps, ["episode", "state", "next_state"], "steps")
     ax = new_axes() if ax is None else ax
     draw_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
@@ -195,11 +196,11 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
     ValueError
         If columns are missing, or there is no learner.
     """
-    require_columns(replays, _COLUMNS, "replays")
+    check_table(replays, _COLUMNS, "replays")
     if replays.empty:
         raise ValueError("replays is empty: there is nothing to draw.")
     silent = replays.groupby("learner", sort=False)["order"].max() < 0
-    learners = sorted(in_order(replays["learner"], LEARNERS), key=lambda name: silent[name])
+    learners = sorted(in_order(replays["learner"], LEARNER_ORDER), key=lambda name: silent[name])
     n_rows = -(-(len(learners) + 2) // _N_COLUMNS)
     figure = new_figure(FULL_WIDTH, 1.4 * n_rows)
     figure.set_layout_engine("constrained", h_pad=0.13, w_pad=0.05)
@@ -222,7 +223,7 @@ def _path(steps: pd.DataFrame, episode: int) -> list[int]:
 
 
 def _summary(replay: pd.DataFrame) -> tuple[str, str]:
-    """Say what kind of replay it is, and in which colour."""
+    """Describe what is replayed; returns the text and its colour."""
     if (replay["order"] < 0).all():
         return "replays nothing", "0.55"
     kinds = replay["kind"].dropna().value_counts().index.tolist()

@@ -11,16 +11,16 @@ from matplotlib.figure import Figure, FigureBase
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, Look, new_figure
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, Look, new_figure, styled
 
 __all__ = ["add_legend", "grid", "keep_outer_labels", "letter_panels"]
 
 Shared = bool | Literal["row", "col"]
 
-_MANY = 4  # columns, whose titles are smaller
 _LEGEND_LINE, _LEGEND_MARGIN = 0.17, 0.1  # inches
 
 
+@styled
 def grid(
     titles: Sequence[str],
     n_columns: int,
@@ -81,7 +81,7 @@ def grid(
         ax.remove()
     axes: list[Axes] = panels[: len(titles)].tolist()
     for ax, title in zip(axes, titles, strict=True):
-        ax.set_title(title, fontsize=None if n_columns < _MANY else 7)
+        ax.set_title(title)
     if letters and len(axes) > 1:
         letter_panels(axes)
     if ylabel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import pandas as pd
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from analyses.plots.style import Look
 
-__all__ = ["draw", "draw_curves", "looks_of", "whiskers"]
+__all__ = ["draw", "draw_curves", "nominal", "whiskers"]
 
 
 def draw(plot: so.Plot, ax: Axes) -> Axes:
@@ -52,25 +52,22 @@ def draw(plot: so.Plot, ax: Axes) -> Axes:
     return ax
 
 
-def looks_of(looks: Mapping[str, Look]) -> dict[str, so.Nominal]:
-    """Give the scales by which names have their looks.
+def nominal(looks: Mapping[str, Look], what: str = "color") -> so.Nominal:
+    """Give the scale by which names have their colours, or another part of their looks.
 
     Parameters
     ----------
     looks : mapping of str to dict
-        Looks by name, in order: `color`, and `linestyle` and `marker` if any is not plain.
+        Looks by name, in order.
+    what : str, default "color"
+        The part, such as `marker`.
 
     Returns
     -------
-    dict of str to seaborn.objects.Nominal
-        Arguments of `seaborn.objects.Plot.scale`.
+    seaborn.objects.Nominal
+        An argument of `seaborn.objects.Plot.scale`.
     """
-    plain = {"color": "0.6", "linestyle": "-", "marker": ""}
-    return {
-        what: so.Nominal({name: look.get(what, other) for name, look in looks.items()}, list(looks))
-        for what, other in plain.items()
-        if what == "color" or any(what in look for look in looks.values())
-    }
+    return so.Nominal({name: look[what] for name, look in looks.items()}, list(looks))
 
 
 def draw_curves(
@@ -80,7 +77,6 @@ def draw_curves(
     y: str,
     by: str,
     looks: Mapping[str, Look],
-    interval: tuple[str, str] | None = None,
     shade: float | None = 0.15,
     **line: Any,
 ) -> Axes:
@@ -89,16 +85,15 @@ def draw_curves(
     Parameters
     ----------
     table : pandas.DataFrame
-        A row for each point of a curve.
+        A row for each point of a curve. Intervals are drawn where it has `ci_low` and `ci_high`; a
+        band ends where points have no interval.
     ax : matplotlib.axes.Axes
         Where to draw.
     x, y, by : str
         The columns that hold the points and the name of the curve.
     looks : mapping of str to dict
-        The look of each curve by name, in order: `color`, and where they are not plain `linestyle`
-        and `marker`; with a `label`, which the line then has.
-    interval : (str, str), optional
-        The columns of the lower and the upper end. A band ends where points have no interval.
+        The look of each curve by name, in order: arguments of `matplotlib.lines.Line2D`, `color`
+        among them.
     shade : float or None, default 0.15
         How opaque bands are; None for a bar at each point, where single points have intervals.
     **line
@@ -112,32 +107,34 @@ def draw_curves(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> table = pd.DataFrame({"t": [1, 2], "rate": [0.1, 0.4], "of": "a", "low": 0.0, "high": 1.0})
-    >>> ax = draw_curves(table, Figure().subplots(), "t", "rate", "of", {"a": {"color": "k"}},
-    ...                  interval=("low", "high"))
+    >>> table = pd.DataFrame({"time": [1, 2], "rate": [0.1, 0.4], "learner": "mine",
+    ...                       "ci_low": 0.0, "ci_high": 1.0})
+    >>> looks = {"mine": {"color": "black"}}
+    >>> ax = draw_curves(table, Figure().subplots(), "time", "rate", "learner", looks)
     >>> ax.lines[0].get_ydata().tolist(), len(ax.patches)
     ([0.1, 0.4], 1)
     """
-    table = table[table[by].isin(looks)]
+    table = table[table[by].isin(looks)].reset_index(drop=True)
     others = len(ax.lines)
     plot = so.Plot(table, x=x, color=by)
-    if interval is not None and (known := table[list(interval)].notna().all(axis=1)).any():
+    known = table.reindex(columns=["ci_low", "ci_high"]).notna().all(axis=1)
+    if known.any():
         mark = so.Range(linewidth=0.6) if shade is None else so.Band(alpha=shade, edgewidth=0)
         piece = (~known).groupby(table[by], observed=True).cumsum()
         group = None if known.all() or shade is None else piece
-        low, high = interval
-        plot = plot.add(mark, ymin=low, ymax=high, group=group, legend=False)
-    scales = looks_of(looks)
-    plot = plot.add(so.Path(**line), y=y, **dict.fromkeys(scales, by), legend=False)
-    draw(plot.scale(**scales), ax)
+        plot = plot.add(mark, ymin="ci_low", ymax="ci_high", group=group, legend=False)
+    plot = plot.add(so.Path(**line), y=y, legend=False)
+    draw(plot.scale(color=nominal(looks)), ax)
     drawn = set(table[by])
     for curve, name in zip(ax.lines[others:], filter(drawn.__contains__, looks), strict=True):
-        curve.set_label(looks[name].get("label", name))
+        # Seaborn gives lines that it knows as solid the caps of solid lines, which would fill gaps.
+        curve.set_dash_capstyle(mpl.rcParams["lines.dash_capstyle"])
+        curve.set(**{"label": name, "linestyle": "-", **looks[name]})
     return ax
 
 
 def whiskers(
-    plot: so.Plot, data: pd.DataFrame, low: str, high: str, along: str, *moves: so.Move
+    plot: so.Plot, data: pd.DataFrame, along: Literal["x", "y"], *moves: so.Move
 ) -> so.Plot:
     """Add intervals as thin black lines with caps.
 
@@ -146,9 +143,7 @@ def whiskers(
     plot : seaborn.objects.Plot
         A plot of bars.
     data : pandas.DataFrame
-        A row for each interval.
-    low, high : str
-        The columns of the ends.
+        A row for each interval, with its ends as `ci_low` and `ci_high`.
     along : {"x", "y"}
         The axis along which intervals run.
     *moves : seaborn.objects.Move
@@ -162,7 +157,7 @@ def whiskers(
     line = so.Range(color="#000000", linewidth=0.7)
     cap = so.Dot(color="#000000", marker="|" if along == "x" else "_", pointsize=3, stroke=0.7)
     how = {"data": data, "orient": "y" if along == "x" else "x", "legend": False}
-    plot = plot.add(line, *moves, **how, **{f"{along}min": low, f"{along}max": high})
-    for end in (low, high):
+    plot = plot.add(line, *moves, **how, **{f"{along}min": "ci_low", f"{along}max": "ci_high"})
+    for end in ("ci_low", "ci_high"):
         plot = plot.add(cap, *moves, **how, **{along: end})
     return plot

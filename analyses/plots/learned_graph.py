@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from analyses.plots.grids import grid
 from analyses.plots.mdps import draw_ends, draw_mdp, maze_cell_size
 from analyses.plots.style import FULL_WIDTH, new_axes, styled
-from analyses.tables import require_columns
+from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
 __all__ = ["draw_learned_graph", "growth_moments", "learned_graph_figure"]
@@ -190,7 +190,7 @@ def growth_moments(
     >>> growth_moments(steps, [0.5, 1.0])
     [1, 3]
     """
-    require_columns(steps, ["step", "next_state"], "steps")
+    check_table(steps, ["step", "next_state"], "steps")
     if steps.empty:
         raise ValueError("steps is empty: nothing was learned.")
     if not all(0 < share <= 1 for share in shares):

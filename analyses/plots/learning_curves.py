@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import grid
-from analyses.plots.layers import draw, draw_curves, looks_of
+from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import Look, label, learner_looks, new_axes, styled, time_axis
-from analyses.tables import EXPERIMENTS, in_order, require_columns
+from analyses.tables import EXPERIMENT_ORDER, in_order
+from replay.checks import check_table
 
 __all__ = ["draw_learning_curves", "learning_curves_figure"]
 
@@ -54,24 +55,23 @@ def draw_learning_curves(
     --------
     >>> table = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
     ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
-    >>> draw_learning_curves(table).lines[-1].get_ydata().tolist()
+    >>> draw_learning_curves(table).lines[0].get_ydata().tolist()
     [0.2, 0.4]
     """
-    require_columns(
-        reward_rate, ["learner", "time_step", "mean", "ci_low", "ci_high"], "reward_rate"
-    )
+    check_table(reward_rate, ["learner", "time_step", "mean", "ci_low", "ci_high"], "reward_rate")
     if "experiment" in reward_rate and len(reward_rate["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; learning_curves_figure draws several.")
     ax = new_axes() if ax is None else ax
     looks = learner_looks(reward_rate["learner"]) if looks is None else looks
     curves = reward_rate.sort_values("time_step", kind="stable")
     if single_runs is not None and len(single_runs):
-        runs = single_runs.assign(run=single_runs.groupby(["mdp", "seed"]).ngroup())
+        runs = single_runs.reset_index(drop=True)
+        runs = runs.assign(run=runs.groupby(["mdp", "seed"]).ngroup())
         rank = runs.groupby("learner", observed=True)["run"].rank("dense")
         thin = so.Plot(runs[rank <= _RUNS_SHOWN], "time_step", "reward_rate", group="run")
         thin = thin.add(so.Lines(linewidth=0.35, alpha=0.25), color="learner", legend=False)
-        draw(thin.scale(color=looks_of(looks)["color"]), ax)
-    draw_curves(curves, ax, "time_step", "mean", "learner", looks, ("ci_low", "ci_high"))
+        draw(thin.scale(color=nominal(looks)), ax)
+    draw_curves(curves, ax, "time_step", "mean", "learner", looks)
     for level in (0, 1):
         ax.axhline(level, color="0.75", linewidth=0.6, zorder=0)
     ax.set_ylim(min(-0.1, curves["mean"].min() - 0.05), max(1.1, curves["mean"].max() + 0.05))
@@ -104,8 +104,8 @@ def learning_curves_figure(
     ValueError
         If columns are missing, or the table is empty.
     """
-    require_columns(reward_rate, ["experiment"], "reward_rate")
-    experiments = in_order(reward_rate["experiment"], EXPERIMENTS)
+    check_table(reward_rate, ["experiment"], "reward_rate")
+    experiments = in_order(reward_rate["experiment"], EXPERIMENT_ORDER)
     if not experiments:
         raise ValueError("reward_rate is empty: there are no learning curves to draw.")
     looks = learner_looks(reward_rate["learner"])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from analyses.plots.grids import grid
 from analyses.plots.style import END_COLOUR, Look, label, new_axes, styled
-from analyses.tables import EXPERIMENTS, in_order
+from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
@@ -236,7 +236,7 @@ def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
     """
     if not mdps:
         raise ValueError("There are no MDPs to draw.")
-    experiments = in_order(mdps, EXPERIMENTS)
+    experiments = in_order(mdps, EXPERIMENT_ORDER)
     figure, axes = grid(
         [f"{label(name)} ({mdps[name].n_states} states)" for name in experiments],
         2,

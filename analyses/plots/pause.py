@@ -33,10 +33,10 @@ _DPI = 150
 _FRAMES_A_MOVE = 4
 _MOST_FRAMES = 240
 _AT_REST, _AT_THE_END = 0.8, 2.0
-_WAY_IN = 30
+_PATH_LENGTH = 30
 _SURROUNDINGS = 2.5
 _SMALLEST_PART = 14
-_WAY_IN_COLOUR = "#bfe0f2"
+_PATH_COLOUR = "#bfe0f2"
 _SINGLE_COLOUR = "0.45"
 _TO_COME = "0.88"
 _PALEST = 0.3
@@ -75,10 +75,11 @@ def animate_pause(
 ) -> Path:
     """Write a film of one replay event, as GIF or MP4.
 
-    The agent (a square) rests where it is; behind it lies the way that it came. Stars mark where
-    episodes end and where it was last paid. A head runs over the world, move by move in the order
-    of execution, and leaves arrows in the direction of replay, coloured by the kind of sequence
-    that a move belongs to. The bars below are the moves, as high as the change of the action value.
+    The agent (a square) rests where it is; the path by which it came lies behind it. Stars mark
+    where episodes end and where it was last paid. A head runs over the world, move by move in the
+    order of execution, and leaves arrows in the direction of replay, coloured by the kind of
+    sequence that a move belongs to. The bars below are the moves, as high as the change of the
+    action value.
     A move takes a fifth of a second, less if there are many.
 
     Parameters
@@ -185,9 +186,9 @@ def _begin(
     """Draw what stays, and make what changes."""
     position = state_positions(mdp)
     first = moves.iloc[0]
-    way_in = _way_in(steps, first)
+    path = _path_so_far(steps, first)
     extent, height, to_scale = _extent(
-        position[[*way_in, *moves["state"], *moves["next_state"], first["location"]]], mdp
+        position[[*path, *moves["state"], *moves["next_state"], first["location"]]], mdp
     )
     size = np.array([_WIDTH, _HEADER + height + _FOOTER])
     figure = Figure(figsize=tuple(size), dpi=_DPI)
@@ -200,7 +201,7 @@ def _begin(
     ax.set(xlim=extent[0], ylim=extent[1], aspect="equal" if to_scale else "auto")
     if maze_cell_size(mdp) is not None:
         draw_scale_bar(ax, 50)
-    ax.plot(*position[way_in].T, color=_WAY_IN_COLOUR, linewidth=4, solid_capstyle="round",
+    ax.plot(*position[path].T, color=_PATH_COLOUR, linewidth=4, solid_capstyle="round",
             solid_joinstyle="round", zorder=1)  # fmt: skip
     agent = position[first["location"]]
     ax.plot(*agent, "s", markersize=9, color="none", markeredgecolor="black", zorder=7)
@@ -278,12 +279,12 @@ def _described(move: pd.Series) -> str:
     return f"{walked}{move['length']} states"
 
 
-def _way_in(steps: pd.DataFrame, first: pd.Series) -> list[int]:
+def _path_so_far(steps: pd.DataFrame, first: pd.Series) -> list[int]:
     """List the last states of the episode so far; none before it has begun."""
     if first["phase"] == "start":
         return []
     own = steps[(steps["episode"] == first["episode"]) & (steps["step"] <= first["step"])]
-    last = own.tail(_WAY_IN)
+    last = own.tail(_PATH_LENGTH)
     return [*last["state"].head(1), *last["next_state"]]
 
 
@@ -314,7 +315,7 @@ def _sample(n_moves: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, n_moves - 1, min(n_moves, _MOST_FRAMES)).round().astype(int))
 
 
-def _arrows(pairs: NDArray[np.int64], position: NDArray[np.int64], ax: Axes) -> Quiver:
+def _arrows(pairs: NDArray[np.int64], position: NDArray[np.float64], ax: Axes) -> Quiver:
     n_states = len(position)
     to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])
     ax.apply_aspect()

@@ -32,7 +32,7 @@ from analyses.plots.style import (
     write_empty,
 )
 from analyses.sequences.experience import Experience
-from analyses.tables import require_columns
+from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
 __all__ = ["Stretch", "draw_replay", "pick_examples", "replay_events_figure", "stretches"]
@@ -122,8 +122,8 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes | N
         If columns are missing.
     """
     wanted = ["run", "step", "location", "states", "splice_states", "orientation", "direction"]
-    require_columns(sequence.to_frame().T, wanted, "sequence")
-    require_columns(steps, ["run", "episode", "step", "state", "next_state"], "steps")
+    check_table(sequence.to_frame().T, wanted, "sequence")
+    check_table(steps, ["run", "episode", "step", "state", "next_state"], "steps")
     ax = new_axes() if ax is None else ax
     position = state_positions(mdp)
     states = np.asarray(sequence["states"], dtype=np.intp)
@@ -160,7 +160,7 @@ def pick_examples(sequences: pd.DataFrame) -> dict[str, pd.Series]:
     ValueError
         If columns are missing.
     """
-    require_columns(sequences, ["kind", "length", "n_distinct", "n_episodes"], "sequences")
+    check_table(sequences, ["kind", "length", "n_distinct", "n_episodes"], "sequences")
     legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]
     legible = legible.assign(
         few=legible["n_episodes"].between(2, 3), returns=legible["length"] - legible["n_distinct"]
@@ -198,8 +198,8 @@ def replay_events_figure(sequences: pd.DataFrame, steps: pd.DataFrame, mdp: MDP)
     ValueError
         If columns are missing.
     """
-    require_columns(sequences, ["run"], "sequences")
-    require_columns(steps, ["run"], "steps")
+    check_table(sequences, ["run"], "sequences")
+    check_table(steps, ["run"], "steps")
     examples = pick_examples(sequences[sequences["run"].isin(steps["run"].unique())])
     kinds = [
         "reverse_episode",

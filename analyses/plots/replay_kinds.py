@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import grid, keep_outer_labels
-from analyses.plots.layers import draw, looks_of, whiskers
+from analyses.plots.layers import draw, nominal, whiskers
 from analyses.plots.style import (
     Look,
     kind_looks,
@@ -19,7 +19,8 @@ from analyses.plots.style import (
     time_axis,
     write_empty,
 )
-from analyses.tables import EXPERIMENTS, LEARNERS, in_order, require_columns
+from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
+from replay.checks import check_table
 
 __all__ = [
     "draw_replay_kinds",
@@ -60,28 +61,28 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
     >>> [float(bar.get_width()) for bar in draw_replay_kinds(table).patches]
     [0.75, 0.25]
     """
-    require_columns(replay_kinds, ["learner", "kind", "count", "share"], "replay_kinds")
+    check_table(replay_kinds, ["learner", "kind", "count", "share"], "replay_kinds")
     if replay_kinds.duplicated(["learner", "kind"]).any():
         raise ValueError(
             "A learner has several rows of one kind: choose one experiment and one kind of "
             "chains, or use replay_kinds_figure."
         )
     ax = new_axes() if ax is None else ax
-    learners = in_order(replay_kinds["learner"], LEARNERS)
+    learners = in_order(replay_kinds["learner"], LEARNER_ORDER)
     counted = replay_kinds.groupby("learner", observed=True)["count"].sum()
     looks = kind_looks(replay_kinds["kind"])
     bars = replay_kinds.assign(
         learner=replay_kinds["learner"].astype(object),
         kind=pd.Categorical(replay_kinds["kind"].astype(object), list(looks)),
         share=replay_kinds["share"].where(replay_kinds["count"] > 0),
-    ).sort_values("kind", kind="stable")
+    ).sort_values("kind", kind="stable", ignore_index=True)
     plot = so.Plot(bars, x="share", y="learner", color="kind")
     plot = plot.add(so.Bar(width=0.72, alpha=1, edgewidth=0), so.Stack(), orient="y", legend=False)
     if "ci_low" in bars and bars["ci_low"].notna().any():
         end = bars.groupby("learner")["share"].cumsum()
         ends = {name: end + bars[name] - bars["share"] for name in ("ci_low", "ci_high")}
-        plot = whiskers(plot, bars[bars["share"] > 0].assign(**ends), "ci_low", "ci_high", "x")
-    draw(plot.scale(color=looks_of(looks)["color"], y=so.Nominal(order=learners)), ax)
+        plot = whiskers(plot, bars[bars["share"] > 0].assign(**ends), "x")
+    draw(plot.scale(color=nominal(looks), y=so.Nominal(order=learners)), ax)
     for height, learner in enumerate(learners):
         if total := counted[learner]:
             place = (1.02, height)
@@ -123,7 +124,7 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None
     >>> [float(bar.vertices[:, 0].min()) for bar in bars.get_paths()]
     [0.0, 10.0]
     """
-    require_columns(replay_over_time, ["time_step", "kind", "count", "share"], "replay_over_time")
+    check_table(replay_over_time, ["time_step", "kind", "count", "share"], "replay_over_time")
     if replay_over_time.duplicated(["time_step", "kind"]).any():
         raise ValueError(
             "A window has several rows of one kind: choose one experiment and one learner, or use "
@@ -149,13 +150,13 @@ def _draw_windows(replay_over_time: pd.DataFrame, looks: dict[str, Look], ax: Ax
     bars = replay_over_time.assign(
         kind=pd.Categorical(replay_over_time["kind"].astype(object), list(looks)),
         middle=replay_over_time["time_step"] - width / 2,
-    ).sort_values("kind", kind="stable")
+    ).sort_values("kind", kind="stable", ignore_index=True)
     spacing = np.diff(ends).min() if len(ends) > 1 else 1  # seaborn's unit of width
     # Edges close the gaps that renderers leave between bars.
     mark = so.Bars(width=float(width / spacing), alpha=1, edgewidth=0.2)
     plot = so.Plot(bars, x="middle", y="share", color="kind", edgecolor="kind")
     plot = plot.add(mark, so.Stack(), orient="x", legend=False)
-    colour = looks_of(looks)["color"]
+    colour = nominal(looks)
     draw(plot.scale(color=colour, edgecolor=colour), ax)
 
 
@@ -179,10 +180,8 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    require_columns(
-        replay_kinds, ["experiment", "chains", "learner", "kind", "count"], "replay_kinds"
-    )
-    experiments = in_order(replay_kinds["experiment"], EXPERIMENTS)
+    check_table(replay_kinds, ["experiment", "chains", "learner", "kind", "count"], "replay_kinds")
+    experiments = in_order(replay_kinds["experiment"], EXPERIMENT_ORDER)
     chains = in_order(replay_kinds["chains"], ("within_event", "across_events"))
     if not experiments:
         raise ValueError("replay_kinds is empty: there are no kinds of replay to draw.")
@@ -222,10 +221,10 @@ def replay_over_time_figure(replay_over_time: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, the table is empty or holds several experiments.
     """
-    require_columns(replay_over_time, ["learner", "time_step", "kind", "count"], "replay_over_time")
+    check_table(replay_over_time, ["learner", "time_step", "kind", "count"], "replay_over_time")
     if "experiment" in replay_over_time and len(replay_over_time["experiment"].unique()) > 1:
         raise ValueError("replay_over_time holds several experiments: choose one for a figure.")
-    learners = in_order(replay_over_time["learner"], LEARNERS)
+    learners = in_order(replay_over_time["learner"], LEARNER_ORDER)
     if not learners:
         raise ValueError("replay_over_time is empty: there is no replay to draw.")
     figure, axes = grid(

@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from analyses.tables import KINDS, LEARNERS, in_order
+from analyses.tables import KINDS, LEARNER_ORDER, in_order
 from replay.files import replacing
 
 __all__ = [
@@ -58,7 +58,7 @@ _RC: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
-    "axes.titlesize": 8,
+    "axes.titlesize": 7,
     "figure.constrained_layout.h_pad": 0.05,
     "figure.constrained_layout.w_pad": 0.05,
     "figure.labelsize": 7,
@@ -262,7 +262,7 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
     """
     own = itertools.cycle(itertools.product(_OWN_LINE_STYLES, _OWN_COLOURS))
     looks: dict[str, Look] = {}
-    for name in in_order(names, LEARNERS):
+    for name in in_order(names, LEARNER_ORDER):
         if name in _LEARNER_LOOKS:
             looks[name] = {"label": label(name), **_LEARNER_LOOKS[name]}
         else:

@@ -26,7 +26,8 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.plots.task_mazes import HALF_WIDTH, draw_reward, draw_task
-from analyses.tables import KINDS, in_order, require_columns
+from analyses.tables import KINDS, in_order
+from replay.checks import check_table
 from replay.tasks import Task
 
 __all__ = ["draw_typical_replay", "task_figure"]
@@ -93,7 +94,7 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -
     ValueError
         If columns are missing.
     """
-    require_columns(replay.to_frame().T, _COLUMNS[1:], "replay")
+    check_table(replay.to_frame().T, _COLUMNS[1:], "replay")
     ax = new_axes() if ax is None else ax
     draw_task(task, ax, rewards=False, block=str(replay["block"]))
     states = [int(state) for state in str(replay["states"]).split()]
@@ -148,15 +149,15 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. Below the maze stands what of it was chosen for the model, and by which rule the
-        sequences were.
+        The figure. The text below the maze tells which parts of it are modelling choices, and how
+        sequences were chosen.
 
     Raises
     ------
     ValueError
         If columns are missing, or there is no sequence.
     """
-    require_columns(typical, [*_COLUMNS, "min_length", "n_path", "n_kind", "n_all"], "typical")
+    check_table(typical, [*_COLUMNS, "min_length", "n_path", "n_kind", "n_all"], "typical")
     if typical.empty:
         raise ValueError(f"There is no typical replay of the task {task.name!r} to draw.")
     extent = np.ptp(task.position, axis=0) + 3.2 * HALF_WIDTH
@@ -246,7 +247,7 @@ def _title(ax: Axes, replay: pd.Series, with_learner: bool) -> None:
 
 
 def _notes(typical: pd.DataFrame, task: Task) -> str:
-    """Say what of the maze was chosen, and by which rule the sequences were."""
+    """Describe which parts of the maze are modelling choices, and how sequences were chosen."""
     n = typical["min_length"].iloc[0]
     return (
         f"{_chosen(task.remark)} Shown: of the most frequent kinds of sequence ({n} states or "
@@ -269,7 +270,7 @@ def _key(figure: Figure, typical: pd.DataFrame) -> None:
 
 
 def _chosen(remark: str) -> str:
-    """Take the sentences about what is a modelling choice, as far as there is room."""
+    """Keep the sentences about modelling choices, as far as there is room."""
     chosen = remark.partition("Chosen: ")[2] or remark
     sentences = re.split(r"(?<=\.) (?=[A-Z0-9])", chosen)
     kept = [sentence for k, sentence in enumerate(sentences)

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from analyses.sequences.runs import MOST_STATES, Columns, whole_columns
 from analyses.sequences.sequences import Lists
-from replay.arrays import uninitialised
 from replay.checks import (
     check_array,
     check_choice,
@@ -32,10 +31,11 @@ from replay.checks import (
     check_table,
     check_whole,
     shown,
+    unknown_name,
 )
 from replay.jit import kernel
+from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, REST
-from replay.names import unknown_name
 
 __all__ = ["FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]
 __all__ += ["UNKNOWN", "Chains", "DecodedPaths", "Links", "chains", "decoded_backups"]
@@ -145,8 +145,8 @@ def link_backups(
     links = Links(*(uninitialised(n, dtype) for dtype in (np.int32, np.uint8, np.int32, np.bool_)))
     n_begun = 0 if begun is None else len(begun.parent)
     if begun is not None:
-        for known, column in zip(begun, links, strict=True):
-            column[:n_begun] = known
+        for name in Links._fields:
+            getattr(links, name)[:n_begun] = getattr(begun, name)
     temporal = order == "temporal"
     late = _link(event, state, next_state, action, cause, n_begun, temporal, across_events, *links)
     if late >= 0:

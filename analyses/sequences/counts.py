@@ -16,8 +16,8 @@ from analyses.sequences.experience import Experience
 from analyses.sequences.growing import ChainKinds, GrowingChains
 from analyses.tables import KINDS
 from replay.jit import kernel
+from replay.log.blocks import Block, window_ends
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Block, window_ends
 
 __all__ = ["CHAINS", "ReplayCounts"]
 
@@ -56,7 +56,7 @@ class ReplayCounts:
     Examples
     --------
     >>> from replay.worlds.mazes import from_ascii
-    >>> from replay.simulation.driver import simulate
+    >>> from replay.simulation import simulate
     >>> counts = ReplayCounts(1000, 2)
     >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000, on_block=counts.add)
     >>> within_event = counts.counts[:, CHAINS.index("within_event")].sum(axis=0)
@@ -101,7 +101,7 @@ class ReplayCounts:
                 _count(kinds, _MIN_LENGTH, self._window_ends, self.counts[:, number])
 
     def _learn(self, until: int | None = None) -> None:
-        """Take the steps that are waiting into the index; what comes after a replay can wait."""
+        """Add the steps that are waiting to the index; what comes after a replay can wait."""
         while self._waiting:
             log, n_taken = self._waiting.popleft()
             steps = log.columns("steps")

@@ -25,9 +25,9 @@ from analyses.sequences.suffix_automaton import (
     appended,
     second_ends,
 )
-from replay.arrays import GrowingArray, uninitialised
-from replay.checks import check_choice
+from replay.checks import check_array, check_choice, check_whole
 from replay.jit import jitable, kernel
+from replay.log.arrays import GrowingArray, uninitialised
 
 __all__ = ["Experience", "Piece", "stitch"]
 
@@ -281,7 +281,7 @@ class Experience:
         path : sequence of int, at least two
             States in the order in which they would be experienced; no two equal ones in a row.
         step : int, optional
-            The last step that counts; without it, all do.
+            The last step that counts, -1 before the first; by default all count.
         actions : sequence of int, optional
             The action of each move, with ``by="actions"``.
 
@@ -293,14 +293,18 @@ class Experience:
         Raises
         ------
         ValueError
-            If the path has no move, or actions are missing.
+            If the path has no move or holds no whole numbers, or actions are missing.
         """
-        if len(path) < 2:
-            raise ValueError(f"A path needs at least two states, got {len(path)}.")
-        if self.by == "actions" and (actions is None or len(actions) != len(path) - 1):
+        states = check_array(path, "path", kind="whole")
+        if len(states) < 2:
+            raise ValueError(f"A path needs at least two states, got {len(states)}.")
+        action = None if actions is None else check_array(actions, "actions", kind="whole")
+        if self.by == "actions" and (action is None or len(action) != len(states) - 1):
             raise ValueError("With by='actions' give one action for each move of the path.")
-        limit = self.n_moves if step is None else int(self.moves_by(step))
-        symbol = self.symbols(path[:-1], path[1:], actions)
+        limit = self.n_moves
+        if step is not None:
+            limit = int(self.moves_by(check_whole("step", step, at_least=-1)))
+        symbol = self.symbols(states[:-1], states[1:], action)
         ends, nodes = np.empty(len(symbol), dtype=np.int32), np.empty(len(symbol), dtype=np.int32)
         n_pieces = _stitch_one(self.automaton, symbol, limit, ends, nodes)
         ends, nodes = ends[:n_pieces], nodes[:n_pieces]

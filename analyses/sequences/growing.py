@@ -17,8 +17,9 @@ from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import FORWARD_EPISODE, NEVER_TAKEN, NOVEL_PATH, REVERSE_EPISODE
 from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
-from replay.arrays import uninitialised
+from replay.checks import check_flag
 from replay.jit import kernel
+from replay.log.arrays import uninitialised
 
 __all__ = ["ChainKinds", "GrowingChains", "chain_kinds"]
 
@@ -105,10 +106,12 @@ def chain_kinds(
     >>> kinds.length.tolist(), [KINDS[kind] for kind in kinds.kind]
     ([3], ['reverse_episode'])
     """
-    [step] = whole_columns(backups, ["step"], "backups", {"step": np.int64})
-    if (np.diff(step) < 0).any():
+    names = ("event", "step", "state", "next_state", "action", "cause")
+    wide = dict.fromkeys(("event", "step", "cause"), np.int64)
+    checked = dict(zip(names, whole_columns(backups, names, "backups", wide), strict=True))
+    if (checked["step"][1:] < checked["step"][:-1]).any():
         raise ValueError("The column 'step' of backups must not descend: sort them by it.")
-    return GrowingChains(across_events).extend(steps, backups)
+    return GrowingChains(across_events).extend(steps, checked)
 
 
 class GrowingChains:
@@ -123,7 +126,7 @@ class GrowingChains:
     """
 
     def __init__(self, across_events: bool) -> None:
-        self._across_events = across_events
+        self._across_events = check_flag("across_events", across_events)
         self._open = np.empty(0, dtype=_OPEN)
 
     @property
@@ -138,7 +141,7 @@ class GrowingChains:
         first_row: int = 0,
         causes: NDArray[np.int64] = _NO_ROWS,
     ) -> ChainKinds:
-        """Take the next block, and classify the chains that no later backup can continue.
+        """Go on with the next block, and classify the chains that no later backup can continue.
 
         Parameters
         ----------

@@ -83,11 +83,12 @@ class Detection(NamedTuple):
         The least length of the way, in cm.
     largest_jump : int
         How many edges apart two places in a row may be. Places that are jumped over, on the only
-        shortest way, count as reactivated; if there are several ways, the sequence ends.
+        shortest path, count as reactivated; if there are several such paths, the sequence ends.
     min_extent : float
         The least distance, along the track, between the two places that are farthest apart, in cm.
     min_correlation : float
-        The least size of the correlation of a place's order with its distance from the first place.
+        The least size of the correlation of a place's order with its distance from the first place
+        (in cm, or in edges if the graph doesn't tell).
     """
 
     min_length: int = 3
@@ -289,13 +290,13 @@ def _detected(
         walked = np.concatenate(([0.0], np.cumsum(np.where(move < 0, 0, track.distance[move]))))
         length = walked[states.begin[1:] - 1] - walked[states.begin[:-1]]
         kept &= length >= detection.min_distance * (1 - 1e-9)
-    rows, states = rows[states.begin[:-1]][kept], states.take(kept)
+    rows, states = rows[states.begin[:-1]][kept], states.select(kept)
     if detection.min_extent > 0 or detection.min_correlation > 0:
         extent, correlation = track.extent(states)
         kept = extent >= detection.min_extent * (1 - 1e-9)
         if detection.min_correlation > 0:
             kept &= np.abs(correlation) >= detection.min_correlation
-        rows, states = rows[kept], states.take(kept)
+        rows, states = rows[kept], states.select(kept)
     return rows, states
 
 

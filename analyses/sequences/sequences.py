@@ -61,7 +61,7 @@ class Lists:
         """Which list each value belongs to, shape (n_values,)."""
         return np.repeat(np.arange(len(self.begin) - 1), self.length)
 
-    def take(self, kept: NDArray[np.bool_]) -> Lists:
+    def select(self, kept: NDArray[np.bool_]) -> Lists:
         """Keep some lists: those for which `kept`, shape (n_lists,), is true."""
         length = self.length
         begin = np.zeros(1 + int(np.count_nonzero(kept)), dtype=np.int64)

@@ -17,13 +17,13 @@ References
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.arrays import GrowingArray
 from replay.jit import jitable, kernel
+from replay.log.arrays import GrowingArray
 
 __all__ = ["GrowingAutomaton", "LatestEnds", "SuffixAutomaton", "appended", "latest_ends"]
 __all__ += ["prepended", "relocated", "second_ends", "suffix_automaton"]
@@ -38,6 +38,8 @@ _NODE = np.dtype(
         ("sibling", np.int32),
     ]
 )
+# Of 32 bits, as nodes are: with 64 the kernels that follow chains take half as long again.
+_NOWHERE: Any = np.int32(-1)
 _EDGE = np.dtype([("next_edge", np.int32), ("symbol", np.int32), ("target", np.int32)])
 
 
@@ -170,7 +172,7 @@ def _find_edge(nodes: NDArray[np.void], edges: NDArray[np.void], node: int, symb
 @jitable
 def appended(automaton: SuffixAutomaton, node: int, symbol: int) -> int:
     """Give the node of a node's substrings with a symbol after them; -1 if it never came there."""
-    target: int = -1
+    target: int = _NOWHERE
     if node == 0:
         target = automaton.from_root[symbol]
     else:
@@ -191,7 +193,7 @@ def prepended(automaton: SuffixAutomaton, node: int, length: int, symbol: int) -
         child: int = automaton.from_root[symbol]
         return child
     if length < nodes[node]["length"]:
-        return node if text[nodes[node]["first_end"] - length] == symbol else -1
+        return node if text[nodes[node]["first_end"] - length] == symbol else _NOWHERE
     child = nodes[node]["first_child"]
     while child >= 0 and text[nodes[child]["first_end"] - length] != symbol:
         child = nodes[child]["sibling"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.sequences.runs import MOST_STATES
 from analyses.sequences.sequences import Lists
-from replay.checks import check_number, check_whole
+from replay.checks import check_flag, check_number, check_whole
 from replay.log.event_log import EventLog
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ class Track:
         TypeError
             If it is no graph.
         ValueError
-            If a node is no number of a place, or a distance no positive number.
+            If a node is no number of a place, or an attribute of an edge is of another kind.
         """
         if not isinstance(graph, nx.Graph):
             raise TypeError(f"graph must be a networkx.Graph, got {type(graph).__name__}.")
@@ -148,16 +147,19 @@ class Track:
         n_edges = plain.number_of_edges()
         ends = np.array([[u, v] for u, v in plain.edges], dtype=np.int64).reshape(-1, 2)
         distance = np.full(n_edges, np.nan)
-        connections: dict[Hashable, list[int]] = {}
+        connections: dict[str | int, list[int]] = {}
         impossible = np.zeros(n_edges, dtype=np.bool_)
         for number, (u, v, data) in enumerate(plain.edges(data=True)):
             if "distance" in data:
                 what = f"The distance of the edge from {u} to {v}"
                 distance[number] = check_number(what, data["distance"], at_least=0)
-            name = data.get("shortcut")
-            if name is not None and name is not False:
-                connections.setdefault((number,) if name is True else name, []).append(number)
-            impossible[number] = data.get("impossible") is True
+            name = data.get("shortcut", False)
+            if isinstance(name, str):
+                connections.setdefault(name, []).append(number)
+            elif check_flag(f"'shortcut', unless a name, of the edge from {u} to {v}", name):
+                connections[number] = [number]
+            what = f"'impossible' of the edge from {u} to {v}"
+            impossible[number] = check_flag(what, data.get("impossible", False))
         here, there = ends.T
         key = np.concatenate((here * MOST_STATES + there, there * MOST_STATES + here))
         order = np.argsort(key)
@@ -198,8 +200,8 @@ class Track:
         near = nx.single_source_shortest_path_length(self.graph, place, cutoff=at_most)
         if next_place not in near:
             return []
-        ways = list(islice(nx.all_shortest_paths(self.graph, place, next_place), 2))
-        return ways[0][1:-1] if len(ways) == 1 else []
+        shortest = list(islice(nx.all_shortest_paths(self.graph, place, next_place), 2))
+        return shortest[0][1:-1] if len(shortest) == 1 else []
 
     def extent(self, states: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Measure how far sequences reach along the track, and how steadily they go.

@@ -4,8 +4,8 @@ Brea (2018) [1]_ expects that with growing experience nobody can tell any more w
 A sequence is attributed to *one* episode if its path was run contiguously in exactly one episode
 before the replay event; if it was run in *several*, it is anyone's guess in which; and if in
 *none*, it was put together from pieces, or never experienced (`novelty` tells which). `attribute`
-tells this of each sequence, `measure` counts it over learning and by length, `summarise` adds
-intervals over worlds.
+tells this of each sequence, `measure_attribution` counts it over learning and by length,
+`summarise_attribution` adds intervals over worlds.
 
 References
 ----------
@@ -13,38 +13,47 @@ References
    https://doi.org/10.48550/arXiv.1711.06677
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.intervals import share_intervals
-from analyses.jobs.measurements import Measurement
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.classification import classify
 from analyses.sequences.experience import Experience
-from analyses.sequences.suffix_automaton import appended
-from analyses.tables import in_paper_order, require_columns
+from analyses.sequences.suffix_automaton import SuffixAutomaton, appended
+from analyses.tables import in_paper_order
 from replay.experiments import EXPERIMENTS, find_experiment
 from replay.jit import kernel
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
-__all__ = ["ATTRIBUTIONS", "LEARNERS", "attribute", "count_attributions", "measure", "overview"]
-__all__ += ["plan", "summarise"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+from replay.checks import check_table
+
+__all__ = ["ATTRIBUTED_LEARNERS", "ATTRIBUTIONS", "STUDY", "attribute", "attribution_overview"]
+__all__ += ["count_attributions", "measure_attribution", "summarise_attribution"]
 
 ATTRIBUTIONS = ("one", "several", "none")
 """The number of episodes that hold a sequence."""
 
-LEARNERS = (
+ATTRIBUTED_LEARNERS = (
     "episodic_control",
     "prioritized_sweeping",
     "prioritized_sweeping_reset",
     "dyna_q",
     "trajectory_sampling",
 )
-"""The learners that `measure` compares if it is not told others."""
+"""The learners that `measure_attribution` compares if it is not told others."""
 
 _ONE, _SEVERAL, _NONE = range(len(ATTRIBUTIONS))
 _STEPS = {"maze": 100_000}
@@ -95,8 +104,8 @@ def attribute(sequences: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
     ['several', 'one']
     """
     wanted = ["run", "step", "states", "orientation", "direction"]
-    require_columns(sequences, wanted, "sequences")
-    require_columns(steps, ["run", "episode", "step", "state", "next_state"], "steps")
+    check_table(sequences, wanted, "sequences")
+    check_table(steps, ["run", "episode", "step", "state", "next_state"], "steps")
     codes = np.full(len(sequences), _NONE)
     for run, rows in sequences.groupby("run").indices.items():
         experience = Experience(steps[steps["run"] == run])
@@ -143,7 +152,13 @@ def _ends(
 
 
 @kernel
-def _find_nodes(automaton, symbol, begins, n_moves, node):
+def _find_nodes(
+    automaton: SuffixAutomaton,
+    symbol: NDArray[np.int32],
+    begins: NDArray[np.int64],
+    n_moves: NDArray[np.int64],
+    node: NDArray[np.int32],
+) -> None:
     for path in range(len(node)):
         here = 0
         for place in range(begins[path], begins[path] + n_moves[path]):
@@ -153,11 +168,11 @@ def _find_nodes(automaton, symbol, begins, n_moves, node):
         node[path] = here
 
 
-def measure(
+def measure_attribution(
     experiment: str,
     index: int = 0,
     *,
-    learners: Iterable[str] = LEARNERS,
+    learners: Iterable[str] = ATTRIBUTED_LEARNERS,
     n_seeds: int = 1,
     n_steps: int | None = None,
     seed: int = 0,
@@ -174,7 +189,7 @@ def measure(
     index : int, default 0
         Which of its worlds.
     learners : iterable of str
-        Names in ``replay.learners.LEARNERS``; by default the module's ``LEARNERS``.
+        Names in ``replay.learners.LEARNERS``; by default ``ATTRIBUTED_LEARNERS``.
     n_seeds : int, default 1
         Runs of each learner.
     n_steps : int, optional
@@ -195,7 +210,7 @@ def measure(
 
     Examples
     --------
-    >>> counts = measure("stochastic_tree", learners=["episodic_control"], n_steps=8)
+    >>> counts = measure_attribution("stochastic_tree", learners=["episodic_control"], n_steps=8)
     >>> counts[["episode", "length", "attribution", "count"]].to_numpy().tolist()
     [[1, 5, 'one', 1], [2, 5, 'one', 1]]
     """
@@ -216,34 +231,6 @@ def measure(
     by = ["experiment", "learner", "mdp", "episode", "length", "attribution"]
     table = pd.concat(tables, ignore_index=True)
     return table.groupby(by, observed=True, sort=False)["count"].sum().reset_index()
-
-
-def plan(n_mdps: int = 10, seed: int = 0) -> Measurement:
-    """Plan the study: the paper's experiments, a piece for each world.
-
-    Parameters
-    ----------
-    n_mdps : int, default 10
-        Worlds of each experiment.
-    seed : int, default 0
-        Seed of everything.
-
-    Returns
-    -------
-    Measurement
-        It makes ``attribution``, as `summarise` gives it.
-    """
-    pieces = [(name, index, seed) for name in EXPERIMENTS for index in range(n_mdps)]
-    return Measurement(
-        ["attributed"],
-        _piece,
-        pieces,
-        lambda tables: {"attribution": summarise(tables["attributed"])},
-    )
-
-
-def _piece(experiment: str, index: int, seed: int) -> dict[str, pd.DataFrame]:
-    return {"attributed": measure(experiment, index, seed=seed)}
 
 
 def count_attributions(log: EventLog) -> pd.DataFrame:
@@ -284,13 +271,13 @@ def _bound(numbers: pd.Series, bounds: np.ndarray) -> np.ndarray:
     return bounds[np.searchsorted(bounds, numbers)]
 
 
-def summarise(counts: pd.DataFrame) -> pd.DataFrame:
+def summarise_attribution(counts: pd.DataFrame) -> pd.DataFrame:
     """Turn counts into shares, with intervals over worlds.
 
     Parameters
     ----------
     counts : pandas.DataFrame
-        Result of `measure`.
+        Result of `measure_attribution`.
 
     Returns
     -------
@@ -310,13 +297,13 @@ def summarise(counts: pd.DataFrame) -> pd.DataFrame:
     --------
     >>> counts = pd.DataFrame({"experiment": "maze", "learner": "mine", "mdp": [0, 1], "length": 4,
     ...                        "episode": 1, "attribution": ["one", "none"], "count": [1, 3]})
-    >>> table = summarise(counts)
+    >>> table = summarise_attribution(counts)
     >>> table.loc[table["over"] == "all", ["attribution", "share"]].to_numpy().tolist()
     [['one', 0.25], ['none', 0.75]]
     """
     by = ["experiment", "learner", "of", "over", "up_to"]
-    require_columns(counts, ["experiment", "learner", "mdp", "episode", "length"], "counts")
-    require_columns(counts, ["attribution", "count"], "counts")
+    check_table(counts, ["experiment", "learner", "mdp", "episode", "length"], "counts")
+    check_table(counts, ["attribution", "count"], "counts")
     counts = in_paper_order(counts)
     kinds = pd.Categorical(counts["attribution"], pd.Index(ATTRIBUTIONS))
     is_long = counts["length"] >= _SHORTEST_SEQUENCE
@@ -328,13 +315,13 @@ def summarise(counts: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def overview(table: pd.DataFrame) -> pd.DataFrame:
+def attribution_overview(table: pd.DataFrame) -> pd.DataFrame:
     """Take from a summary the shares of all sequences: one row a world and learner.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        Result of `summarise`.
+        Result of `summarise_attribution`.
 
     Returns
     -------
@@ -346,3 +333,45 @@ def overview(table: pd.DataFrame) -> pd.DataFrame:
     shares = rows.pivot_table("share", by, "attribution", observed=True)
     shares = shares.reindex(columns=pd.Index(ATTRIBUTIONS), fill_value=0.0)
     return shares.assign(count=rows.groupby(by, observed=True)["count"].sum()).reset_index()
+
+
+def _plan(size: float, seed: int) -> SizedPlan:
+    return SizedPlan(dict.fromkeys(EXPERIMENTS, max(round(10 * size), 2)), seed)
+
+
+def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    return {"attributed": measure_attribution(*piece, seed=plan.seed)}
+
+
+def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
+    return {"attribution.csv": summarise_attribution(results.read_pieces("attributed"))}
+
+
+def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    return [Shown(table=attribution_overview(tables["attribution.csv"]))]
+
+
+def _draw_over_learning(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.attribution import attribution_figure
+
+    yield "attribution", attribution_figure(results.read("attribution.csv"))
+
+
+def _draw_by_length(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.attribution import attribution_length_figure
+
+    yield "attribution_length", attribution_length_figure(results.read("attribution.csv"))
+
+
+STUDY = Study(
+    "attribution",
+    "Can it still be told which episode a replayed sequence is from?",
+    "replay study attribution",
+    plan=_plan,
+    describe=SizedPlan.describe,
+    pieces=SizedPlan.n_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"attribution": _draw_over_learning, "attribution_length": _draw_by_length},
+    show=_show,
+)

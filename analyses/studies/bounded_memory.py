@@ -1,26 +1,30 @@
 """Reward rate against memory: what prioritized sweeping earns if it may not keep all transitions.
 
-Between remembering the last episode only and remembering everything lie four ways to forget, those
-of :func:`replay.parts.world_model.retain`. `measure` lets the learner act with each of them at
-several capacities; `summarise` averages over worlds. The result is ``bounded_memory.csv`` of a
-result folder, which ``figures/bounded_memory.py`` draws.
+Between remembering the last episode only and remembering everything lie four rules of forgetting,
+those of :func:`replay.parts.retention.retain`. `measure_bounded_memory` lets the learner act with
+each of them at several capacities; `summarise_bounded_memory` averages over worlds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
-from analyses.jobs.measurements import Measurement
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.studies.baselines import baselines
 from analyses.tables import in_paper_order
 from replay.experiments import find_experiment
-from replay.simulation.driver import simulate
-from replay.worlds.mdp import uniform_policy
+from replay.simulation import simulate
 
-__all__ = ["CAPACITIES", "measure", "plan", "summarise"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["CAPACITIES", "STUDY", "measure_bounded_memory", "summarise_bounded_memory"]
 
 _EPISODES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _TRANSITIONS = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
@@ -30,13 +34,13 @@ CAPACITIES: dict[str, tuple[int, ...]] = {
     "recent_transitions": _TRANSITIONS,
     "valuable_transitions": _TRANSITIONS,
 }
-"""Way to forget -> the bounds that are tried, in episodes or in transitions."""
+"""Rule of forgetting -> the bounds that are tried, in episodes or in transitions."""
 
 _EXPERIMENTS = ("deterministic_tree", "stochastic_tree", "maze")
 _STEPS = {"maze": 100_000}
 
 
-def measure(
+def measure_bounded_memory(
     experiment: str,
     index: int = 0,
     *,
@@ -58,7 +62,7 @@ def measure(
         A learner with the parameters `retention` and `capacity`, as the paper's experiments have
         it.
     capacities : mapping of str to sequence of float
-        Way to forget -> bounds; one without a bound is added to each.
+        Rule of forgetting -> bounds; one without a bound is added to each.
     n_seeds : int, default 2
         Runs with each memory.
     n_steps : int, optional
@@ -76,20 +80,19 @@ def measure(
     Raises
     ------
     ValueError
-        If the experiment, or a way to forget, is unknown.
+        If the experiment, or a rule of forgetting, is unknown.
 
     Examples
     --------
     >>> few = {"recent_transitions": [4]}
-    >>> table = measure("stochastic_tree", capacities=few, n_seeds=1, n_steps=400)
+    >>> table = measure_bounded_memory("stochastic_tree", capacities=few, n_seeds=1, n_steps=400)
     >>> table["capacity"].tolist(), table["n_transitions"].round().tolist()[0]
     ([4.0, inf], 5.0)
     """
     paper = find_experiment(experiment)
     n = n_steps or _STEPS.get(experiment, paper.n_steps)
     mdp = paper.mdp(index, seed)
-    random = mdp.reward_rate(uniform_policy(mdp))
-    optimal = mdp.reward_rate(mdp.solve(paper.discount).policy, paper.epsilon)
+    between = baselines(mdp, discount=paper.discount, epsilon=paper.epsilon)
     rows = []
     for retention, bounds in capacities.items():
         for capacity in (*bounds, np.inf):
@@ -107,47 +110,19 @@ def measure(
                     "capacity": float(capacity),
                     "mdp": index,
                     "n_transitions": np.mean([run.memory.model.n_places[0] for run in runs]),
-                    "reward_rate": (rate - random) / (optimal - random),
+                    "reward_rate": between.normalise(float(rate)),
                 }
             )
     return pd.DataFrame(rows)
 
 
-def plan(n_mdps: int = 10, seed: int = 0) -> Measurement:
-    """Plan the study: the two trees and the maze, a piece for each world.
-
-    Parameters
-    ----------
-    n_mdps : int, default 10
-        Worlds of each experiment.
-    seed : int, default 0
-        Seed of everything.
-
-    Returns
-    -------
-    Measurement
-        It makes ``bounded_memory``, as `summarise` gives it.
-    """
-    pieces = [(name, index, seed) for name in _EXPERIMENTS for index in range(n_mdps)]
-    return Measurement(
-        ["memories"],
-        _piece,
-        pieces,
-        lambda tables: {"bounded_memory": summarise(tables["memories"])},
-    )
-
-
-def _piece(experiment: str, index: int, seed: int) -> dict[str, pd.DataFrame]:
-    return {"memories": measure(experiment, index, seed=seed)}
-
-
-def summarise(measured: pd.DataFrame) -> pd.DataFrame:
+def summarise_bounded_memory(measured: pd.DataFrame) -> pd.DataFrame:
     """Average over worlds.
 
     Parameters
     ----------
     measured : pandas.DataFrame
-        Result of `measure`.
+        Result of `measure_bounded_memory`.
 
     Returns
     -------
@@ -164,7 +139,8 @@ def summarise(measured: pd.DataFrame) -> pd.DataFrame:
     --------
     >>> table = pd.DataFrame({"experiment": "maze", "retention": "fading", "capacity": 1.0,
     ...                       "mdp": [0, 1], "n_transitions": [10, 20], "reward_rate": [0.2, 0.4]})
-    >>> summarise(table)[["n_transitions", "mean", "n_mdps"]].round(3).to_numpy().tolist()
+    >>> columns = ["n_transitions", "mean", "n_mdps"]
+    >>> summarise_bounded_memory(table)[columns].round(3).to_numpy().tolist()
     [[15.0, 0.3, 2.0]]
     """
     by = ["experiment", "retention", "capacity"]
@@ -173,3 +149,39 @@ def summarise(measured: pd.DataFrame) -> pd.DataFrame:
     table = rates.merge(held, on=by)
     columns = [*by, "n_transitions", "mean", "sem", "ci_low", "ci_high", "n_mdps"]
     return in_paper_order(table)[columns].sort_values(by, ignore_index=True)
+
+
+def _plan(size: float, seed: int) -> SizedPlan:
+    return SizedPlan(dict.fromkeys(_EXPERIMENTS, max(round(10 * size), 2)), seed)
+
+
+def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    return {"memories": measure_bounded_memory(*piece, seed=plan.seed)}
+
+
+def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
+    return {"bounded_memory.csv": summarise_bounded_memory(results.read_pieces("memories"))}
+
+
+def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    return [Shown(table=tables["bounded_memory.csv"])]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.bounded_memory import bounded_memory_figure
+
+    yield "bounded_memory", bounded_memory_figure(results.read("bounded_memory.csv"))
+
+
+STUDY = Study(
+    "bounded_memory",
+    "How much reward does how much memory earn?",
+    "replay study bounded_memory",
+    plan=_plan,
+    describe=SizedPlan.describe,
+    pieces=SizedPlan.n_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"bounded_memory": _draw},
+    show=_show,
+)

@@ -1,43 +1,41 @@
 """What a change of the world does: reward rate around it, time to recover, and replay after it.
 
-`measure` lets learners act in one drawn world that changes (:mod:`replay.worlds.changing_worlds`);
-`summarise_rates`, `summarise_recovery` and `summarise_replay` average over worlds. Reward rates are
-normalised in each phase on its own: 0 is a uniformly random policy, 1 the optimal one with the same
-exploration (epsilon = 0.1), both exact. A learner has *recovered* at the end of the first tenth of
-a phase, wherever that begins, in which the normalised reward rate is back at 90 % of what it was
-before the change, in the last fifth of the phase before. What it earns late in the phase stands
-beside that: who had not learned the first world has little to recover.
+`measure_change` lets learners act in one drawn world that changes
+(:mod:`replay.worlds.changing_worlds`); `summarise_rates`, `summarise_recovery` and
+`summarise_replay` average over worlds. Reward rates are normalised in each phase on its own: 0 is a
+uniformly random policy, 1 the optimal one with the same exploration (epsilon = 0.1), both exact. A
+learner has *recovered* at the end of the first tenth of a phase, wherever that begins, in which the
+normalised reward rate is back at 90 % of what it was before the change, in the last fifth of the
+phase before. What it earns late in the phase stands beside that: who had not learned the first
+world has little to recover.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from analyses.intervals import shares
-from analyses.jobs.measurements import Measurement
+from analyses.jobs.results import Results
+from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study
 from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
-from analyses.tables import KINDS, require_columns
-from replay.learners import LEARNERS, find_learner
-from replay.simulation.driver import Run, simulate
+from analyses.studies.baselines import Baselines, baselines
+from analyses.tables import KINDS
+from replay.checks import check_table, check_whole
+from replay.learners import find_learner
+from replay.simulation import Run, simulate
 from replay.worlds.changing_worlds import find_world
-from replay.worlds.mdp import uniform_policy
 from replay.worlds.protocols import Protocol
 
-__all__ = [
-    "N_WINDOWS",
-    "find_learners",
-    "measure",
-    "plan",
-    "summarise_rates",
-    "summarise_recovery",
-    "summarise_replay",
-]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["N_WINDOWS", "STUDY", "ChangePlan", "measure_change", "plan_change"]
+__all__ += ["summarise_rates", "summarise_recovery", "summarise_replay"]
 
 N_WINDOWS = 50
 """Into how many windows each phase is cut."""
@@ -53,48 +51,7 @@ Learners = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Name in the tables -> name in ``LEARNERS``, and the parameters that differ."""
 
 
-def find_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Read learners with their parameters as they are typed.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        Each the name of a learner, and after blanks parameters as ``name=value``.
-
-    Returns
-    -------
-    dict
-        Text -> name in ``LEARNERS`` and parameters.
-
-    Raises
-    ------
-    ValueError
-        If a learner or a parameter is unknown, or no learner is given.
-
-    Examples
-    --------
-    >>> find_learners(["dyna_q", "dyna_q n_replays=5"])
-    {'dyna_q': ('dyna_q', {}), 'dyna_q n_replays=5': ('dyna_q', {'n_replays': 5})}
-    """
-    found = {}
-    for text in texts:
-        name, *pairs = text.split()
-        given = {key: _value(value) for key, _, value in (pair.partition("=") for pair in pairs)}
-        find_learner(name, given)
-        found[" ".join((name, *pairs))] = (name, given)
-    if not found:
-        raise ValueError(f"Name at least one learner. Choose from: {', '.join(LEARNERS)}.")
-    return found
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def measure(
+def measure_change(
     world: str,
     learners: Learners,
     index: int = 0,
@@ -139,12 +96,14 @@ def measure(
 
     Examples
     --------
-    >>> tables = measure("drifting_tree", find_learners(["dyna_q"]), n_steps=100)
+    >>> tables = measure_change("drifting_tree", {"dyna_q": ("dyna_q", {})}, n_steps=100)
     >>> tables["rates"].shape, tables["replay"]["period"].unique().tolist()
     ((500, 7), ['before', 'after'])
     """
-    protocol = _draw(world, index, n_steps, n_rest, seed)
-    baselines = [_baselines(phase.mdp) for phase in protocol.phases]
+    protocol = _draw_world(world, index, n_steps, n_rest, seed)
+    between = [
+        baselines(phase.mdp, discount=_DISCOUNT, epsilon=_EPSILON) for phase in protocol.phases
+    ]
     tables: dict[str, list[pd.DataFrame]] = {"rates": [], "replay": []}
     for name, (learner, params) in learners.items():
         for number in range(n_seeds):
@@ -152,14 +111,14 @@ def measure(
             run = simulate(protocol, learner, params, seed=run_seed)
             labels: dict[str, Any] = {"world": world, "learner": name, "mdp": index, "seed": number}
             for table, rows in (
-                ("rates", _rates(run, protocol, baselines)),
+                ("rates", _rates(run, protocol, between)),
                 ("replay", _replay(run, protocol)),
             ):
                 tables[table].append(rows.assign(**labels)[[*labels, *rows.columns]])
     return {name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()}
 
 
-def _draw(world: str, index: int, n_steps: int | None, n_rest: int, seed: int) -> Protocol:
+def _draw_world(world: str, index: int, n_steps: int | None, n_rest: int, seed: int) -> Protocol:
     size = {} if n_steps is None else {"n_steps": n_steps}
     protocol = find_world(world)(seed=[seed, index], n_rest=n_rest, **size)
     shortest = min(phase.n_steps for phase in protocol.phases)
@@ -170,24 +129,18 @@ def _draw(world: str, index: int, n_steps: int | None, n_rest: int, seed: int) -
     return protocol
 
 
-def _baselines(mdp: Any) -> tuple[float, float]:
-    best = mdp.solve(_DISCOUNT).policy
-    return mdp.reward_rate(uniform_policy(mdp)), mdp.reward_rate(best, _EPSILON)
-
-
-def _rates(run: Run, protocol: Protocol, baselines: Sequence[tuple[float, float]]) -> pd.DataFrame:
+def _rates(run: Run, protocol: Protocol, between: Sequence[Baselines]) -> pd.DataFrame:
     reward = np.append(0.0, np.cumsum(run.log.columns("steps")["reward"]))
     tables = []
     for number, (phase, end) in enumerate(zip(protocol.phases, protocol.ends, strict=True)):
         ends = np.arange(N_WINDOWS + 1) * phase.n_steps // N_WINDOWS
         rate = np.diff(reward[end - phase.n_steps + ends]) / np.diff(ends)
-        random, optimal = baselines[number]
         tables.append(
             pd.DataFrame(
                 {
                     "phase": number,
                     "time_step": ends[1:],
-                    "reward_rate": (rate - random) / (optimal - random),
+                    "reward_rate": between[number].normalise(rate),
                 }
             )
         )
@@ -230,7 +183,7 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     rates : pandas.DataFrame
-        The table ``rates`` of `measure`, of one or many worlds.
+        The table ``rates`` of `measure_change`, of one or many worlds.
 
     Returns
     -------
@@ -255,7 +208,7 @@ def summarise_rates(rates: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
-    """Find out how long learners take to recover from each change.
+    """Find out how long learners need to recover from each change.
 
     Parameters
     ----------
@@ -286,7 +239,7 @@ def summarise_recovery(rates: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     by = [*_BY, "mdp", "time_step"]
-    require_columns(rates, [*by, "reward_rate"], "rates")
+    check_table(rates, [*by, "reward_rate"], "rates")
     over_seeds = rates.groupby(by, sort=False)["reward_rate"].mean().reset_index()
     worlds = over_seeds.groupby(["world", "learner", "mdp"], sort=False)
     for (world, learner, mdp), table in worlds:
@@ -331,7 +284,7 @@ def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     replay : pandas.DataFrame
-        The table ``replay`` of `measure`, of one or many worlds.
+        The table ``replay`` of `measure_change`, of one or many worlds.
 
     Returns
     -------
@@ -353,7 +306,7 @@ def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
     [[0.75, 0.06], [0.25, 0.02]]
     """
     by = [*_BY, "period"]
-    require_columns(replay, [*by, "mdp", "seed", "kind", "count", "n_steps"], "replay")
+    check_table(replay, [*by, "mdp", "seed", "kind", "count", "n_steps"], "replay")
     runs = replay.drop_duplicates([*by, "mdp", "seed"])
     n_steps = runs.groupby(by, as_index=False)["n_steps"].sum()
     table = shares(replay, by).merge(n_steps, on=by)
@@ -363,7 +316,45 @@ def summarise_replay(replay: pd.DataFrame) -> pd.DataFrame:
     return _in_order(ordered.assign(period=ordered["period"].astype(str)), replay)
 
 
-def plan(
+class ChangePlan(NamedTuple):
+    """Which learners act in which world, how often and how long.
+
+    Attributes
+    ----------
+    world : str
+        A name in ``WORLDS``.
+    learners : dict
+        Name in the tables -> name in ``LEARNERS``, and the parameters that differ.
+    n_mdps : int
+        How many worlds are drawn.
+    n_seeds : int
+        Runs of each learner in each of them.
+    n_steps : int or None
+        Steps of each phase; None for the world's own.
+    n_rest : int
+        Pauses of rest after each phase.
+    seed : int
+        Seed of everything.
+    """
+
+    world: str
+    learners: Learners
+    n_mdps: int = 10
+    n_seeds: int = 4
+    n_steps: int | None = None
+    n_rest: int = 0
+    seed: int = 0
+
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest is to hold."""
+        return self._asdict()
+
+    def n_pieces(self) -> dict[str, int]:
+        """Give the number of pieces: one for each drawn world."""
+        return {self.world: self.n_mdps}
+
+
+def plan_change(
     world: str,
     learners: Learners,
     *,
@@ -372,41 +363,80 @@ def plan(
     n_steps: int | None = None,
     n_rest: int = 0,
     seed: int = 0,
-) -> Measurement:
-    """Plan to let learners act in several drawn worlds that change, a piece for each world.
+) -> ChangePlan:
+    """Plan to let learners act in several drawn worlds that change.
 
     Parameters
     ----------
     world, learners, n_seeds, n_steps, n_rest, seed
-        As in `measure`.
-    n_mdps : int
+        As in `measure_change`.
+    n_mdps : int, default 10
         How many worlds are drawn.
 
     Returns
     -------
-    Measurement
-        It makes ``change_rates``, ``change_recovery`` and ``change_replay``: what the three
-        functions that begin with `summarise` give.
+    ChangePlan
+        The plan.
 
     Raises
     ------
     ValueError
         If a name is unknown, or a number out of range.
     """
-    for what, number in (("MDPs", n_mdps), ("seeds", n_seeds)):
-        if number < 1:
-            raise ValueError(f"The number of {what} must be at least 1, got {number}.")
-    _draw(world, 0, n_steps, n_rest, seed)
-    pieces = [(world, learners, index, n_seeds, n_steps, n_rest, seed) for index in range(n_mdps)]
-    return Measurement(["rates", "replay"], measure, pieces, _summarise)
+    check_whole("The number of worlds", n_mdps, at_least=1, at_most=MOST)
+    check_whole("The number of seeds", n_seeds, at_least=1, at_most=MOST)
+    check_whole("The number of pauses of rest", n_rest, at_most=MOST)
+    check_whole("The seed", seed)
+    if n_steps is not None:
+        check_whole(
+            "The number of steps of a phase", n_steps, at_least=N_WINDOWS, at_most=MOST_STEPS,
+            hint="Each phase is cut into so many windows.",
+        )  # fmt: skip
+    if not learners:
+        raise ValueError("Name at least one learner.")
+    for learner, params in learners.values():
+        find_learner(learner, params)
+    _draw_world(world, 0, n_steps, n_rest, seed)
+    return ChangePlan(world, learners, n_mdps, n_seeds, n_steps, n_rest, seed)
 
 
-def _summarise(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    return {
-        "change_rates": summarise_rates(tables["rates"]),
-        "change_recovery": summarise_recovery(tables["rates"]),
-        "change_replay": summarise_replay(tables["replay"]),
+def _plan(size: float, seed: int) -> ChangePlan:
+    learners: dict[str, tuple[str, dict[str, Any]]] = {
+        name: (name, {}) for name in ("prioritized_sweeping", "dyna_q")
     }
+    return plan_change("shortcut", learners, n_mdps=max(round(10 * size), 1), seed=seed)
+
+
+def _make(plan: ChangePlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    sizes = (plan.n_seeds, plan.n_steps, plan.n_rest, plan.seed)
+    return measure_change(plan.world, plan.learners, piece.number, *sizes)
+
+
+def _summarise(plan: ChangePlan, results: Results) -> dict[str, pd.DataFrame]:
+    rates, replay = (results.read_pieces(name) for name in ("rates", "replay"))
+    return {
+        "change_rates.csv": summarise_rates(rates),
+        "change_recovery.csv": summarise_recovery(rates),
+        "change_replay.csv": summarise_replay(replay),
+    }
+
+
+def _show(plan: ChangePlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    recovery = tables["change_recovery.csv"]
+    shown = pd.DataFrame({"learner": recovery["learner"], "change": recovery["phase"].map(str)})
+    for name, title in (("before", "before"), ("first", "after"), ("late", "late")):
+        shown[title] = recovery[name].map("{:.2f}".format)
+    steps = recovery["median"].map("{:,.0f}".format)
+    shown["steps"] = steps.where(recovery["median"].notna(), "not")
+    shown["recovered"] = recovery["share_recovered"].map("{:.0%}".format)
+    return [Shown("Normalised reward rate (0 random, 1 optimal) and steps to recover", shown)]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.changes import changes_figure
+
+    rates, replay = (results.read(f"change_{name}.csv") for name in ("rates", "replay"))
+    yield "changes", changes_figure(rates, replay)
 
 
 def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
@@ -415,3 +445,17 @@ def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     by_rank = table.assign(rank=table["learner"].astype(str).map(rank))
     ordered = by_rank.sort_values("rank", kind="stable", ignore_index=True).drop(columns="rank")
     return ordered.assign(learner=ordered["learner"].astype(str))
+
+
+STUDY = Study(
+    "changes",
+    "How do learners recover when the world changes?",
+    "replay change",
+    plan=_plan,
+    describe=ChangePlan.describe,
+    pieces=ChangePlan.n_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"changes": _draw},
+    show=_show,
+)

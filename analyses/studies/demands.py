@@ -2,59 +2,69 @@
 
 Worlds of one kind come in several sizes: trees with more levels, trees with more actions, larger
 mazes. In each of them the learner acts until every pair of state and action could have been tried
-several times. What a word and an operation is, :mod:`replay.demands` says. The result is
-``demands.csv``, which ``figures/demands.py`` draws.
+several times. What a word and an operation is, :mod:`replay.demands` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from analyses.jobs.measurements import Measurement
+from analyses.jobs.results import Results
+from analyses.jobs.study import MOST, Piece, Shown, Study
 from analyses.tables import in_paper_order
+from replay.checks import check_whole
 from replay.demands import count_demands
 from replay.learners import LEARNERS, find_learner
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree
 
-__all__ = ["WORLDS", "measure", "plan"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["GROWING_WORLDS", "STUDY", "DemandsPlan", "measure_demands", "plan_demands"]
 
 
-def _deeper_tree(depth: int, seed: int) -> MDP:
-    return deterministic_tree(depth, n_actions=2, seed=seed)
+Builder = Callable[[int, np.random.Generator], MDP]
 
 
-def _wider_tree(n_actions: int, seed: int) -> MDP:
-    return deterministic_tree(depth=2, n_actions=n_actions, seed=seed)
+def _deeper_tree(depth: int, rng: np.random.Generator) -> MDP:
+    return deterministic_tree(depth, n_actions=2, seed=rng)
 
 
-def _deeper_stochastic_tree(depth: int, seed: int) -> MDP:
-    return stochastic_tree(depth, n_actions=2, seed=seed)
+def _wider_tree(n_actions: int, rng: np.random.Generator) -> MDP:
+    return deterministic_tree(depth=2, n_actions=n_actions, seed=rng)
 
 
-def _wider_stochastic_tree(n_actions: int, seed: int) -> MDP:
-    return stochastic_tree(depth=3, n_actions=n_actions, seed=seed)
+def _deeper_stochastic_tree(depth: int, rng: np.random.Generator) -> MDP:
+    return stochastic_tree(depth, n_actions=2, seed=rng)
 
 
-WORLDS: dict[str, tuple[Callable[[int, int], MDP], tuple[int, ...]]] = {
+def _wider_stochastic_tree(n_actions: int, rng: np.random.Generator) -> MDP:
+    return stochastic_tree(depth=3, n_actions=n_actions, seed=rng)
+
+
+GROWING_WORLDS: dict[str, tuple[Builder, tuple[int, ...]]] = {
     "deterministic_tree_depth": (_deeper_tree, (2, 3, 4, 5, 6)),
     "deterministic_tree_actions": (_wider_tree, (2, 4, 8, 12)),
     "stochastic_tree_depth": (_deeper_stochastic_tree, (2, 3, 4, 5, 6)),
     "stochastic_tree_actions": (_wider_stochastic_tree, (2, 4, 8, 16)),
     "maze_size": (random_maze, (5, 6, 8, 10)),
 }
-"""Kind of world -> function of a size and a seed, and the sizes."""
+"""Kind of world -> function of a size and a random generator, and the sizes."""
 
 
-def measure(
+def measure_demands(
     learners: Iterable[str] = tuple(LEARNERS),
     *,
-    worlds: Mapping[str, tuple[Callable[[int, int], MDP], Sequence[int]]] = WORLDS,
+    worlds: Mapping[
+        str, tuple[Callable[[int, np.random.Generator], MDP], Sequence[int]]
+    ] = GROWING_WORLDS,
     n_mdps: int = 3,
     visits: int = 5,
     seed: int = 0,
@@ -68,7 +78,7 @@ def measure(
     learners : iterable of str
         Names in ``LEARNERS``.
     worlds : mapping of str to (callable, sequence of int)
-        Kind of world -> function of a size and a seed, and the sizes.
+        Kind of world -> function of a size and a random generator, and the sizes.
     n_mdps : int, default 3
         Worlds of each size.
     visits : int, default 5
@@ -91,9 +101,9 @@ def measure(
     Examples
     --------
     >>> trees = {"deterministic_tree_depth": (_deeper_tree, [2])}
-    >>> table = measure(["q_learning"], worlds=trees, n_mdps=1)
+    >>> table = measure_demands(["q_learning"], worlds=trees, n_mdps=1)
     >>> table[["n_states", "n_actions", "words"]].to_numpy().tolist()
-    [[3.0, 2.0, 6.0]]
+    [[3.0, 2.0, 5.0]]
     """
     rows = []
     for learner in learners:
@@ -102,10 +112,13 @@ def measure(
             params["initial_value"] = np.inf
         for world, (build, sizes) in worlds.items():
             for size, index in product(sizes, range(n_mdps)):
-                mdp = build(size, seed + index)
+                child = np.random.SeedSequence(seed, spawn_key=(index,))
+                world_seed, run_seed = child.spawn(2)
+                mdp = build(size, np.random.default_rng(world_seed))
                 n_states = int(np.count_nonzero(~mdp.terminal))
                 n_steps = visits * n_states * mdp.n_actions
-                demands = count_demands(mdp, learner, params, n_steps=n_steps, seed=seed + index)
+                number = int(run_seed.generate_state(1)[0])
+                demands = count_demands(mdp, learner, params, n_steps=n_steps, seed=number)
                 steps = demands.steps
                 rows.append(
                     {
@@ -123,39 +136,120 @@ def measure(
     return in_paper_order(pd.DataFrame(rows))
 
 
-def plan(
+class DemandsPlan(NamedTuple):
+    """Whose demands are counted, in how many worlds and for how long.
+
+    Attributes
+    ----------
+    learners : tuple of str
+        Names in ``LEARNERS``.
+    n_mdps : int
+        Worlds of each size.
+    visits : int
+        Steps of a run, for each pair of state and action.
+    seed : int
+        Seed of everything.
+    """
+
+    learners: tuple[str, ...]
+    n_mdps: int
+    visits: int
+    seed: int
+
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest is to hold."""
+        return self._asdict()
+
+    def n_pieces(self) -> dict[str, int]:
+        """Give the number of pieces: in each kind of world, one for each learner."""
+        return dict.fromkeys(GROWING_WORLDS, len(self.learners))
+
+
+def plan_demands(
     learners: Iterable[str] = tuple(LEARNERS), *, n_mdps: int = 3, visits: int = 5, seed: int = 0
-) -> Measurement:
-    """Plan the measurement of all ``WORLDS``, a piece for each of them and each learner.
+) -> DemandsPlan:
+    """Plan to count demands in all ``GROWING_WORLDS``.
 
     Parameters
     ----------
     learners, n_mdps, visits, seed
-        As in `measure`.
+        As in `measure_demands`.
 
     Returns
     -------
-    Measurement
-        It makes ``demands``, as `measure` gives it.
+    DemandsPlan
+        The plan.
 
     Raises
     ------
     ValueError
         If a learner is unknown, or a number out of range.
     """
-    for what, number in (("worlds", n_mdps), ("visits", visits)):
-        if number < 1:
-            raise ValueError(f"The number of {what} must be at least 1, got {number}.")
-    names = [find_learner(learner).name for learner in learners]
-    pieces = [(*pair, n_mdps, visits, seed) for pair in product(names, WORLDS)]
-    return Measurement(
-        ["runs"], _piece, pieces, lambda tables: {"demands": in_paper_order(tables["runs"])}
+    check_whole("The number of worlds", n_mdps, at_least=1, at_most=MOST)
+    check_whole("The number of visits", visits, at_least=1, at_most=MOST)
+    check_whole("The seed", seed)
+    names = tuple(dict.fromkeys(find_learner(learner).name for learner in learners))
+    if not names:
+        raise ValueError(f"Name at least one learner. Choose from: {', '.join(LEARNERS)}.")
+    return DemandsPlan(names, n_mdps, visits, seed)
+
+
+def _plan(size: float, seed: int) -> DemandsPlan:
+    return plan_demands(n_mdps=max(round(3 * size), 1), seed=seed)
+
+
+def _make(plan: DemandsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    table = measure_demands(
+        [plan.learners[piece.number]],
+        worlds={piece.group: GROWING_WORLDS[piece.group]},
+        n_mdps=plan.n_mdps,
+        visits=plan.visits,
+        seed=plan.seed,
+    )
+    return {"demands": table.astype({"learner": str})}
+
+
+def _summarise(plan: DemandsPlan, results: Results) -> dict[str, pd.DataFrame]:
+    pieces = [
+        results.read_piece("demands", world, index)
+        for index in range(len(plan.learners))
+        for world in GROWING_WORLDS
+    ]
+    return {"demands.csv": in_paper_order(pd.concat(pieces, ignore_index=True))}
+
+
+def _show(plan: DemandsPlan, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:
+    by = ["learner", "world", "size"]
+    means = tables["demands.csv"].groupby(by, observed=True, as_index=False).mean()
+    for world, rows in means.groupby("world", sort=False):
+        largest = rows[rows["size"] == rows["size"].max()]
+        n_states, n_actions = largest[["n_states", "n_actions"]].iloc[0]
+        shown = pd.DataFrame({"learner": largest["learner"].astype(str)})
+        shown["words"] = largest["words"].map("{:,.0f}".format)
+        for name in ("backups", "queue_operations", "comparisons"):
+            shown[name.replace("_", " ")] = largest[name].map("{:,.2f}".format)
+        yield Shown(f"{world}: {n_states:.0f} states, {n_actions:.0f} actions", shown)
+    yield Shown(
+        note="Words are the most that were held, operations are those of a step; both are means "
+        "over the largest worlds."
     )
 
 
-def _piece(
-    learner: str, world: str, n_mdps: int, visits: int, seed: int
-) -> dict[str, pd.DataFrame]:
-    worlds = {world: WORLDS[world]}
-    table = measure([learner], worlds=worlds, n_mdps=n_mdps, visits=visits, seed=seed)
-    return {"runs": table.astype({"learner": str})}
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.demands import demands_figure
+
+    yield "demands", demands_figure(results.read("demands.csv"))
+
+
+STUDY = Study(
+    "demands",
+    "How do the memory and the operations that learners need grow with the world?",
+    "replay demands",
+    plan=_plan,
+    describe=DemandsPlan.describe,
+    pieces=DemandsPlan.n_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"demands": _draw},
+    show=_show,
+)

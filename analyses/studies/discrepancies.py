@@ -1,35 +1,49 @@
 """What each discrepancy between the paper's text and its code does to the learning curves.
 
-``compare_discrepancies`` adds to a result folder what the text's learners would have done in the
-same worlds with the same seeds: each discrepancy on its own in ``variants/D1`` and so on, and all
-of them in ``variants/text``. Only learners whose parameters change act again. ``compare`` gives the
-differences between any two result folders, paired over worlds.
+The learners of the text act in the worlds of a reproduction, with its seeds: each discrepancy on
+its own, D1 and so on, and all of them together. Only learners whose parameters change act again.
+Reward rates are compared in pairs, world by world.
 
-=========================  ================================================================
-``discrepancies.csv``      published and changed reward rate, their difference, its interval
-``discrepancy_curves.csv`` the changed learning curves; the published are in reward_rate.csv
-=========================  ================================================================
+==========================  ===============================================================
+``discrepancies.csv``       published and changed reward rate, their difference, its interval
+``discrepancy_curves.csv``  the changed learning curves
+``reward_rate.csv``         the published ones
+==========================  ===============================================================
 
 Reward rates are normalised by the policies of the variant: with another epsilon the optimal policy
 explores as much as the learner does.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from analyses.intervals import mean_interval
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results
-from analyses.studies.brea_2018.plan import Plan
-from analyses.studies.brea_2018.reproduce import normalise, reproduce
-from analyses.studies.figures import draw
+from analyses.jobs.run import manifest
+from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.studies.brea_2018 import reproduce
+from analyses.studies.brea_2018.reproduced_tables import (
+    learning_curves,
+    normalise_windows,
+    world_means,
+)
+from analyses.studies.brea_2018.reproduction import Reproduction
+from analyses.studies.brea_2018.runs import make_runs
+from analyses.studies.brea_2018.sampling import estimate_cost
 from analyses.tables import in_order, in_paper_order
-from replay.experiments import EXPERIMENTS
+from replay.experiments import DISCREPANCIES, EXPERIMENTS
 
-__all__ = ["COMPARED", "PERIODS", "compare", "compare_discrepancies", "plan_variants"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["COMPARED", "PERIODS", "STUDY", "Variants", "compare_periods", "plan_variants"]
 
 COMPARED = ("D1", "D2", "D1+D2", "D3", "D4", "D6", "D13", "text")
 """The variants that are compared with the published code; D5 changes nothing."""
@@ -38,102 +52,93 @@ PERIODS = {"early": (0.0, 0.1), "whole": (0.0, 1.0), "late": (0.9, 1.0)}
 """Name -> the part of a run over which reward rates are averaged."""
 
 
-def compare_discrepancies(
-    folder: str | Path,
-    *,
-    jobs: int = 1,
-    cluster: str | None = None,
-    on_piece: Callable[[str, int], None] | None = None,
-) -> pd.DataFrame:
-    """Run what a result folder lacks to tell what each discrepancy does, and compare.
+class Variants(NamedTuple):
+    """What is compared with what.
 
-    Parameters
+    Attributes
     ----------
-    folder : path
-        What ``replay reproduce`` made, or began to make: the sizes and the seed are taken from it.
-    jobs : int, default 1
-        How many processes to use; 1 starts none.
-    cluster : str, optional
-        Address of a Dask scheduler whose workers make the runs instead.
-    on_piece : callable, optional
-        Called as ``on_piece(variant, n_steps)`` after each world, those found done included.
-
-    Returns
-    -------
-    pandas.DataFrame
-        As in ``discrepancies.csv``: the columns of `compare` after `discrepancy`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If this is no result folder.
-    ValueError
-        If it holds a variant, or no learner that a discrepancy is about.
-    FileExistsError
-        If another version of the software made it.
+    folder : Path
+        What ``replay reproduce`` made.
+    published : Reproduction
+        What it was asked for.
+    changed : dict of str to Reproduction
+        Name of the variant -> the learners that it changes, in the same worlds.
     """
-    published = Results(folder)
-    plans = plan_variants(folder)
-    tell = on_piece or (lambda variant, n_steps: None)
-    differences, curves = [], []
-    for variant, plan in plans.items():
-        place = published.folder
-        if variant != "published":
-            place = place / "variants" / variant
 
-        def on_world(experiment: str, n_steps: int, variant: str = variant) -> None:
-            tell(variant, n_steps)
+    folder: Path
+    published: Reproduction
+    changed: dict[str, Reproduction]
 
-        results = reproduce(plan, place, jobs=jobs, cluster=cluster, on_piece=on_world)
-        if variant != "published":
-            differences.append(compare(published, results).assign(discrepancy=variant))
-            curves.append(results.read("reward_rate.csv").assign(discrepancy=variant))
-    with published.writing(plans["published"].manifest()):
-        for name, tables in (
-            ("discrepancies.csv", differences),
-            ("discrepancy_curves.csv", curves),
-        ):
-            table = pd.concat(tables, ignore_index=True)
-            published.write(name, table[["discrepancy", *table.columns.drop("discrepancy")]])
-        published.finish("tables")
-        draw("discrepancies", folder)
-        published.finish("figures")
-    return published.read("discrepancies.csv")
+    def worlds(self, variant: str) -> list[Piece]:
+        """List the worlds in which learners of a variant act again."""
+        pieces = self.changed[variant].n_pieces().items()
+        return [Piece(name, index) for name, n_mdps in pieces for index in range(n_mdps)]
+
+    def world_of(self, piece: Piece) -> tuple[Reproduction, Piece]:
+        """Give the variant that a piece of this study belongs to, and the world in it."""
+        return self.changed[piece.group], self.worlds(piece.group)[piece.number]
+
+    def n_pieces(self) -> dict[str, int]:
+        """Give the number of pieces of each variant: one for each world."""
+        return {variant: len(self.worlds(variant)) for variant in self.changed}
+
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest is to hold."""
+        return {
+            "published": self.published.describe(),
+            "changed": {name: plan.describe() for name, plan in self.changed.items()},
+        }
 
 
-def plan_variants(folder: str | Path) -> dict[str, Plan]:
+def plan_variants(folder: str | Path) -> Variants:
     """Plan the variants of a result folder, each with the learners that it changes.
 
     Parameters
     ----------
     folder : path
-        What ``replay reproduce`` made, or began to make.
+        What ``replay reproduce`` made.
 
     Returns
     -------
-    dict of str to Plan
-        The published one first, then those of `COMPARED` that change any of its learners.
+    Variants
+        Those of `COMPARED` that change any of its learners.
 
     Raises
     ------
     FileNotFoundError
         If this is no result folder.
     ValueError
-        If it holds a variant, or no learner that a discrepancy is about.
+        If it is unfinished, is of another study or of other source files, holds a variant, or has
+        no learner that a discrepancy is about.
     """
-    manifest = Results(folder).manifest()
-    held = {key: manifest[key] for key in (field.name for field in fields(Plan)) if key in manifest}
-    published = Plan(
-        **held | {key: tuple(held.get(key, ())) for key in ("experiments", "learners")}
-    )
+    results = Results(folder)
+    held = results.manifest()
+    if held.get("study") != reproduce.STUDY.name:
+        raise ValueError(
+            f"{folder} was made by {held.get('command', 'another command')}. Name a folder that "
+            "replay reproduce made."
+        )
+    known = {field.name: held[field.name] for field in fields(Reproduction)}
+    lists = {key: tuple(known[key]) for key in ("experiments", "learners")}
+    published = Reproduction(**known | lists)
     if published.variant != "published":
         raise ValueError(
             f"{folder} holds the variant {published.variant!r}. Discrepancies are compared with "
             "the published code: name a folder that was made without --variant."
         )
-    plans = {"published": published}
+    if held["sources"] != manifest(reproduce.STUDY, published)["sources"]:
+        raise ValueError(
+            f"{folder} was made with other source files of this toolkit, and runs are compared in "
+            "pairs. Make it again with these, in another folder."
+        )
+    if not all(map(results.is_finished, reproduce.STUDY.all_pieces(published))):
+        raise ValueError(
+            f"{folder} is not finished. Run the replay reproduce command that began it again, with "
+            "the same options."
+        )
+    changed = {}
     for variant in COMPARED:
-        changed = [
+        learners = [
             (name, learner)
             for name in published.experiments
             for learner in published.learners
@@ -142,31 +147,35 @@ def plan_variants(folder: str | Path) -> dict[str, Plan]:
                 for part in variant.split("+")
             )
         ]
-        if changed:
-            names = in_order([name for name, _ in changed], published.experiments)
-            plans[variant] = replace(
+        if learners:
+            names = in_order([name for name, _ in learners], published.experiments)
+            changed[variant] = replace(
                 published,
                 experiments=tuple(names),
-                learners=tuple(in_order([learner for _, learner in changed], published.learners)),
+                learners=tuple(in_order([each for _, each in learners], published.learners)),
                 n_mdps={name: published.n_mdps[name] for name in names},
                 n_seeds={name: published.n_seeds[name] for name in names},
                 n_steps={name: published.n_steps[name] for name in names},
                 log="none",
                 variant=variant,
             )
-    if len(plans) == 1:
+    if not changed:
         raise ValueError(f"{folder} has no learner on which the paper's text and code disagree.")
-    return plans
+    return Variants(Path(folder), published, changed)
 
 
-def compare(published: Results, changed: Results) -> pd.DataFrame:
-    """Give the differences in reward rate between two result folders, paired over worlds.
+def _parameters(variant: str, experiment: str, learner: str) -> Any:
+    return EXPERIMENTS[experiment].variant(variant).parameters[learner]
+
+
+def compare_periods(published: pd.DataFrame, changed: pd.DataFrame) -> pd.DataFrame:
+    """Give the differences in reward rate between two sets of runs, paired over worlds.
 
     Parameters
     ----------
-    published, changed : Results
-        Two folders of the same seed and numbers of steps. Only learners that have other parameters
-        in the second one are compared, in the worlds that both have.
+    published, changed : pandas.DataFrame
+        One row a window: `experiment, learner, mdp, seed, time_step, reward_rate, random, optimal`,
+        of the same worlds, seeds and learners.
 
     Returns
     -------
@@ -174,46 +183,12 @@ def compare(published: Results, changed: Results) -> pd.DataFrame:
         Columns `experiment, learner, period, published, changed`, then `difference`, `changed`
         minus `published`, with `sem, ci_low, ci_high` (95 % Student-t) over `n_mdps` worlds, whose
         seeds are averaged first. Periods are those of `PERIODS`.
-
-    Raises
-    ------
-    ValueError
-        If the folders differ in their seed or steps, or no learner differs.
     """
-    one, other = published.manifest(), changed.manifest()
-    names = [name for name in one["experiments"] if name in other["experiments"]]
-    for what, here, there in [
-        ("seed", one["seed"], other["seed"]),
-        *((f"{name} n_steps", one["n_steps"][name], other["n_steps"][name]) for name in names),
-        *((f"{name} n_seeds", one["n_seeds"][name], other["n_seeds"][name]) for name in names),
-    ]:
-        if here != there:
-            raise ValueError(
-                f"Runs are compared in pairs, but {what} is {here} in {published.folder} and "
-                f"{there} in {changed.folder}."
-            )
-    tables = []
-    for name in names:
-        theirs = one["parameters"][name], other["parameters"][name]
-        learners = [
-            learner
-            for learner in one["learners"]
-            if learner in theirs[1] and theirs[0][learner] != theirs[1][learner]
-        ]
-        if learners:
-            n_mdps = min(one["n_mdps"][name], other["n_mdps"][name])
-            tables.append(
-                _period_means(published, name, learners, n_mdps).merge(
-                    _period_means(changed, name, learners, n_mdps),
-                    on=["experiment", "learner", "period", "mdp"],
-                    suffixes=("_published", "_changed"),
-                )
-            )
-    if not tables:
-        raise ValueError(
-            f"No learner has other parameters in {changed.folder} than in {published.folder}."
-        )
-    pairs = pd.concat(tables, ignore_index=True)
+    pairs = _period_means(published).merge(
+        _period_means(changed),
+        on=["experiment", "learner", "period", "mdp"],
+        suffixes=("_published", "_changed"),
+    )
     pairs = in_paper_order(pairs.rename(columns=lambda name: name.removeprefix("reward_rate_")))
     pairs["period"] = pd.Categorical(pairs["period"], list(PERIODS), ordered=True)
     pairs["difference"] = pairs["changed"] - pairs["published"]
@@ -224,20 +199,11 @@ def compare(published: Results, changed: Results) -> pd.DataFrame:
     return means.reset_index().merge(intervals, on=by)
 
 
-def _parameters(variant: str, experiment: str, learner: str) -> Any:
-    return EXPERIMENTS[experiment].variant(variant).parameters[learner]
-
-
-def _period_means(
-    results: Results, experiment: str, learners: list[str], n_mdps: int
-) -> pd.DataFrame:
+def _period_means(runs: pd.DataFrame) -> pd.DataFrame:
     """Average normalised reward rates over each period and over seeds: a row for each world."""
-    pieces = pd.concat(
-        [results.read_piece(experiment, index) for index in range(n_mdps)], ignore_index=True
-    )
-    pieces = pieces[pieces["learner"].isin(learners)].assign(experiment=experiment)
-    windows = normalise(pieces)
-    progress = windows["time_step"] / windows["time_step"].max()
+    windows = normalise_windows(runs)
+    last = windows.groupby("experiment", observed=True)["time_step"].transform("max")
+    progress = windows["time_step"] / last
     by = ["experiment", "learner", "mdp"]
     periods = [
         windows[(progress > begin) & (progress <= end)]
@@ -248,3 +214,123 @@ def _period_means(
         for period, (begin, end) in PERIODS.items()
     ]
     return pd.concat(periods, ignore_index=True).astype({"experiment": str, "learner": str})
+
+
+def _plan(size: float, seed: int) -> Variants:
+    raise ValueError(
+        "The sizes and the seed of this study are those of a reproduction: use replay "
+        "discrepancies FOLDER."
+    )
+
+
+def _make(plan: Variants, piece: Piece) -> dict[str, pd.DataFrame | Path]:
+    return make_runs(*plan.world_of(piece))
+
+
+def _size(plan: Variants, piece: Piece) -> float:
+    variant, world = plan.world_of(piece)
+    return variant.world_steps(world.group)
+
+
+def _estimate(plan: Variants, left: Sequence[Piece], call: Runner) -> Cost:
+    costs = []
+    for variant in dict.fromkeys(piece.group for piece in left):
+        worlds = [plan.world_of(piece)[1] for piece in left if piece.group == variant]
+        costs.append(estimate_cost(plan.changed[variant], worlds, call))
+    n_bytes = sum(cost.n_bytes - BYTES_OF_FIGURES for cost in costs) + BYTES_OF_FIGURES
+    n_steps = sum(cost.counts["steps"] for cost in costs)
+    return Cost({"steps": n_steps}, sum(cost.seconds for cost in costs), n_bytes)
+
+
+def _summarise(plan: Variants, results: Results) -> dict[str, pd.DataFrame]:
+    published = Results(plan.folder)
+    differences, curves = [], []
+    for variant, changed in plan.changed.items():
+        runs = [
+            results.read_piece("windows", variant, index).assign(experiment=world.group)
+            for index, world in enumerate(plan.worlds(variant))
+        ]
+        theirs = pd.concat(runs, ignore_index=True)
+        ours = pd.concat(
+            [
+                published.read_piece("windows", *world).assign(experiment=world.group)
+                for world in plan.worlds(variant)
+            ],
+            ignore_index=True,
+        )
+        differences.append(
+            compare_periods(_differing(ours, changed), _differing(theirs, changed)).assign(
+                discrepancy=variant
+            )
+        )
+        means = pd.concat([world_means(run) for run in runs], ignore_index=True)
+        curve = learning_curves(changed, normalise_windows(means))
+        curves.append(curve.assign(discrepancy=variant))
+    return {
+        "discrepancies.csv": _discrepancy_first(differences),
+        "discrepancy_curves.csv": _discrepancy_first(curves),
+        "reward_rate.csv": published.read("reward_rate.csv"),
+    }
+
+
+def _differing(runs: pd.DataFrame, changed: Reproduction) -> pd.DataFrame:
+    """Take the runs of learners whose parameters the variant changes in their experiment."""
+    differ = [
+        _parameters(changed.variant, name, learner) != _parameters("published", name, learner)
+        for name, learner in zip(runs["experiment"], runs["learner"], strict=True)
+    ]
+    return runs[differ]
+
+
+def _discrepancy_first(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    table = pd.concat(tables, ignore_index=True)
+    return table[["discrepancy", *table.columns.drop("discrepancy")]]
+
+
+def _show(plan: Variants, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:
+    what = [(name, discrepancy.what) for name, discrepancy in DISCREPANCIES.items()]
+    yield Shown(table=pd.DataFrame(what, columns=["discrepancy", "the text, against the code"]))
+    differences = tables["discrepancies.csv"]
+    whole = differences[differences["period"] == "whole"]
+    half_width = (whole["ci_high"] - whole["ci_low"]) / 2
+    shown = [
+        f"{mean:+.3f}" if pd.isna(width) else f"{mean:+.3f} ± {width:.3f}"
+        for mean, width in zip(whole["difference"], half_width, strict=True)
+    ]
+    learner = whole["discrepancy"] + " " + whole["learner"].astype(str)
+    yield Shown(
+        "Normalised reward rate, text minus code, mean over a run",
+        reproduce.by_experiment(whole.assign(learner=learner, shown=shown)),
+    )
+
+
+def _draw_differences(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.discrepancies import discrepancies_figure
+
+    yield "discrepancies", discrepancies_figure(results.read("discrepancies.csv"))
+
+
+def _draw_curves(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.discrepancies import differing, discrepancy_curves_figure
+
+    differences = results.read("discrepancies.csv")
+    if len(differing(differences)):
+        published = results.read("reward_rate.csv")
+        changed = results.read("discrepancy_curves.csv")
+        yield "discrepancy_curves", discrepancy_curves_figure(published, changed, differences)
+
+
+STUDY = Study(
+    "discrepancies",
+    "What does each disagreement of the paper's text with its code do to the learning curves?",
+    "replay discrepancies",
+    plan=_plan,
+    describe=Variants.describe,
+    pieces=Variants.n_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"discrepancies": _draw_differences, "discrepancy_curves": _draw_curves},
+    show=_show,
+    size=_size,
+    estimate=_estimate,
+)

@@ -10,23 +10,30 @@ References
    https://doi.org/10.1038/s41593-018-0232-z
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
-from analyses.studies.segments import find_segments, segments_per_episode
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.sequences.segments import find_segments, segments_per_episode
+from replay.checks import check_choice
 from replay.learners import find_learner
 from replay.learners.contract import Sizes
-from replay.log import backups
 from replay.log.event_log import EventLog
-from replay.simulation.driver import world_of
-from replay.simulation.loop import STEP, Clock, kernels
+from replay.simulation.driver import Driver, LogWriter, world_of
 from replay.worlds.mazes import open_maze, two_way_track
 from replay.worlds.mdp import MDP
 
-__all__ = ["SETTINGS", "TASKS", "compare_gain_floors", "simulate_laps"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["GAIN_FLOOR_TASKS", "SETTINGS", "STUDY", "compare_gain_floors", "simulate_laps"]
 
 SETTINGS = {
     "floor": {"gain_floor": 1e-10},
@@ -35,11 +42,10 @@ SETTINGS = {
 }
 """Setting -> the parameters in which it differs."""
 
-TASKS = ("linear_track", "open_maze")
+GAIN_FLOOR_TASKS = ("linear_track", "open_maze")
 
 _PUBLISHED = {"pre_explored": True, "one_step_late": True}
 _REWARD_SD = 0.1
-_STEPS_PER_CHUNK = 1 << 14
 
 
 class _Ends(NamedTuple):
@@ -94,57 +100,32 @@ def simulate_laps(
     >>> log.steps["terminated"].sum()
     np.int64(2)
     """
-    if task not in TASKS:
-        raise ValueError(f"Unknown task {task!r}. Choose from: {', '.join(TASKS)}.")
+    check_choice("task", task, GAIN_FLOOR_TASKS)
     found = find_learner("prioritized_memory_access", _PUBLISHED | dict(params or {}))
-    learner, parameters = found, found.params
     mdp, ends = _tasks(task)
     rng, replay_rng = (
         np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2)
     )
     sizes = Sizes(mdp.n_states, mdp.n_actions, mdp.n_transitions, 1, mdp.n_states**2)
-    memory = learner.init(parameters, sizes)
-    learner.explore(parameters, memory, mdp)
+    writer = LogWriter("replay", found, mdp, name=mdp.name, seed=seed)
+    driver = Driver(found, sizes, writer, rng=rng, replay_rng=replay_rng, known=mdp)
     for end in np.flatnonzero(mdp.terminal).tolist():
-        _expect(memory.need.chain, end, ends.starts[end])
+        _expect(driver.memory.need.chain, end, ends.starts[end])
 
-    # The loop makes a step at a time, so that the world can change in between.
-    world = world_of(mdp)
+    # A step at a time, so that the world can change in between.
     reward, start_state = mdp.reward.copy(), np.zeros(1, dtype=np.int32)
-    world = world._replace(
+    world = world_of(mdp)._replace(
         reward=_read_only(reward), start_state=start_state, start_cumulative=np.ones(1)
     )
-    run, _ = kernels(learner)
-    clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
-    clock.state[0] = rng.choice(np.flatnonzero(mdp.start_probability))
-    clock.action[0] = learner.act(parameters, memory, int(clock.state[0]), rng)
-    steps = np.zeros(_STEPS_PER_CHUNK, dtype=STEP)
-    room = 2 * learner.most_backups(parameters, memory)
-    buffer = backups.backup_buffer(room, "replay", evaluates=True)
-    made = []
+    driver.begin(int(rng.choice(np.flatnonzero(mdp.start_probability))))
     n_ended = 0
     while n_ended < n_episodes:
-        time = int(clock.time[0])
-        if time == len(steps):
-            steps = np.concatenate((steps, np.zeros_like(steps)))
+        writer.lengthen(driver.time + 1)
         reward[ends.rewarded] = max(rng.normal(1.0, _REWARD_SD), 0.0)
-        start_state[0] = rng.choice(ends.starts[clock.state[0]])
-        run(
-            world, parameters, memory, clock, rng, replay_rng, 1, 2**62, None, False,
-            np.zeros(2), np.array([-1]), steps[time:], buffer,
-        )  # fmt: skip
-        if steps["terminated"][time]:
-            n_ended += 1
-        rows, buffer = backups.renew(buffer, room)
-        if len(rows[0]):
-            made.append(tuple(table.copy() for table in rows))
-    described = {
-        "learner": found.name,
-        "mdp": mdp.name,
-        "seed": seed,
-        "parameters": found.parameters,
-    }
-    return EventLog.from_run(described, steps[: int(clock.time[0])], made, keep="replay", mdp=mdp)
+        start_state[0] = rng.choice(ends.starts[driver.state])
+        driver.act(world, 1, 2**62)
+        n_ended += bool(writer.steps["terminated"][driver.time - 1])
+    return driver.finish()
 
 
 def _expect(chain: Any, end: int, starts: np.ndarray) -> None:
@@ -163,38 +144,104 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def compare_gain_floors(
-    n_simulations: int = 50, n_episodes: int = 50, seed: int = 0
-) -> pd.DataFrame:
+def count_segments(seed: int, n_episodes: int = 50) -> pd.DataFrame:
+    """Count forward and reverse segments per episode of one animal in all tasks and settings.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the animal, the same in all of them.
+    n_episodes : int, default 50
+        Episodes of each.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `task, setting, run, place, direction, n_segments, n_episodes, per_episode`.
+
+    Examples
+    --------
+    >>> count_segments(0, n_episodes=2).shape
+    (24, 8)
+    """
+    cells = []
+    for task in GAIN_FLOOR_TASKS:
+        for setting, params in SETTINGS.items():
+            log = simulate_laps(task, params, n_episodes=n_episodes, seed=seed)
+            counts = segments_per_episode(find_segments(log.backups), log.steps)
+            counts.insert(0, "task", task)
+            counts.insert(1, "setting", setting)
+            cells.append(counts)
+    return pd.concat(cells, ignore_index=True)
+
+
+def compare_gain_floors(n_animals: int = 50, n_episodes: int = 50, seed: int = 0) -> pd.DataFrame:
     """Count forward and reverse segments per episode with the floor, without it, and without need.
 
     Parameters
     ----------
-    n_simulations : int, default 50
+    n_animals : int, default 50
         Animals in each task and setting; at least 2 for intervals.
     n_episodes : int, default 50
         Episodes of each.
     seed : int, default 0
-        Seed of the first simulation; the others count up.
+        Seed of everything.
 
     Returns
     -------
-    DataFrame
+    pandas.DataFrame
         `task, setting, place, direction`, and of the segments per episode `mean, sem, ci_low,
-        ci_high` (95 %, Student's t over simulations) and `n`.
+        ci_high` (95 %, Student's t over animals) and `n`.
 
     Examples
     --------
-    >>> table = compare_gain_floors(n_simulations=2, n_episodes=3)
-    >>> len(table)
+    >>> len(compare_gain_floors(n_animals=2, n_episodes=3))
     24
     """
-    cells = []
-    for task in TASKS:
-        for setting, params in SETTINGS.items():
-            for number in range(n_simulations):
-                log = simulate_laps(task, params, n_episodes=n_episodes, seed=seed + number)
-                counts = segments_per_episode(find_segments(log.backups), log.steps)
-                cells.append(counts.assign(task=task, setting=setting))
-    names = ["task", "setting", "place", "direction"]
-    return mean_interval(pd.concat(cells), "per_episode", names)
+    animals = [count_segments(_seed(seed, number), n_episodes) for number in range(n_animals)]
+    return _over_animals(pd.concat(animals, ignore_index=True))
+
+
+def _seed(seed: int, animal: int) -> int:
+    child = np.random.SeedSequence(seed, spawn_key=(animal,))
+    return int(child.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def _over_animals(counts: pd.DataFrame) -> pd.DataFrame:
+    return mean_interval(counts, "per_episode", ["task", "setting", "place", "direction"])
+
+
+def _plan(size: float, seed: int) -> SizedPlan:
+    return SizedPlan({"animals": max(round(50 * size), 2)}, seed)
+
+
+def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    return {"segments": count_segments(_seed(plan.seed, piece.number))}
+
+
+def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
+    return {"gain_floor.csv": _over_animals(results.read_pieces("segments"))}
+
+
+def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    return [Shown(table=tables["gain_floor.csv"])]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.gain_floor import gain_floor_figure
+
+    yield "gain_floor", gain_floor_figure(results.read("gain_floor.csv"))
+
+
+STUDY = Study(
+    "gain_floor",
+    "Is there forward replay without the floor under the gain?",
+    "replay study gain_floor",
+    plan=_plan,
+    describe=SizedPlan.describe,
+    pieces=SizedPlan.n_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"gain_floor": _draw},
+    show=_show,
+)

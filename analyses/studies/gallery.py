@@ -1,4 +1,4 @@
-"""One maze, one moment: what each account of replay would replay next.
+"""One maze, one moment: what each learner would replay next.
 
 The same laps are fed to every learner, and its first replay after the last step is kept. Ten times
 each, in turn, a lap begins at the left and at the right end of the lower corridor, and leads to the
@@ -13,7 +13,7 @@ import pandas as pd
 from analyses.sequences.pauses import replayed_moves
 from replay.learners import LEARNERS, find_learner
 from replay.log.event_log import EventLog
-from replay.simulation.driver import feed
+from replay.simulation import feed
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
@@ -54,13 +54,13 @@ def laps() -> tuple[MDP, pd.DataFrame]:
     mdp = from_ascii(_MAZE, name="gallery")
     left, right = np.flatnonzero(mdp.start_probability).tolist()
     begin = {"left": left, "right": right}
-    assert mdp.action_names is not None
+    names = list(mdp.action_names or ())
     rows = []
     for episode, (start, moves) in enumerate(_LAPS):
         state = begin[start]
         for move in moves.split(", "):
             name, count = move.split()
-            action = mdp.action_names.index(name)
+            action = names.index(name)
             for _ in range(int(count)):
                 pair = mdp.successor_offset[state * mdp.n_actions + action]
                 next_state = int(mdp.successor[pair])
@@ -74,7 +74,7 @@ def laps() -> tuple[MDP, pd.DataFrame]:
         step=np.arange(len(rows)),
         terminated=mdp.terminal[transitions["next_state"]],
         start_state=following["state"].fillna(right).astype(int),
-        next_action=following["action"].fillna(mdp.action_names.index("left")).astype(int),
+        next_action=following["action"].fillna(names.index("left")).astype(int),
     )
 
 

@@ -7,19 +7,25 @@ longest, then the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from analyses.jobs.measurements import Measurement
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, Study
 from analyses.measures.animals import replays
-from analyses.tables import require_columns
 from replay.tasks.published import TASKS, find_task
 
-__all__ = ["LEARNERS", "measure", "overview", "plan", "typical_replays"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+from replay.checks import check_table
 
-LEARNERS = ("prioritized_memory_access", "prioritized_sweeping")
-"""The learners that `measure` shows if it is not told others."""
+__all__ = ["SHOWN_LEARNERS", "STUDY", "TypicalReplayPlan", "measure_typical_replay"]
+__all__ += ["typical_replays"]
+
+SHOWN_LEARNERS = ("prioritized_memory_access", "prioritized_sweeping")
+"""The learners that `measure_typical_replay` shows if it is not told others."""
 
 _N_KINDS = 3
 
@@ -65,8 +71,8 @@ def typical_replays(
     [['2 1 0', 2, 3]]
     """
     wanted = ["animal", "episode", "order", "phase", "place", "block", "states", "length"]
-    require_columns(chains, [*wanted, "orientation", "kind"], "chains")
-    require_columns(laps, ["animal", "episode", "goal"], "laps")
+    check_table(chains, [*wanted, "orientation", "kind"], "chains")
+    check_table(laps, ["animal", "episode", "goal"], "laps")
     long = chains[(chains["order"] == order) & (chains["length"] >= min_length)]
     long = long.assign(
         states=[" ".join(map(str, path)) for path in long["states"]],
@@ -86,9 +92,9 @@ def typical_replays(
     return chosen[[*columns, "n_path", "n_kind", "n_all"]]
 
 
-def measure(
+def measure_typical_replay(
     tasks: Iterable[str] = tuple(TASKS),
-    learners: Iterable[str] = LEARNERS,
+    learners: Iterable[str] = SHOWN_LEARNERS,
     *,
     n_animals: int = 4,
     seed: int = 0,
@@ -100,7 +106,7 @@ def measure(
     tasks : iterable of str
         Names in ``TASKS``; by default all.
     learners : iterable of str
-        Names in ``replay.learners.LEARNERS``; by default the module's ``LEARNERS``.
+        Names in ``replay.learners.LEARNERS``; by default ``SHOWN_LEARNERS``.
     n_animals : int, default 4
         Animals of each learner in each task.
     seed : int, default 0
@@ -119,7 +125,7 @@ def measure(
 
     Examples
     --------
-    >>> table = measure(["linear_track"], ["episodic_control"], n_animals=1)
+    >>> table = measure_typical_replay(["linear_track"], ["episodic_control"], n_animals=1)
     >>> table[["kind", "length", "n_kind", "n_all"]].to_numpy().tolist()
     [['reverse_episode', 10, 60, 60]]
     """
@@ -137,39 +143,56 @@ def measure(
     return pd.concat(tables, ignore_index=True)
 
 
-def overview(table: pd.DataFrame) -> pd.DataFrame:
-    """Take from a table what fits a screen.
+class TypicalReplayPlan(NamedTuple):
+    """Which tasks, with how many animals of each learner, of which seed."""
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Result of `measure`.
+    tasks: tuple[str, ...]
+    n_animals: int
+    seed: int
 
-    Returns
-    -------
-    pandas.DataFrame
-        `task, learner, kind, length, n_kind, n_all`.
-    """
-    return table[["task", "learner", "kind", "length", "n_kind", "n_all"]]
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest is to hold."""
+        return self._asdict()
 
-
-def plan(n_animals: int = 4, seed: int = 0) -> Measurement:
-    """Plan the study: a piece for each task.
-
-    Parameters
-    ----------
-    n_animals : int, default 4
-        Animals of each learner in each task.
-    seed : int, default 0
-        Seed of everything.
-
-    Returns
-    -------
-    Measurement
-        It makes ``tasks``, as `measure` gives it.
-    """
-    return Measurement(["tasks"], _piece, [(name, n_animals, seed) for name in TASKS], dict)
+    def n_pieces(self) -> dict[str, int]:
+        """Give the number of pieces: one for each task."""
+        return {"tasks": len(self.tasks)}
 
 
-def _piece(task: str, n_animals: int, seed: int) -> dict[str, pd.DataFrame]:
-    return {"tasks": measure([task], n_animals=n_animals, seed=seed)}
+def _plan(size: float, seed: int) -> TypicalReplayPlan:
+    return TypicalReplayPlan(tuple(TASKS), max(round(4 * size), 1), seed)
+
+
+def _make(plan: TypicalReplayPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    task = plan.tasks[piece.number]
+    return {"typical": measure_typical_replay([task], n_animals=plan.n_animals, seed=plan.seed)}
+
+
+def _summarise(plan: TypicalReplayPlan, results: Results) -> dict[str, pd.DataFrame]:
+    return {"tasks.csv": results.read_pieces("typical")}
+
+
+def _show(plan: TypicalReplayPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    columns = ["task", "learner", "kind", "length", "n_kind", "n_all"]
+    return [Shown(table=tables["tasks.csv"][columns])]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.tasks import task_figure
+
+    for name, rows in results.read("tasks.csv").groupby("task", sort=False):
+        yield f"task_{name}", task_figure(rows, find_task(str(name)).build())
+
+
+STUDY = Study(
+    "tasks",
+    "What is typically replayed in the tasks of experiments?",
+    "replay study tasks",
+    plan=_plan,
+    describe=TypicalReplayPlan.describe,
+    pieces=TypicalReplayPlan.n_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"tasks": _draw},
+    show=_show,
+)

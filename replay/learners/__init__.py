@@ -5,6 +5,7 @@
 
 from typing import Any
 
+from replay.checks import unknown_name
 from replay.learners import (
     dyna_q,
     episodic_control,
@@ -20,7 +21,6 @@ from replay.learners import (
     sfma,
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
-from replay.names import unknown_name
 
 __all__ = ["LEARNERS", "Learner", "find_learner"]
 

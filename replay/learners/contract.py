@@ -498,8 +498,8 @@ class Learner:
         Where its functions come from.
     params : NamedTuple
         Its parameters, checked.
-    choices : dict of str to tuple of str
-        The parameters that are chosen by name, and their names.
+    ranges : dict of str to Between or Choice
+        What the parameters may be, as far as that is told.
     init, learn, most_backups : callable
         The functions of the module.
     replay, act, explore, causes, n_words : callable
@@ -513,7 +513,7 @@ class Learner:
     name: str
     module: LearnerModule
     params: Any
-    choices: dict[str, tuple[str, ...]]
+    ranges: dict[str, Between | Choice]
     init: Callable[[Any, Sizes], Any]
     learn: Callable[[Any, Any, Transition, BackupBuffer | None], None]
     most_backups: Callable[[Any, Any], int]
@@ -540,10 +540,16 @@ class Learner:
     compiled: bool
 
     @property
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """The parameters that are chosen by name, and their names."""
+        return {key: kind.names for key, kind in self.ranges.items() if isinstance(kind, Choice)}
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The parameters, choices by their names."""
+        choices = self.choices
         return {
-            key: self.choices[key][value] if key in self.choices else value
+            key: choices[key][value] if key in choices else value
             for key, value in self.params._asdict().items()
         }
 
@@ -605,7 +611,7 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
         name=name,
         module=module,
         params=checked,
-        choices={key: kind.names for key, kind in ranges.items() if isinstance(kind, Choice)},
+        ranges=ranges,
         init=functions["init"],
         learn=functions["learn"],
         most_backups=functions["most_backups"],

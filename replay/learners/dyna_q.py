@@ -17,20 +17,24 @@ References
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
 from replay.learners import q_learning
-from replay.learners.contract import Count, Description, Share, Value
-from replay.log.backups import EPISODE_END, REST, START, STEP, record
-from replay.parts.policies import epsilon_greedy
-from replay.parts.world_model import (
-    WorldModel,
-    assume,
-    edge_to,
-    model_words,
-    remember,
-    unknown_way_back,
-    world_model,
+from replay.learners.contract import (
+    Count,
+    Description,
+    Known,
+    Pause,
+    Share,
+    Sizes,
+    Transition,
+    Value,
 )
+from replay.log.backups import EPISODE_END, REST, START, STEP, Log, record
+from replay.parts.forgetting import assume, remember, unknown_way_back
+from replay.parts.policies import epsilon_greedy
+from replay.parts.world_model import WorldModel, draw_edge, edge_to, model_words, world_model
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["needs_way_back", "replay"]
@@ -59,7 +63,7 @@ class Params(NamedTuple):
         Whether replay follows the policy from where the agent is, after each step and at each
         start; else pairs are drawn at random, after each step.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.parts.world_model`.
+        How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
     reversible : bool
         Whether a transition that was seen is known in both directions at once. The way back is
         assumed to pay nothing, until it is tried.
@@ -88,16 +92,16 @@ class Memory(NamedTuple):
     outcomes : structured ndarray, shape (n_edges,)
         ``reward`` of each edge of the model, and whether it ``terminated``.
     known : ndarray of int32, shape (n_states * n_actions,)
-        The pairs in the model, as state * n_actions + action, in the order of discovery.
+        The pairs in the model, as state * n_actions + action, each once, in the order of discovery.
     n_known : ndarray of int64, shape (1,)
         How many there are.
     """
 
-    action_values: np.ndarray
+    action_values: NDArray[np.float64]
     model: WorldModel
-    outcomes: np.ndarray
-    known: np.ndarray
-    n_known: np.ndarray
+    outcomes: NDArray[np.void]
+    known: NDArray[np.int32]
+    n_known: NDArray[np.int64]
 
 
 def description(params: Params) -> Description:
@@ -114,100 +118,94 @@ def needs_way_back(params: Params) -> bool:
     return params.reversible
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
+    n_states, n_actions = sizes.n_states, sizes.n_actions
     model = world_model(
-        sizes.n_states,
-        sizes.n_actions,
+        n_states,
+        n_actions,
         sizes.n_transitions,
-        forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
+        forgetting=params.forgetting,
+        surprise_rate=params.surprise_rate,
         way_back=sizes.way_back,
     )
     return Memory(
-        np.full((sizes.n_states, sizes.n_actions), params.initial_value),
+        np.full((n_states, n_actions), params.initial_value),
         model,
         np.zeros(len(model.edges), dtype=_OUTCOME),
-        np.zeros(sizes.n_states * sizes.n_actions, dtype=np.int32),
+        np.zeros(n_states * n_actions, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
     return 1 + params.n_replays
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair in the model and its place in the list, outcomes."""
-    n_pairs, n_outcomes = int(memory.n_known[0]), int(memory.model.n_edges[0])
-    return 2 * n_pairs + model_words(memory.model) + len(_OUTCOME.names) * n_outcomes
+    outcomes = len(_OUTCOME.names or ()) * int(memory.model.n_edges[0])
+    return 2 * int(memory.n_known[0]) + model_words(memory.model) + outcomes
 
 
-def _remember(params, memory, s, a, reward, s_next, terminated):
-    model = memory.model
+def _remember(params: Params, memory: Memory, transition: Transition) -> None:
+    model, known, n_known = memory.model, memory.known, memory.n_known
+    s, a, reward, s_next = transition[:4]
     if model.visits[s, a] == 0:
-        memory.known[memory.n_known[0]] = s * memory.action_values.shape[1] + a
-        memory.n_known[0] += 1
-    remember(model, params, s, a, s_next, terminated)
+        known[n_known[0]] = s * memory.action_values.shape[1] + a
+        n_known[0] += 1
+    remember(model, params.surprise_rate, s, a, s_next, transition.terminated)
     outcome = memory.outcomes[edge_to(model, s, a, s_next)]
     outcome["reward"] = reward
-    outcome["terminated"] = terminated
+    outcome["terminated"] = transition.terminated
 
 
-def learn(params, memory, transition, log):
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Make the backup of the transition, and remember it in the model."""
     q_learning.learn(params, memory, transition, log)
+    _remember(params, memory, transition)
     s, a, s_next = transition.state, transition.action, transition.next_state
-    _remember(params, memory, s, a, transition.reward, s_next, transition.terminated)
-    model = memory.model
-    back = unknown_way_back(model.way_back, model, s, a, s_next)
-    if back >= 0 and not transition.terminated:
-        _remember(params, memory, s_next, back, 0.0, s, False)
-        assume(model.is_assumed, s_next, back)
+    back = unknown_way_back(memory.model, s, a, s_next, transition.terminated)
+    if back >= 0:
+        _remember(params, memory, Transition(s_next, back, 0.0, s, -1, False, False))
+        assume(memory.model, s_next, back)
 
 
-def _drawn_outcome(model, s, a, rng):
-    edge = model.first_out[s, a]
-    left = rng.random() * model.visits[s, a] - model.edges[edge]["count"]
-    while left >= 0.0 and model.edges[edge]["next_out"] >= 0:
-        edge = model.edges[edge]["next_out"]
-        left -= model.edges[edge]["count"]
-    return edge
-
-
-def _back_up(params, memory, edge, phase, pop, cause, log):
-    Q, remembered, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes[edge]
-    s, a, s_next = remembered["state"], remembered["action"], remembered["next_state"]
-    r = outcome["reward"]
+def _back_up(
+    params: Params, memory: Memory, edge: int, phase: int, pop: int, cause: int, log: Log
+) -> int:
+    Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes[edge]
+    s, a, s_next, r = known["state"], known["action"], known["next_state"], outcome["reward"]
     before = q_learning.back_up(params, Q, s, a, r, s_next, outcome["terminated"])
     return record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
-def _replay_at_random(params, memory, phase, rng, log):
+def _replay_at_random(params: Params, memory: Memory, phase: int, rng: Generator, log: Log) -> None:
     n_actions = memory.action_values.shape[1]
     for i in range(params.n_replays):
         pair = memory.known[int(rng.random() * memory.n_known[0])]
-        edge = _drawn_outcome(memory.model, pair // n_actions, pair % n_actions, rng)
+        edge = draw_edge(memory.model, pair // n_actions, pair % n_actions, rng)
         _back_up(params, memory, edge, phase, i, -1, log)
 
 
-def _replay_trajectories(params, memory, pause, rng, log):
-    s = pause.state
-    cause = -1
+def _replay_trajectories(
+    params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log
+) -> None:
+    s, cause = pause.state, -1
     for i in range(params.n_replays):
         a = epsilon_greedy(memory.action_values, s, params.epsilon, rng)
         ended = memory.model.visits[s, a] == 0
         if not ended:
-            edge = _drawn_outcome(memory.model, s, a, rng)
+            edge = draw_edge(memory.model, s, a, rng)
             cause = _back_up(params, memory, edge, pause.phase, i, cause, log)
             s = memory.model.edges[edge]["next_state"]
             ended = memory.outcomes[edge]["terminated"]
         if ended:
-            s = pause.state
-            cause = -1
+            s, cause = pause.state, -1
 
 
-def replay(params, memory, pause, rng, log):
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """Learn from what the model says would happen."""
     if params.sample_trajectories:
         if pause.phase != EPISODE_END:

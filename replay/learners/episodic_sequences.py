@@ -20,9 +20,11 @@ References
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
-from replay.learners.contract import Between, Description, Share
-from replay.log.backups import EPISODE_END, record
+from replay.learners.contract import Between, Description, Known, Pause, Share, Sizes, Transition
+from replay.log.backups import EPISODE_END, Log, record
 from replay.parts.episode import Episode, begin, episode, episode_words, remember
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -73,13 +75,13 @@ class Memory(NamedTuple):
         (-1 if it was not visited), and its row in the log.
     """
 
-    action_values: np.ndarray
-    best_returns: np.ndarray
-    sequences: np.ndarray
-    lengths: np.ndarray
-    following: np.ndarray
+    action_values: NDArray[np.float64]
+    best_returns: NDArray[np.float64]
+    sequences: NDArray[np.void]
+    lengths: NDArray[np.int64]
+    following: NDArray[np.int64]
     episode: Episode
-    last_visits: np.ndarray
+    last_visits: NDArray[np.void]
 
 
 def description(params: Params) -> Description:
@@ -93,7 +95,7 @@ def needs_episodes(params: Params) -> bool:
     return True
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     shape = (sizes.n_states, sizes.n_actions)
     last_visits = np.zeros(sizes.n_states, dtype=_VISIT)
@@ -109,20 +111,20 @@ def init(params, sizes):
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
-    return memory.episode.length[0] + 1
+    return int(memory.episode.length[0] + 1)
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, the sequences and their lengths, and the episode."""
-    sequences = np.count_nonzero(memory.lengths) + len(_MOVE.names) * np.sum(memory.lengths)
-    return known.pairs + sequences + episode_words(memory.episode)
+    sequences = np.count_nonzero(memory.lengths) + len(_MOVE.names or ()) * np.sum(memory.lengths)
+    return int(known.pairs + sequences + episode_words(memory.episode))
 
 
-def act(params, memory, state, rng):
+def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     """Make the next move of the sequence, or of another one; explore now and then."""
-    n_actions = memory.action_values.shape[1]
+    n_actions: int = memory.action_values.shape[1]
     origin, place, expected = memory.following[0], memory.following[1], memory.following[2]
     memory.following[0] = -1
     draw = rng.random()
@@ -137,22 +139,22 @@ def act(params, memory, state, rng):
     memory.following[0] = origin
     memory.following[1] = place + 1
     memory.following[2] = move["next_state"]
-    return move["action"]
+    return int(move["action"])
 
 
-def learn(params, memory, transition, log):
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition."""
     remember(memory.episode, transition.state, transition.action, transition.reward)
 
 
-def _best_return(memory, state):
+def _best_return(memory: Memory, state: int) -> float:
     best = -np.inf
     for a in range(memory.best_returns.shape[1]):
         best = max(best, memory.best_returns[state, a])
     return best
 
 
-def _keep_sequence(memory, state, goal):
+def _keep_sequence(memory: Memory, state: int, goal: int) -> None:
     """Keep what led on from a state in this episode, from last visit to last visit."""
     steps, last_visits = memory.episode.steps, memory.last_visits
     length = 0
@@ -167,7 +169,7 @@ def _keep_sequence(memory, state, goal):
     memory.lengths[state] = length
 
 
-def _replay_backwards(params, memory, goal, log):
+def _replay_backwards(params: Params, memory: Memory, goal: int, log: Log) -> None:
     Q, best, last_visits = memory.action_values, memory.best_returns, memory.last_visits
     n_steps = memory.episode.length[0]
     next_state = goal
@@ -197,7 +199,7 @@ def _replay_backwards(params, memory, goal, log):
         last_visits[memory.episode.steps[place]["state"]]["place"] = -1
 
 
-def replay(params, memory, pause, rng, log):
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """At an episode's end, remember its sequences where they are the best, the shortest first."""
     if pause.terminated:
         _replay_backwards(params, memory, pause.state, log)

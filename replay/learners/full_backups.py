@@ -19,60 +19,47 @@ References
    https://doi.org/10.1038/s41593-018-0232-z
 """
 
+from math import nan
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
-from replay.learners.contract import Between, Choice, Count, Description, Share, Threshold, Value
-from replay.log.backups import EPISODE_END, ONLINE, START, record
-from replay.parts.appraisal import (
-    Appraisal,
-    appraisal,
-    appraisal_words,
-    appraise,
-    appraises,
-    gain,
-    look_ahead,
-    note_start,
+from replay.learners.contract import (
+    Between,
+    Choice,
+    Count,
+    Description,
+    Known,
+    Pause,
+    Share,
+    Sizes,
+    Threshold,
+    Transition,
+    Value,
 )
+from replay.log.backups import ONLINE, Log, record
+from replay.parts.evaluation import Evaluation, evaluate, note_start
+from replay.parts.forgetting import assume, remember, unknown_way_back
+from replay.parts.gain import greedy_gain, set_changed_values
 from replay.parts.policies import best_tried
 from replay.parts.priorities import (
     CHANGE,
     EACH_STEP,
-    FIRST_IN,
-    IN_PAUSES,
-    IN_WORDS,
     MOMENTS,
     NEED,
     PRIORITIES,
-    START_AND_END,
+    describe_priority,
     is_due,
+    is_evaluated,
+    most_pauses,
     phases_of,
-    ranked,
-    take,
 )
-from replay.parts.priority_queue import (
-    PriorityQueue,
-    causes_of,
-    priority_queue,
-    queue_words,
-    remove,
-    set_priority,
-)
-from replay.parts.world_model import (
-    EPISODES,
-    RETENTION,
-    WorldModel,
-    assume,
-    end_episode,
-    in_words,
-    model_words,
-    remember,
-    retain,
-    revalue,
-    unknown_way_back,
-    world_model,
-)
+from replay.parts.priority_queue import PriorityQueue, causes_of, remove
+from replay.parts.retention import EPISODES, RETENTION, describe_model, retain, revalue
+from replay.parts.sweeping import Popped, queue_change, sweep, sweeping_memory, sweeping_words
+from replay.parts.world_model import WorldModel
 
 __all__ = ["Memory", "Params", "causes", "description", "evaluates", "init", "learn"]
 __all__ += ["most_backups", "n_words", "needs_way_back", "replay"]
@@ -99,12 +86,12 @@ class Params(NamedTuple):
     replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which pairs are backed up; see :data:`replay.parts.priorities.MOMENTS`.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.parts.world_model`.
+        How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
     reversible : bool
         Whether a transition that was seen is known in both directions at once. The way back is
         assumed to pay nothing, until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.parts.world_model.retain`.
+        What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
     capacity : float
         Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """
@@ -134,30 +121,31 @@ class Memory(NamedTuple):
         V, the largest action value of each state; 0 where an episode ended.
     rewards : ndarray of float64, shape (n_states, n_actions)
         R, the mean reward of each pair.
+    changed : ndarray of int32, shape (n_states * n_actions,)
+        The successor whose value changed when the pair was queued.
     model : WorldModel
         The transitions remembered.
     queue : PriorityQueue
         The pairs whose backup is waiting, as s * n_actions + a.
-    changed : ndarray of int32, shape (n_states * n_actions,)
-        The successor whose value changed when the pair was queued.
-    appraisal : Appraisal or None
+    evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
     """
 
-    action_values: np.ndarray
-    values: np.ndarray
-    rewards: np.ndarray
+    action_values: NDArray[np.float64]
+    values: NDArray[np.float64]
+    rewards: NDArray[np.float64]
+    changed: NDArray[np.int32]
     model: WorldModel
     queue: PriorityQueue
-    changed: np.ndarray
-    appraisal: Appraisal | None
+    evaluation: Evaluation | None
 
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    priority = IN_WORDS[PRIORITIES[params.priority]].format("Q")
+    stores = describe_model(params.retention, params.capacity)
+    priority = describe_priority(params.priority, "Q")
     source = "Moore & Atkeson 1993, Peng & Williams 1993"
-    return Description(in_words(params), phases_of(params.replay_at), priority, source)
+    return Description(stores, phases_of(params.replay_at), priority, source)
 
 
 def needs_way_back(params: Params) -> bool:
@@ -167,176 +155,125 @@ def needs_way_back(params: Params) -> bool:
 
 def evaluates(params: Params) -> bool:
     """Tell whether gain and need are logged: if the priority depends on them."""
-    return appraises(params)
+    return is_evaluated(params.priority)
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
-    pairs = (sizes.n_states, sizes.n_actions)
-    n_pairs = sizes.n_states * sizes.n_actions
+    pairs, n_pairs = (sizes.n_states, sizes.n_actions), sizes.n_states * sizes.n_actions
     start = params.initial_value if params.initial_value < np.inf else 0.0
-    model = world_model(
-        *pairs,
-        sizes.n_transitions,
-        forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
-        way_back=sizes.way_back,
-        bounded=params.capacity < np.inf,
-    )
     return Memory(
         np.full(pairs, params.initial_value),
         np.full(sizes.n_states, start),
         np.zeros(pairs),
-        model,
-        priority_queue(n_pairs),
         np.full(n_pairs, -1, dtype=np.int32),
-        appraisal(params, model),
+        *sweeping_memory(params, sizes, n_pairs),
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
-    return 2 + params.max_pops * (2 if params.replay_at in (START_AND_END, IN_PAUSES) else 1)
+    return 2 + params.max_pops * most_pauses(params.replay_at)
 
 
-def causes(memory):
+def causes(memory: Memory) -> NDArray[np.int64]:
     """List the backups that the next ones may name as their cause."""
     return causes_of(memory.queue)
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q and R of each pair, V of each state, the model and the queue."""
-    tables = 2 * known.pairs + known.states
-    followed = model_words(memory.model) + queue_words(memory.queue)
-    return tables + followed + appraisal_words(memory.appraisal)
+    return 2 * known.pairs + known.states + sweeping_words(memory)
 
 
-def _expected(params, memory, s, a):
+def _expected(params: Params, memory: Memory, s: int, a: int) -> float:
+    """Return the expectation of r + discount * V(s') in the learned model."""
     V, model = memory.values, memory.model
-    expected = 0.0
+    total = 0.0
     edge = model.first_out[s, a]
     while edge >= 0:
-        expected += model.edges[edge]["count"] * V[model.edges[edge]["next_state"]]
+        total += model.edges[edge]["count"] * V[model.edges[edge]["next_state"]]
         edge = model.edges[edge]["next_out"]
-    return memory.rewards[s, a] + params.discount * expected / model.visits[s, a]
+    return float(memory.rewards[s, a] + params.discount * total / model.visits[s, a])
 
 
-def _worth(appraised, params, memory, s, a):
+def _worth(params: Params, memory: Memory, evaluation: Evaluation, pair: int) -> float:
     """Return what the backup of a pair is worth; nothing if the pair was forgotten."""
+    Q = memory.action_values
+    s, a = pair // Q.shape[1], pair % Q.shape[1]
     if memory.model.visits[s, a] == 0.0:
         return 0.0
-    Q, after, need = memory.action_values, appraised.after, appraised.need[s]
-    expected = _expected(params, memory, s, a)
+    need, after = evaluation.need.expected[s], evaluation.after
+    set_changed_values(after, Q, s, a, _expected(params, memory, s, a))
     if params.priority == NEED:
-        return need * abs(expected - Q[s, a])
-    for b in range(Q.shape[1]):
-        after[b] = Q[s, b]
-    after[a] = expected
-    return need * gain(Q, s, after, params.epsilon)
+        return float(need * abs(after[a] - Q[s, a]))
+    return float(need * greedy_gain(Q, s, after, params.epsilon))
 
 
-def _take(appraised, params, memory, rng):
-    queue, n_actions = memory.queue, memory.action_values.shape[1]
-    if appraised is None:
-        return take(params.priority, queue, rng)
-    chosen, best = -1, -np.inf
-    for place in range(queue.size[0]):
-        pair = queue.state[place]
-        worth = _worth(appraised, params, memory, pair // n_actions, pair % n_actions)
-        if worth > best:
-            chosen, best = pair, worth
-    remove(queue, chosen)
-    return chosen, best
+def _queue_predecessors(params: Params, memory: Memory, s_next: int, cause: int) -> None:
+    """Queue the pairs that lead to a state whose value has changed."""
+    Q, edges, queue = memory.action_values, memory.model.edges, memory.queue
+    edge = memory.model.first_in[s_next]
+    while edge >= 0:
+        s, a = edges[edge]["state"], edges[edge]["action"]
+        pair = s * Q.shape[1] + a
+        if queue.position[pair] < 0:
+            memory.changed[pair] = s_next
+        change = abs(_expected(params, memory, s, a) - Q[s, a])
+        queue_change(params, queue, pair, change, cause)
+        edge = edges[edge]["next_in"]
 
 
-def _queue(params, memory, s, a, s_next, cause):
-    Q, queue = memory.action_values, memory.queue
-    pair = s * Q.shape[1] + a
-    change = abs(_expected(params, memory, s, a) - Q[s, a])
-    if not change > params.min_priority:
-        remove(queue, pair)
-        return
-    if queue.position[pair] < 0:
-        memory.changed[pair] = s_next
-    elif params.priority == FIRST_IN:
-        return
-    priority = change
-    if params.priority != CHANGE:
-        priority = ranked(params.priority, queue, change)
-    set_priority(queue, pair, priority, cause)
-
-
-def _back_up(
-    params, memory, s, a, s_next, phase, log, reward=np.nan, priority=np.nan, pop=0, cause=-1
-):
-    Q, V, model = memory.action_values, memory.values, memory.model
-    before, value, after = Q[s, a], V[s], _expected(params, memory, s, a)
-    worth, need = np.nan, np.nan
-    if phase != ONLINE:
-        worth, need = appraise(memory.appraisal, params, Q, s, a, after)
+def _set_value(params: Params, memory: Memory, s: int, a: int, after: float, cause: int) -> None:
+    """Give a pair its new value, and pass on what this changes."""
+    Q, V = memory.action_values, memory.values
+    value = V[s]
     Q[s, a] = after
     V[s] = best_tried(Q, s)
     remove(memory.queue, s * Q.shape[1] + a)
-    revalue(model, params, s, a, Q[s, a])
-    row = record(log, phase, s, a, s_next, before, after, reward, priority, pop, cause, worth, need)
+    revalue(memory.model, params.retention, s, a, after)
     if V[s] != value:
-        if phase == ONLINE:
-            row = -1
-        edge = model.first_in[s]
-        while edge >= 0:
-            s_before, a_before = model.edges[edge]["state"], model.edges[edge]["action"]
-            _queue(params, memory, s_before, a_before, s, row)
-            edge = model.edges[edge]["next_in"]
+        _queue_predecessors(params, memory, s, cause)
 
 
-def _try(params, memory, s, a, reward, s_next, terminated, log):
-    R, model = memory.rewards, memory.model
-    kept = remember(model, params, s, a, s_next, terminated)
+def _try(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Count a transition and back up its pair."""
+    Q, R, model = memory.action_values, memory.rewards, memory.model
+    s, a, reward, s_next = transition[:4]
+    kept = remember(model, params.surprise_rate, s, a, s_next, transition.terminated)
     R[s, a] = (R[s, a] * kept + reward) / (kept + 1)
-    if terminated:
+    if transition.terminated:
         memory.values[s_next] = 0.0
-    retain(model, params, s, a, memory.action_values[s, a])
-    _back_up(params, memory, s, a, s_next, ONLINE, log, reward)
+    retain(model, params.retention, params.capacity, s, a, Q[s, a])
+    after = _expected(params, memory, s, a)
+    record(log, ONLINE, s, a, s_next, Q[s, a], after, reward)
+    _set_value(params, memory, s, a, after, -1)
 
 
-def learn(params, memory, transition, log):
-    """Count the transition and back up its pair."""
-    s, a, s_next = transition.state, transition.action, transition.next_state
-    note_start(memory.appraisal, s, True)
-    _try(params, memory, s, a, transition.reward, s_next, transition.terminated, log)
-    model = memory.model
-    back = unknown_way_back(model.way_back, model, s, a, s_next)
-    if back >= 0 and not transition.terminated:
-        _try(params, memory, s_next, back, 0.0, s, False, log)
-        assume(model.is_assumed, s_next, back)
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Learn from the transition, and from its way back if that is assumed."""
+    s, a, s_next, ended = transition[0], transition[1], transition[3], transition.terminated
+    note_start(memory.evaluation, s, True)
+    _try(params, memory, transition, log)
+    back = unknown_way_back(memory.model, s, a, s_next, ended)
+    if back >= 0:
+        _try(params, memory, Transition(s_next, back, 0.0, s, -1, False, False), log)
+        assume(memory.model, s_next, back)
 
 
-def replay(params, memory, pause, rng, log):
-    """Back up pairs, the first in the queue first; then end the episode."""
-    queue, n_actions = memory.queue, memory.action_values.shape[1]
-    if pause.phase == START:
-        note_start(memory.appraisal, pause.state)
-    if is_due(params.replay_at, pause.phase):
-        if queue.size[0] > 0:
-            look_ahead(memory.appraisal, params, memory.model, memory.action_values, pause)
-        for n_popped in range(params.max_pops):
-            if queue.size[0] == 0:
-                break
-            pair, priority = _take(memory.appraisal, params, memory, rng)
-            s, a = pair // n_actions, pair % n_actions
-            if memory.model.visits[s, a] == 0:
-                continue  # forgotten since it was queued
-            s_next, cause = memory.changed[pair], queue.cause[pair]
-            _back_up(
-                params,
-                memory,
-                s,
-                a,
-                s_next,
-                pause.phase,
-                log,
-                priority=priority,
-                pop=n_popped,
-                cause=cause,
-            )
-    if pause.phase == EPISODE_END:
-        end_episode(memory.model, params)
+def _back_up(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
+    """Back up a pair, if it was not forgotten since it was queued."""
+    Q = memory.action_values
+    pair, priority, n, cause, phase = popped
+    s, a, s_next = pair // Q.shape[1], pair % Q.shape[1], memory.changed[pair]
+    if memory.model.visits[s, a] > 0.0:
+        before, after = Q[s, a], _expected(params, memory, s, a)
+        gain, need = evaluate(memory.evaluation, params, Q, s, a, after)
+        row = record(log, phase, s, a, s_next, before, after, nan, priority, n, cause, gain, need)
+        _set_value(params, memory, s, a, after, row)
+
+
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Back up pairs, the first in the queue first."""
+    n_pops = params.max_pops if is_due(params.replay_at, pause.phase) else 0
+    sweep(_back_up, _worth, params, memory, n_pops, pause, rng, log)

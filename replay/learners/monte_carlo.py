@@ -13,9 +13,11 @@ References
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Share, Value
-from replay.log.backups import EPISODE_END, record
+from replay.learners.contract import Description, Known, Pause, Share, Sizes, Transition, Value
+from replay.log.backups import EPISODE_END, Log, record
 from replay.parts.episode import Episode, begin, episode, episode_words, remember
 
 __all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
@@ -57,8 +59,8 @@ class Memory(NamedTuple):
         The transitions of this episode.
     """
 
-    action_values: np.ndarray
-    n_returns: np.ndarray
+    action_values: NDArray[np.float64]
+    n_returns: NDArray[np.int64]
     episode: Episode
 
 
@@ -79,7 +81,7 @@ def needs_episodes(params: Params) -> bool:
     return True
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
@@ -89,17 +91,17 @@ def init(params, sizes):
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
-    return memory.episode.length[0] + 1
+    return int(memory.episode.length[0] + 1)
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q and N of each pair, and the episode."""
     return 2 * known.pairs + episode_words(memory.episode)
 
 
-def learn(params, memory, transition, log):
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition."""
     s, a = transition.state, transition.action
     remember(memory.episode, s, a, transition.reward)
@@ -107,7 +109,7 @@ def learn(params, memory, transition, log):
         memory.action_values[s, a] = 0.0
 
 
-def replay(params, memory, pause, rng, log):
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """At an episode's end, average its returns in, from the last transition to the first."""
     if pause.terminated:
         Q = memory.action_values

@@ -15,10 +15,20 @@ References
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from replay.learners.contract import Description, PositiveCount, Share, Value
-from replay.log.backups import ONLINE, TRACE
+from replay.learners.contract import (
+    Description,
+    Known,
+    PositiveCount,
+    Share,
+    Sizes,
+    Transition,
+    Value,
+)
+from replay.log.backups import ONLINE, TRACE, Log
 from replay.parts.policies import best_tried
+from replay.parts.recent_steps import RecentSteps, follow, note_step, recent_steps, step_words
 from replay.parts.traces import (
     Traces,
     add_trace,
@@ -30,18 +40,6 @@ from replay.parts.traces import (
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "learns_on_policy", "most_backups"]
 __all__ += ["n_words"]
-
-_STEP = np.dtype(
-    [
-        ("reward", np.float64),
-        ("state", np.int32),
-        ("action", np.int32),
-        ("next_state", np.int32),
-        ("ended", np.int8),
-        ("terminated", np.int8),
-    ],
-    align=True,
-)
 
 
 class Params(NamedTuple):
@@ -81,16 +79,13 @@ class Memory(NamedTuple):
         Q.
     traces : Traces
         The pairs updated lately that still have a trace.
-    window : structured ndarray, shape (n,)
-        The last n transitions, in a ring.
-    n_seen : ndarray of int64, shape (2,)
-        Transitions seen, and the place of the next one in the ring.
+    window : RecentSteps
+        The last n transitions.
     """
 
-    action_values: np.ndarray
+    action_values: NDArray[np.float64]
     traces: Traces
-    window: np.ndarray
-    n_seen: np.ndarray
+    window: RecentSteps
 
 
 def description(params: Params) -> Description:
@@ -106,70 +101,50 @@ def learns_on_policy(params: Params) -> bool:
     return True
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
+    shape, decay = (sizes.n_states, sizes.n_actions), params.discount * params.trace_decay
     return Memory(
-        np.full((sizes.n_states, sizes.n_actions), params.initial_value),
-        traces(
-            sizes.n_states, sizes.n_actions, params.discount * params.trace_decay, sizes.n_steps
-        ),
-        np.zeros(params.n, dtype=_STEP),
-        np.zeros(2, dtype=np.int64),
+        np.full(shape, params.initial_value),
+        traces(*shape, decay, sizes.n_steps),
+        recent_steps(params.n),
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
     return len(memory.traces.strength)
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: an action value of each pair, the traces, six a remembered step."""
-    n_steps = min(memory.n_seen[0], params.n)
-    return known.pairs + trace_words(memory.traces) + len(_STEP.names) * n_steps
+    return known.pairs + trace_words(memory.traces) + step_words(memory.window)
 
 
-def _n_step_return(params, memory, oldest, next_state, next_action):
+def _n_step_return(params: Params, memory: Memory, oldest: int, s: int, a: int) -> float:
+    """Return the rewards from a step on, and the value of the pair that follows n steps later."""
     Q = memory.action_values
-    total = 0.0
-    weight = 1.0
-    place = oldest
-    for _ in range(params.n):
-        step = memory.window[place]
-        total += weight * step["reward"]
-        weight *= params.discount
-        if step["ended"]:
-            if step["terminated"]:
-                return total
-            return total + weight * best_tried(Q, step["next_state"])
-        place = place + 1 if place + 1 < params.n else 0
-    bootstrap = Q[next_state, next_action]
-    return total if bootstrap == np.inf else total + weight * bootstrap
+    total, weight, _, last = follow(memory.window, oldest, params.n, params.discount)
+    step = memory.window.rows[last]
+    if step["terminated"]:
+        return total
+    future = best_tried(Q, step["next_state"]) if step["truncated"] else Q[s, a]
+    return total if future == np.inf else total + weight * future
 
 
-def learn(params, memory, transition, log):
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition and update the pair that was visited n steps ago."""
-    Q = memory.action_values
-    place = memory.n_seen[1]
-    newest = memory.window[place]
-    newest["state"] = transition.state
-    newest["action"] = transition.action
-    newest["reward"] = transition.reward
-    newest["next_state"] = transition.next_state
-    newest["ended"] = transition.terminated or transition.truncated
-    newest["terminated"] = transition.terminated
-    memory.n_seen[0] += 1
-    memory.n_seen[1] = place + 1 if place + 1 < params.n else 0
-    if memory.n_seen[0] < params.n:
+    Q, window = memory.action_values, memory.window
+    note_step(window, transition)
+    if window.n_seen[0] < params.n:
         return
-
-    oldest = memory.n_seen[1]
-    target = _n_step_return(params, memory, oldest, transition.next_state, transition.next_action)
-    updated = memory.window[oldest]
+    oldest, s_next, a_next = window.n_seen[1], transition.next_state, transition.next_action
+    target = _n_step_return(params, memory, oldest, s_next, a_next)
+    updated = window.rows[oldest]
     s, a = updated["state"], updated["action"]
     error = target if Q[s, a] == np.inf else target - Q[s, a]
     phase = ONLINE if params.n == 1 else TRACE
     add_trace(memory.traces, Q, s * Q.shape[1] + a, updated["reward"], updated["next_state"])
     back_up_traced(memory.traces, Q, error, params.learning_rate, phase, log)
-    if updated["ended"]:
+    if updated["terminated"] or updated["truncated"]:
         clear_traces(memory.traces)

@@ -22,63 +22,46 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
+from math import nan
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
-from replay.learners.contract import Between, Choice, Count, Description, Share, Threshold, Value
-from replay.log.backups import EPISODE_END, ONLINE, START, record
-from replay.parts.appraisal import (
-    Appraisal,
-    appraisal,
-    appraisal_words,
-    appraise,
-    appraises,
-    gain,
-    look_ahead,
-    note_start,
+from replay.learners.contract import (
+    Between,
+    Choice,
+    Count,
+    Description,
+    Known,
+    Pause,
+    Share,
+    Sizes,
+    Threshold,
+    Transition,
+    Value,
 )
+from replay.log.backups import EPISODE_END, ONLINE, Log, record
+from replay.parts.evaluation import Evaluation, evaluate, note_start, worth_of_telling
+from replay.parts.forgetting import assume, remember, unknown_way_back
 from replay.parts.policies import best_tried
 from replay.parts.priorities import (
     CHANGE,
     EACH_STEP,
-    FIRST_IN,
-    IN_PAUSES,
-    IN_WORDS,
     MOMENTS,
     NEED,
     PRIORITIES,
-    START_AND_END,
+    describe_priority,
     is_due,
+    is_evaluated,
+    most_pauses,
     phases_of,
-    ranked,
-    take,
 )
-from replay.parts.priority_queue import (
-    PriorityQueue,
-    causes_of,
-    clear,
-    priority_queue,
-    queue_words,
-    remove,
-    set_priority,
-)
-from replay.parts.world_model import (
-    EPISODES,
-    RETENTION,
-    WorldModel,
-    assume,
-    edge_to,
-    end_episode,
-    forget,
-    in_words,
-    model_words,
-    remember,
-    retain,
-    revalue,
-    unknown_way_back,
-    world_model,
-)
+from replay.parts.priority_queue import PriorityQueue, causes_of, clear
+from replay.parts.retention import EPISODES, RETENTION, describe_model, retain, revalue
+from replay.parts.sweeping import Popped, queue_change, sweep, sweeping_memory, sweeping_words
+from replay.parts.world_model import WorldModel, forget
 
 __all__ = ["Memory", "Params", "acts_before_learning", "causes", "description", "evaluates"]
 __all__ += ["forgets_at_end", "init", "learn", "most_backups", "n_words", "needs_way_back"]
@@ -122,7 +105,7 @@ class Params(NamedTuple):
         ``reset_model`` it is the episode's end.
     forgetting : float
         Weight that earlier outcomes of a pair lose when it is tried again: 0 counts them all alike,
-        1 keeps the last only; see :mod:`replay.parts.world_model`.
+        1 keeps the last only; see :mod:`replay.parts.forgetting`.
     surprise_rate : float
         Above 0 each pair has a `forgetting` of its own, which begins with that and follows the
         pair's surprise with this rate.
@@ -130,7 +113,7 @@ class Params(NamedTuple):
         Whether a transition that was seen is known in both directions at once. The way back is
         assumed to pay nothing, until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.parts.world_model.retain`.
+        What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
     capacity : float
         Bound of the memory: a number of episodes or of transitions. Infinite: none.
     """
@@ -164,31 +147,31 @@ class Memory(NamedTuple):
         V, the largest action value of each state.
     known_values : ndarray of float64, shape (n_states,)
         U, the value that the predecessors of each state have been told.
+    n_steps : ndarray of int64, shape (1,)
+        Steps since the last reset.
     model : WorldModel
         The transitions remembered, since the last reset.
     queue : PriorityQueue
         The states whose predecessors should be told.
-    n_steps : ndarray of int64, shape (1,)
-        Steps since the last reset.
-    appraisal : Appraisal or None
+    evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
     """
 
-    action_values: np.ndarray
-    values: np.ndarray
-    known_values: np.ndarray
+    action_values: NDArray[np.float64]
+    values: NDArray[np.float64]
+    known_values: NDArray[np.float64]
+    n_steps: NDArray[np.int64]
     model: WorldModel
     queue: PriorityQueue
-    n_steps: np.ndarray
-    appraisal: Appraisal | None
+    evaluation: Evaluation | None
 
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    priority = IN_WORDS[PRIORITIES[params.priority]].format("V")
+    priority = describe_priority(params.priority, "V")
     if params.reset_model:
         return Description("a model of the episode", (EPISODE_END,), priority, "Brea 2018")
-    stores = in_words(params)
+    stores = describe_model(params.retention, params.capacity)
     if params.initial_value > 0.0:
         stores += "; optimistic action values"
     source = "Moore & Atkeson 1993, van Seijen & Sutton 2013"
@@ -212,189 +195,108 @@ def forgets_at_end(params: Params) -> bool:
 
 def evaluates(params: Params) -> bool:
     """Tell whether gain and need are logged: if the priority depends on them."""
-    return appraises(params)
+    return is_evaluated(params.priority)
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
-    pairs = (sizes.n_states, sizes.n_actions)
     start = params.initial_value if params.initial_value < np.inf else 0.0
-    model = world_model(
-        *pairs,
-        sizes.n_transitions,
-        forgetting=params.forgetting or (0.0 if params.surprise_rate else None),
-        way_back=sizes.way_back,
-        bounded=params.capacity < np.inf,
-    )
     return Memory(
-        np.full(pairs, params.initial_value),
+        np.full((sizes.n_states, sizes.n_actions), params.initial_value),
         np.full(sizes.n_states, start),
         np.full(sizes.n_states, start),
-        model,
-        priority_queue(sizes.n_states),
         np.zeros(1, dtype=np.int64),
-        appraisal(params, model),
+        *sweeping_memory(params, sizes, sizes.n_states),
     )
 
 
-def most_backups(params, memory):
-    """Bound the backups of the next step."""
+def most_backups(params: Params, memory: Memory) -> int:
+    """Bound the backups of the next step, which may lead two more pairs to a state."""
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
-    n_pauses = 2 if params.replay_at in (START_AND_END, IN_PAUSES) else 1
-    return 2 + n_pauses * n_pops * (memory.model.most_in[0] + 1)
+    return int(2 + most_pauses(params.replay_at) * n_pops * (memory.model.most_in[0] + 2))
 
 
-def causes(memory):
+def causes(memory: Memory) -> NDArray[np.int64]:
     """List the backups that the next ones may name as their cause."""
     return causes_of(memory.queue)
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, V and U of each state, the model and the queue."""
-    tables = known.pairs + 2 * known.states
-    followed = model_words(memory.model) + queue_words(memory.queue)
-    return tables + followed + appraisal_words(memory.appraisal)
+    return known.pairs + 2 * known.states + sweeping_words(memory)
 
 
-def _queue(params, memory, state, cause):
-    queue = memory.queue
-    change = abs(memory.values[state] - memory.known_values[state])
-    if change > params.min_priority:
-        place = queue.position[state]
-        if place >= 0 and params.priority == FIRST_IN:
-            return
-        priority = change
-        if params.priority != CHANGE:
-            priority = ranked(params.priority, queue, change)
-        if not params.priority_only_lowers or place < 0 or priority < queue.priority[place]:
-            set_priority(queue, state, priority, cause)
-    elif not params.priority_only_lowers:
-        remove(queue, state)
+def _queue(params: Params, memory: Memory, s: int, cause: int) -> None:
+    change = abs(memory.values[s] - memory.known_values[s])
+    queue_change(params, memory.queue, s, change, cause, params.priority_only_lowers)
 
 
-def _try(params, memory, s, a, reward, s_next, terminated, log):
-    Q, V, U, model = memory.action_values, memory.values, memory.known_values, memory.model
+def _try(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Count a transition and make the small backup of its pair."""
+    Q, model = memory.action_values, memory.model
+    s, a, reward, s_next = transition[:4]
     before = Q[s, a]
-    kept = remember(model, params, s, a, s_next, terminated)
+    kept = remember(model, params.surprise_rate, s, a, s_next, transition.terminated)
     target = reward
-    if not terminated:
-        target += params.discount * U[s_next]
+    if not transition.terminated:
+        target += params.discount * memory.known_values[s_next]
     Q[s, a] = target if kept == 0 else (before * kept + target) / (kept + 1)
-    V[s] = best_tried(Q, s)
+    memory.values[s] = best_tried(Q, s)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], reward)
-    retain(model, params, s, a, Q[s, a])
+    retain(model, params.retention, params.capacity, s, a, Q[s, a])
 
 
-def learn(params, memory, transition, log):
-    """Count the transition and make the small backup of its pair."""
-    s, a, s_next = transition.state, transition.action, transition.next_state
-    ended = transition.terminated or transition.truncated
-    note_start(memory.appraisal, s, True)
-    _try(params, memory, s, a, transition.reward, s_next, transition.terminated, log)
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Learn from the transition, and from its way back if that is assumed."""
+    s, s_next, ended = transition.state, transition.next_state, transition.terminated
+    note_start(memory.evaluation, s, True)
+    _try(params, memory, transition, log)
     memory.n_steps[0] += 1
-    if not params.reset_model or params.queue_visited or ended:
+    if not params.reset_model or params.queue_visited or ended or transition.truncated:
         _queue(params, memory, s, -1)
-    model = memory.model
-    back = unknown_way_back(model.way_back, model, s, a, s_next)
-    if back >= 0 and not transition.terminated:
-        _try(params, memory, s_next, back, 0.0, s, False, log)
-        assume(model.is_assumed, s_next, back)
+    back = unknown_way_back(memory.model, s, transition.action, s_next, ended)
+    if back >= 0:
+        _try(params, memory, Transition(s_next, back, 0.0, s, -1, False, False), log)
+        assume(memory.model, s_next, back)
         _queue(params, memory, s_next, -1)
 
 
-def _is_first_told(params, memory, after, s, a, s_next):
-    """Write Q(s, .) as it would be if s_next were told; ask if a is the first that leads there."""
-    Q, model = memory.action_values, memory.model
-    change = params.discount * (memory.values[s_next] - memory.known_values[s_next])
-    first = -1
-    for b in range(Q.shape[1]):
-        after[b] = Q[s, b]
-        edge = edge_to(model, s, b, s_next)
-        if edge >= 0:
-            after[b] += change * model.edges[edge]["count"] / model.visits[s, b]
-            if first < 0:
-                first = b
-    return a == first
-
-
-def _worth(appraised, params, memory, s_next):
-    """Return what it is worth to tell all predecessors of a state."""
-    need, after, model = appraised.need, appraised.after, memory.model
+def _worth(params: Params, memory: Memory, evaluation: Evaluation, s: int) -> float:
+    """Return what it is worth to tell the predecessors of a state."""
+    change = memory.values[s] - memory.known_values[s]
     if params.priority == NEED:
-        return need[s_next] * abs(memory.values[s_next] - memory.known_values[s_next])
-    total = 0.0
+        return float(evaluation.need.expected[s] * abs(change))
+    Q, told = memory.action_values, params.discount * change
+    return worth_of_telling(evaluation, params.epsilon, memory.model, Q, s, told)
+
+
+def _tell(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
+    """Tell the predecessors of a state, by small backups, how its value has changed."""
+    Q, V, U, model = memory.action_values, memory.values, memory.known_values, memory.model
+    s_next, priority, n, cause, phase = popped
+    change = params.discount * (V[s_next] - U[s_next])
+    U[s_next] = V[s_next]
     edge = model.first_in[s_next]
     while edge >= 0:
         s, a = model.edges[edge]["state"], model.edges[edge]["action"]
-        if _is_first_told(params, memory, after, s, a, s_next):
-            total += need[s] * gain(memory.action_values, s, after, params.epsilon)
+        before = Q[s, a]
+        after = before + change * model.edges[edge]["count"] / model.visits[s, a]
+        gain, need = evaluate(memory.evaluation, params, Q, s, a, after)
+        Q[s, a] = after
+        V[s] = best_tried(Q, s)
+        revalue(model, params.retention, s, a, after)
+        row = record(log, phase, s, a, s_next, before, after, nan, priority, n, cause, gain, need)
+        _queue(params, memory, s, row)
         edge = model.edges[edge]["next_in"]
-    return total
 
 
-def _take(appraised, params, memory, rng):
-    queue = memory.queue
-    if appraised is None:
-        return take(params.priority, queue, rng)
-    chosen, best = -1, -np.inf
-    for place in range(queue.size[0]):
-        state = queue.state[place]
-        worth = _worth(appraised, params, memory, state)
-        if worth > best:
-            chosen, best = state, worth
-    remove(queue, chosen)
-    return chosen, best
-
-
-def _sweep(params, memory, n_pops, pause, rng, log):
-    Q, V, U, model, queue = memory[:5]
-    if queue.size[0] > 0:
-        look_ahead(memory.appraisal, params, model, Q, pause)
-    for n_popped in range(n_pops):
-        if queue.size[0] == 0:
-            break
-        s_next, priority = _take(memory.appraisal, params, memory, rng)
-        cause = queue.cause[s_next]
-        change = params.discount * (V[s_next] - U[s_next])
-        U[s_next] = V[s_next]
-        edge = model.first_in[s_next]
-        while edge >= 0:
-            s, a = model.edges[edge]["state"], model.edges[edge]["action"]
-            before = Q[s, a]
-            after = before + change * model.edges[edge]["count"] / model.visits[s, a]
-            worth, need = appraise(memory.appraisal, params, Q, s, a, after)
-            Q[s, a] = after
-            V[s] = best_tried(Q, s)
-            revalue(model, params, s, a, Q[s, a])
-            row = record(
-                log,
-                pause.phase,
-                s,
-                a,
-                s_next,
-                before,
-                Q[s, a],
-                priority=priority,
-                pop=n_popped,
-                cause=cause,
-                gain=worth,
-                need=need,
-            )
-            _queue(params, memory, s, row)
-            edge = model.edges[edge]["next_in"]
-
-
-def replay(params, memory, pause, rng, log):
-    """Tell predecessors of changes, the first in the queue first; then end the episode."""
-    if pause.phase == START:
-        note_start(memory.appraisal, pause.state)
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Pop states, the first in the queue first; a model that is reset is forgotten at the end."""
+    n_pops = params.max_pops if is_due(params.replay_at, pause.phase) else 0
     if params.reset_model:
-        if pause.phase == EPISODE_END:
-            _sweep(params, memory, memory.n_steps[0], pause, rng, log)
-            forget(memory.model)
-            clear(memory.queue)
-            memory.n_steps[0] = 0
-    elif is_due(params.replay_at, pause.phase):
-        _sweep(params, memory, params.max_pops, pause, rng, log)
-    if pause.phase == EPISODE_END:
-        end_episode(memory.model, params)
+        n_pops = memory.n_steps[0] if pause.phase == EPISODE_END else 0
+    sweep(_tell, _worth, params, memory, n_pops, pause, rng, log)
+    if params.reset_model and pause.phase == EPISODE_END:
+        forget(memory.model)
+        clear(memory.queue)
+        memory.n_steps[0] = 0

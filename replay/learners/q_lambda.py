@@ -13,9 +13,10 @@ References
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Share, Value
-from replay.log.backups import ONLINE
+from replay.learners.contract import Description, Known, Share, Sizes, Transition, Value
+from replay.log.backups import ONLINE, Log
 from replay.parts.policies import best_tried
 from replay.parts.traces import (
     Traces,
@@ -69,7 +70,7 @@ class Memory(NamedTuple):
         The pairs of this episode that still have a trace.
     """
 
-    action_values: np.ndarray
+    action_values: NDArray[np.float64]
     traces: Traces
 
 
@@ -83,7 +84,7 @@ def acts_before_learning(params: Params) -> bool:
     return params.act_before_update
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     return Memory(
         np.full((sizes.n_states, sizes.n_actions), params.initial_value),
@@ -93,17 +94,17 @@ def init(params, sizes):
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
     return len(memory.traces.strength)
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: an action value of each pair, and the traces."""
     return known.pairs + trace_words(memory.traces)
 
 
-def learn(params, memory, transition, log):
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Send the temporal-difference error to all traced pairs."""
     Q = memory.action_values
     s, a = transition.state, transition.action

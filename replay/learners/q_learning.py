@@ -10,12 +10,13 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Share, Value
-from replay.log.backups import ONLINE, record
+from replay.learners.contract import Description, Known, Share, Sizes, Transition, Value
+from replay.log.backups import ONLINE, Log, record
 from replay.parts.policies import best_tried
 
 __all__ = ["Memory", "Params", "acts_before_learning", "back_up", "description", "init", "learn"]
@@ -57,7 +58,7 @@ class Memory(NamedTuple):
         Q.
     """
 
-    action_values: np.ndarray
+    action_values: NDArray[np.float64]
 
 
 def description(params: Params) -> Description:
@@ -71,32 +72,46 @@ def acts_before_learning(params: Params) -> bool:
     return params.act_before_update
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     return Memory(np.full((sizes.n_states, sizes.n_actions), params.initial_value))
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
     return 1
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: an action value of each pair."""
     return known.pairs
 
 
-def target(params, action_values, reward, next_state, terminated):
+def target(
+    params: Any,
+    action_values: NDArray[np.float64],
+    reward: float,
+    next_state: int,
+    terminated: bool,
+) -> float:
     """Return what a transition says that its pair is worth."""
     if terminated:
         return reward
-    return reward + params.discount * best_tried(action_values, next_state)
+    return float(reward + params.discount * best_tried(action_values, next_state))
 
 
-def back_up(params, action_values, s, a, reward, next_state, terminated):
+def back_up(
+    params: Any,
+    action_values: NDArray[np.float64],
+    s: int,
+    a: int,
+    reward: float,
+    next_state: int,
+    terminated: bool,
+) -> float:
     """Move one action value towards its target, and return what it was."""
     towards = target(params, action_values, reward, next_state, terminated)
-    before = action_values[s, a]
+    before: float = action_values[s, a]
     if before == np.inf:
         action_values[s, a] = towards
     else:
@@ -104,7 +119,7 @@ def back_up(params, action_values, s, a, reward, next_state, terminated):
     return before
 
 
-def learn(params, memory, transition, log):
+def learn(params: Any, memory: Any, transition: Transition, log: Log) -> None:
     """Make the backup of the transition."""
     Q = memory.action_values
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state

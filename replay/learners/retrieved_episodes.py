@@ -21,26 +21,25 @@ References
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
-from replay.learners.contract import Description, PositiveCount, Share, Value
-from replay.log.backups import EPISODE_END, REST, START, STEP, record
+from replay.learners.contract import (
+    Description,
+    Known,
+    Pause,
+    PositiveCount,
+    Share,
+    Sizes,
+    Transition,
+    Value,
+)
+from replay.log.backups import EPISODE_END, REST, START, STEP, Log, record
 from replay.parts.policies import best_tried
+from replay.parts.recent_steps import RecentSteps, follow, note_step, recent_steps, step_words
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
-
-_STEP = np.dtype(
-    [
-        ("reward", np.float64),
-        ("earlier", np.int64),
-        ("state", np.int32),
-        ("next_state", np.int32),
-        ("action", np.int32),
-        ("terminated", np.int8),
-        ("truncated", np.int8),
-    ],
-    align=True,
-)
 
 
 class Params(NamedTuple):
@@ -77,18 +76,18 @@ class Memory(NamedTuple):
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q, as of the last time that the state was entered.
-    steps : structured ndarray, shape (n_remembered,)
-        The last steps, in a ring; ``earlier`` is when the same pair was tried before, -1 if never.
+    steps : RecentSteps
+        The last steps.
+    earlier : ndarray of int64, shape (n_remembered,)
+        When the pair of each of them was tried before; -1 if never.
     latest : ndarray of int64, shape (n_states, n_actions)
         When each pair was tried last; -1 if never.
-    n_steps : ndarray of int64, shape (1,)
-        Steps experienced.
     """
 
-    action_values: np.ndarray
-    steps: np.ndarray
-    latest: np.ndarray
-    n_steps: np.ndarray
+    action_values: NDArray[np.float64]
+    steps: RecentSteps
+    earlier: NDArray[np.int64]
+    latest: NDArray[np.int64]
 
 
 def description(params: Params) -> Description:
@@ -97,82 +96,66 @@ def description(params: Params) -> Description:
     return Description("the last steps", (STEP, START, REST), priority, "Gershman & Daw 2017")
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),
-        np.empty(params.n_remembered, dtype=_STEP),
+        recent_steps(params.n_remembered),
+        np.full(params.n_remembered, -1, dtype=np.int64),
         np.full(shape, -1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
-    return memory.action_values.shape[1] * params.n_retrieved * params.n
+    return int(memory.action_values.shape[1] * params.n_retrieved * params.n)
 
 
-def n_words(params, memory, known):
+def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q and the latest time of each pair, and seven a remembered step."""
-    n_steps = min(memory.n_steps[0], params.n_remembered)
-    return 2 * known.pairs + len(_STEP.names) * n_steps
+    n_steps = min(int(memory.steps.n_seen[0]), params.n_remembered)
+    return 2 * known.pairs + step_words(memory.steps) + n_steps
 
 
-def learn(params, memory, transition, log):
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the step, in place of the oldest."""
-    s, a = transition.state, transition.action
-    now = memory.n_steps[0]
-    step = memory.steps[now % len(memory.steps)]
-    step["state"] = s
-    step["action"] = a
-    step["reward"] = transition.reward
-    step["next_state"] = transition.next_state
-    step["terminated"] = transition.terminated
-    step["truncated"] = transition.truncated
-    step["earlier"] = memory.latest[s, a]
+    s, a, now = transition.state, transition.action, memory.steps.n_seen[0]
+    memory.earlier[note_step(memory.steps, transition)] = memory.latest[s, a]
     memory.latest[s, a] = now
-    memory.n_steps[0] = now + 1
 
 
-def _remembered_return(params, memory, time):
+def _remembered_return(params: Params, memory: Memory, time: int) -> tuple[float, int]:
     """Follow what happened from a step on; return its return and the number of its steps."""
-    total = 0.0
-    weight = 1.0
-    n_followed = 0
-    for after in range(min(params.n, memory.n_steps[0] - time)):
-        step = memory.steps[(time + after) % len(memory.steps)]
-        total += weight * step["reward"]
-        weight *= params.discount
-        n_followed += 1
-        if step["terminated"]:
-            return total, n_followed
-        if step["truncated"]:
-            break
-    return total + weight * best_tried(memory.action_values, step["next_state"]), n_followed
+    rows, n_followed = memory.steps.rows, min(params.n, memory.steps.n_seen[0] - time)
+    total, weight, n_followed, last = follow(
+        memory.steps, time % len(rows), n_followed, params.discount
+    )
+    if not rows[last]["terminated"]:
+        total += weight * best_tried(memory.action_values, rows[last]["next_state"])
+    return total, n_followed
 
 
-def _log_episode(memory, time, n_followed, before, phase, pop, log):
-    Q = memory.action_values
+def _log_episode(
+    memory: Memory, time: int, n_followed: int, before: float, phase: int, pop: int, log: Log
+) -> None:
+    Q, rows = memory.action_values, memory.steps.rows
     cause = -1
     for after in range(n_followed):
-        step = memory.steps[(time + after) % len(memory.steps)]
-        s, a = step["state"], step["action"]
+        step = rows[(time + after) % len(rows)]
+        s, a, r = step["state"], step["action"], step["reward"]
         if after > 0:
             before = Q[s, a]
-        cause = record(
-            log, phase, s, a, step["next_state"], before, Q[s, a], step["reward"],
-            pop=pop, cause=cause,
-        )  # fmt: skip
+        s_next = step["next_state"]
+        cause = record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
-def replay(params, memory, pause, rng, log):
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """Retrieve what followed on each action in the state where the agent is."""
     if pause.phase == EPISODE_END:
         return
-    Q = memory.action_values
-    s = pause.state
-    oldest = max(memory.n_steps[0] - len(memory.steps), 0)
+    Q, s, n_kept = memory.action_values, pause.state, len(memory.earlier)
+    oldest = max(memory.steps.n_seen[0] - n_kept, 0)
     pop = 0
     for a in range(Q.shape[1]):
         time = memory.latest[s, a]
@@ -184,5 +167,5 @@ def replay(params, memory, pause, rng, log):
             Q[s, a] = G if n_averaged == 1 else before + (G - before) / n_averaged
             if log is not None:
                 _log_episode(memory, time, n_followed, before, pause.phase, pop, log)
-            time = memory.steps[time % len(memory.steps)]["earlier"]
+            time = memory.earlier[time % n_kept]
             pop += 1

@@ -35,6 +35,8 @@ import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
 from replay.learners import q_learning
 from replay.learners.contract import (
@@ -43,40 +45,30 @@ from replay.learners.contract import (
     Choice,
     Count,
     Description,
+    Known,
+    Pause,
     Share,
+    Sizes,
     Threshold,
+    Transition,
     Value,
 )
-from replay.log.backups import EPISODE_END, ONLINE, REST, START, record
+from replay.log.backups import EPISODE_END, ONLINE, REST, START, Log, record
+from replay.parts.experiences import (
+    Experiences,
+    experience_at,
+    experience_words,
+    experiences_of,
+)
+from replay.parts.policies import draw_weighted
+from replay.parts.similarity import Similarity, link, similarity_of, similarity_words
 
-__all__ = [
-    "DEFAULT",
-    "DYNAMIC",
-    "MODES",
-    "REVERSE",
-    "Memory",
-    "Params",
-    "description",
-    "init",
-    "learn",
-]
-__all__ += ["most_backups", "n_words", "replay"]
+__all__ = ["DEFAULT", "DYNAMIC", "MODES", "REVERSE", "Memory", "Params", "description", "init"]
+__all__ += ["learn", "most_backups", "n_words", "replay"]
 
 MODES = ("default", "reverse", "dynamic")
 """Similar experiences begin, or end, at the state reactivated last; or either."""
 DEFAULT, REVERSE, DYNAMIC = range(3)
-
-_EXPERIENCE = np.dtype(
-    [
-        ("strength", np.float64),
-        ("reward", np.float64),
-        ("state", np.int32),
-        ("next_state", np.int32),
-        ("action", np.int32),
-        ("terminated", np.int8),
-    ],
-    align=True,
-)
 
 
 class Params(NamedTuple):
@@ -134,37 +126,25 @@ class Memory(NamedTuple):
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
-    experiences : structured ndarray, shape (n_states * n_actions,)
-        The last outcome of each pair tried, and its ``strength``, in the order of discovery.
-    n_experiences : ndarray of int64, shape (1,)
-        How many there are.
-    place : ndarray of int32, shape (n_states, n_actions)
-        Where the experience of a pair is; -1 if there is none.
-    similarity : ndarray of float64, shape (n_states, n_states)
+    experiences : Experiences
+        The last outcome of each pair tried, and its strength.
+    similarity : Similarity
         D, the default representation.
-    n_links : ndarray of int16, shape (n_states, n_states)
-        How many experiences lead from either state to the other.
     inhibition : ndarray of float64, shape (n_states,)
         Inhibition of return.
     ratings, weights : ndarray of float64, shape (n_states * n_actions,)
         Priority ratings of the experiences, and what their probabilities are proportional to.
-    difference : ndarray of float64, shape (n_states,)
-        What tells two rows of the similarity apart, while these two states are linked.
     surprise : ndarray of float64, shape (1,)
         Sum of absolute prediction errors since the mode was chosen last.
     """
 
-    action_values: np.ndarray
-    experiences: np.ndarray
-    n_experiences: np.ndarray
-    place: np.ndarray
-    similarity: np.ndarray
-    n_links: np.ndarray
-    inhibition: np.ndarray
-    ratings: np.ndarray
-    weights: np.ndarray
-    difference: np.ndarray
-    surprise: np.ndarray
+    action_values: NDArray[np.float64]
+    experiences: Experiences
+    similarity: Similarity
+    inhibition: NDArray[np.float64]
+    ratings: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    surprise: NDArray[np.float64]
 
 
 def description(params: Params) -> Description:
@@ -179,61 +159,37 @@ def description(params: Params) -> Description:
     return Description(stores, phases, priority, "Diekmann & Cheng 2023")
 
 
-def init(params, sizes):
+def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
-    n_states, n_pairs = sizes.n_states, sizes.n_states * sizes.n_actions
+    n_states, n_actions = sizes.n_states, sizes.n_actions
     return Memory(
-        np.full((n_states, sizes.n_actions), params.initial_value),
-        np.zeros(n_pairs, dtype=_EXPERIENCE),
-        np.zeros(1, dtype=np.int64),
-        np.full((n_states, sizes.n_actions), -1, dtype=np.int32),
-        np.eye(n_states) / (1.0 - params.similarity_discount),
-        np.zeros((n_states, n_states), dtype=np.int16),
+        np.full((n_states, n_actions), params.initial_value),
+        experiences_of(n_states, n_actions),
+        similarity_of(n_states, params.similarity_discount),
         np.zeros(n_states),
-        np.zeros(n_pairs),
-        np.zeros(n_pairs),
-        np.zeros(n_states),
+        np.zeros(n_states * n_actions),
+        np.zeros(n_states * n_actions),
         np.zeros(1),
     )
 
 
-def most_backups(params, memory):
+def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
     return 1 + 2 * params.n_replays
 
 
-def n_words(params, memory, known):
-    """Count the numbers held: Q of each pair, its experience and place, and the similarity.
-
-    The similarity, and the links from which it follows, are squares of the states linked so far.
-    """
-    n_linked = np.count_nonzero(memory.n_links.any(axis=1))
-    return (1 + len(_EXPERIENCE.names) + 1) * known.pairs + 2 * n_linked**2
+def n_words(params: Params, memory: Memory, known: Known) -> int:
+    """Count the numbers held: Q of each pair, its experience and place, and the similarity."""
+    experiences = experience_words(memory.experiences, known.pairs)
+    return known.pairs + experiences + similarity_words(memory.similarity)
 
 
-def _link(params, memory, state, other, change):
-    """Count an experience between two states, or uncount it; D follows by Sherman and Morrison."""
-    if state == other:
-        return
-    D, difference = memory.similarity, memory.difference
-    before = memory.n_links[state, other]
-    memory.n_links[state, other] += change
-    memory.n_links[other, state] += change
-    if (before > 0) == (before + change > 0):
-        return
-    weight = change * params.similarity_discount / memory.action_values.shape[1]
-    for s in range(len(D)):
-        difference[s] = D[state, s] - D[other, s]
-    weight /= 1.0 + weight * (difference[state] - difference[other])
-    for s in range(len(D)):
-        if difference[s] != 0.0:
-            step = weight * difference[s]
-            for s_next in range(len(D)):
-                D[s, s_next] -= step * difference[s_next]
-
-
-def _back_up(params, memory, experience, phase, priority, pop, cause, log):
-    Q = memory.action_values
+def _back_up(
+    params: Params, memory: Memory, place: int, phase: int, priority: float, pop: int, cause: int,
+    log: Log,
+) -> int:  # fmt: skip
+    """Make the backup of an experience; return its row."""
+    Q, experience = memory.action_values, memory.experiences.rows[place]
     s, a, s_next = experience["state"], experience["action"], experience["next_state"]
     r, terminated = experience["reward"], experience["terminated"]
     if params.replay_mode == DYNAMIC and Q[s, a] < np.inf:
@@ -242,101 +198,83 @@ def _back_up(params, memory, experience, phase, priority, pop, cause, log):
     return record(log, phase, s, a, s_next, before, Q[s, a], r, priority, pop, cause)
 
 
-def learn(params, memory, transition, log):
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition, strengthen experiences, and make its backup."""
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
-    D, experiences = memory.similarity, memory.experiences
-    if memory.place[s, a] < 0:
-        newest = experiences[memory.n_experiences[0]]
-        newest["state"] = s
-        newest["action"] = a
-        newest["next_state"] = s
-        memory.place[s, a] = memory.n_experiences[0]
-        memory.n_experiences[0] += 1
-    experience = experiences[memory.place[s, a]]
+    similarity, experiences = memory.similarity, memory.experiences.rows
+    place = experience_at(memory.experiences, s, a)
+    experience = experiences[place]
     if experience["next_state"] != s_next:
-        _link(params, memory, s, experience["next_state"], -1)
-        _link(params, memory, s, s_next, 1)
+        weight = params.similarity_discount / memory.action_values.shape[1]
+        link(similarity, weight, s, experience["next_state"], -1)
+        link(similarity, weight, s, s_next, 1)
         experience["next_state"] = s_next
     experience["reward"] = r
     experience["terminated"] = transition.terminated
     if r != 0.0 or params.strength_decay < 1.0:
-        for i in range(memory.n_experiences[0]):
-            near = D[s, experiences[i]["state"]]
+        for i in range(memory.experiences.n_known[0]):
+            near = similarity.matrix[s, experiences[i]["state"]]
             experiences[i]["strength"] *= params.strength_decay
             experiences[i]["strength"] += params.reward_modulation * abs(r) * near
     experience["strength"] += 1.0
-    _back_up(params, memory, experience, ONLINE, np.nan, 0, -1, log)
+    _back_up(params, memory, place, ONLINE, np.nan, 0, -1, log)
 
 
-def _drawn_experience(params, memory, state, reverse, rng):
+def _drawn_experience(
+    params: Params, memory: Memory, state: int, reverse: bool, rng: Generator
+) -> int:
     """Draw what is reactivated after a state; -1 if all priority ratings are 0."""
-    D, ratings, weights = memory.similarity, memory.ratings, memory.weights
-    n = memory.n_experiences[0]
+    D, ratings, weights = memory.similarity.matrix, memory.ratings, memory.weights
+    n = memory.experiences.n_known[0]
     largest = 0.0
     for i in range(n):
-        experience = memory.experiences[i]
+        experience = memory.experiences.rows[i]
         s = experience["state"]
         near = D[state, experience["next_state"]] if reverse else D[state, s]
         rating = experience["strength"] * near * (1.0 - memory.inhibition[s])
         ratings[i] = rating if rating >= params.min_priority else 0.0
         largest = max(largest, ratings[i])
-    total = 0.0
     for i in range(n):
         weights[i] = 0.0
         if ratings[i] > 0.0:
             weights[i] = math.expm1(params.inverse_temperature * ratings[i] / largest)
-        total += weights[i]
-    drawn = -1
-    left = total * rng.random()
-    for i in range(n):
-        if weights[i] > 0.0:
-            drawn = i
-            left -= weights[i]
-            if left < 0.0:
-                break
-    return drawn
+    return draw_weighted(weights, n, rng)
 
 
-def _first_state(memory, pause, rng):
+def _first_state(memory: Memory, pause: Pause, rng: Generator) -> int:
     """Return where the agent is; at rest, where an experience drawn by its strength begins."""
     if pause.phase != REST:
         return pause.state
-    total = 0.0
-    for i in range(memory.n_experiences[0]):
-        total += memory.experiences[i]["strength"]
-    left = total * rng.random()
-    state = pause.state
-    for i in range(memory.n_experiences[0]):
-        state = memory.experiences[i]["state"]
-        left -= memory.experiences[i]["strength"]
-        if left < 0.0:
-            break
-    return state
+    rows, n, weights = memory.experiences.rows, memory.experiences.n_known[0], memory.weights
+    for i in range(n):
+        weights[i] = rows[i]["strength"]
+    drawn = draw_weighted(weights, n, rng)
+    return int(rows[drawn]["state"]) if drawn >= 0 else pause.state
 
 
-def _reactivate(params, memory, pause, reverse, rng, log):
+def _reactivate(
+    params: Params, memory: Memory, pause: Pause, reverse: bool, rng: Generator, log: Log
+) -> None:
     inhibition = memory.inhibition
-    for s in range(len(inhibition)):
-        inhibition[s] = 0.0
+    inhibition[:] = 0.0
     state = next_state = _first_state(memory, pause, rng)
     cause = -1
-    for i in range(params.n_replays):
+    for pop in range(params.n_replays):
         drawn = _drawn_experience(params, memory, state, reverse, rng)
         if drawn < 0:
             break
-        experience = memory.experiences[drawn]
-        if i > 0 and experience["state"] != next_state and experience["next_state"] != state:
+        experience = memory.experiences.rows[drawn]
+        if pop > 0 and experience["state"] != next_state and experience["next_state"] != state:
             cause = -1
         state, next_state = experience["state"], experience["next_state"]
         rating = memory.ratings[drawn]
-        cause = _back_up(params, memory, experience, pause.phase, rating, i, cause, log)
+        cause = _back_up(params, memory, drawn, pause.phase, rating, pop, cause, log)
         for s in range(len(inhibition)):
             inhibition[s] *= params.inhibition_decay
         inhibition[state] = 1.0
 
 
-def replay(params, memory, pause, rng, log):
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """Reactivate experiences, one after the other, from where the agent is, or from anywhere."""
     at_start = pause.phase == START and params.replay_at_start
     if pause.phase == EPISODE_END or pause.phase == REST or at_start:

@@ -4,15 +4,16 @@ A learner calls :func:`record` for every backup it makes. Without a log (``log=N
 compiles to nothing, so a learner has one source for both.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
 from replay.jit import inlined
+from replay.log.arrays import uninitialised
 
 __all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
-__all__ += ["EVALUATION", "BackupBuffer", "backup_buffer", "keeps", "record"]
+__all__ += ["EVALUATION", "BackupBuffer", "Log", "backup_buffer", "keeps", "record"]
 
 PHASES = ("online", "trace", "step", "episode_end", "start", "rest")
 ONLINE, TRACE, STEP, EPISODE_END, START, REST = range(6)
@@ -55,9 +56,13 @@ class BackupBuffer(NamedTuple):
         Gain and need, for learners that evaluate their backups.
     """
 
-    rows: np.ndarray
-    counter: np.ndarray
-    evaluations: np.ndarray | None = None
+    rows: NDArray[Any]
+    counter: NDArray[np.int64]
+    evaluations: NDArray[Any] | None = None
+
+
+Log = BackupBuffer | None
+"""What learners write to: a buffer, or nothing."""
 
 
 def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBuffer:
@@ -87,15 +92,33 @@ def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBu
     return _empty(capacity, counter, evaluates)
 
 
-def _empty(capacity: int, counter: np.ndarray, evaluates: bool) -> BackupBuffer:
+def _empty(capacity: int, counter: NDArray[np.int64], evaluates: bool) -> BackupBuffer:
     evaluations = uninitialised(capacity, EVALUATION) if evaluates else None
     return BackupBuffer(uninitialised(capacity, BACKUP), counter, evaluations)
 
 
-def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[np.ndarray, ...], BackupBuffer]:
-    """Take the filled rows out of a buffer, and go on with an empty one of another capacity.
+def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[NDArray[Any], ...], BackupBuffer]:
+    """Give the filled rows of a buffer, and an empty buffer of another capacity to go on with.
 
-    Their evaluations come beside them, if there are any.
+    Parameters
+    ----------
+    buffer : BackupBuffer
+        Not to be used any more.
+    capacity : int
+        How many backups the next buffer holds.
+
+    Returns
+    -------
+    filled : tuple of ndarray
+        The rows, and beside them their evaluations if there are any.
+    buffer : BackupBuffer
+        The next buffer; it counts on.
+
+    Examples
+    --------
+    >>> filled, buffer = renew(backup_buffer(5, "all"), 100)
+    >>> len(filled[0]), len(buffer.rows)
+    (0, 100)
     """
     tables = (buffer.rows, buffer.evaluations)
     filled = tuple(table[: buffer.counter[_FILL]] for table in tables if table is not None)
@@ -103,47 +126,92 @@ def renew(buffer: BackupBuffer, capacity: int) -> tuple[tuple[np.ndarray, ...], 
     return filled, _empty(capacity, buffer.counter, buffer.evaluations is not None)
 
 
+def n_kept(buffer: BackupBuffer) -> int:
+    """Count the backups kept since the run began."""
+    return int(buffer.counter[_N_KEPT])
+
+
 def n_lost(buffer: BackupBuffer) -> int:
-    """Count the backups that found the buffer full."""
+    """Count the backups that found the buffer full.
+
+    Parameters
+    ----------
+    buffer : BackupBuffer
+
+    Returns
+    -------
+    int
+        Since the run began.
+    """
     return int(buffer.counter[_N_LOST])
 
 
 @inlined
-def set_step(log, step):
-    """Tell the buffer at which step of the run the next backups are made."""
-    log.counter[_STEP] = step
+def set_step(log: BackupBuffer | None, step: int) -> None:
+    """Tell the buffer, if there is one, at which step of the run the next backups are made.
+
+    Parameters
+    ----------
+    log : BackupBuffer or None
+    step : int
+        Counted over the run; -1 before the first.
+    """
+    if log is not None:
+        log.counter[_STEP] = step
 
 
 @inlined
-def room(log):
-    """Count the backups that still fit."""
-    return len(log.rows) - log.counter[_FILL]
+def room(log: BackupBuffer) -> int:
+    """Count the backups that still fit.
+
+    Parameters
+    ----------
+    log : BackupBuffer
+
+    Returns
+    -------
+    int
+    """
+    n_rows: int = len(log.rows) - log.counter[_FILL]
+    return n_rows
 
 
 @inlined
-def keeps(log, phase):
-    """Tell whether backups of a phase are logged at all."""
+def keeps(log: BackupBuffer | None, phase: int) -> bool:
+    """Tell whether backups of a phase are logged at all.
+
+    Parameters
+    ----------
+    log : BackupBuffer or None
+    phase : int
+        A number in ``PHASES``.
+
+    Returns
+    -------
+    bool
+    """
     if log is None:
         return False
-    return phase >= log.counter[_FIRST_PHASE]
+    is_kept: bool = phase >= log.counter[_FIRST_PHASE]
+    return is_kept
 
 
 @inlined
 def record(
-    log,
-    phase,
-    state,
-    action,
-    next_state,
-    q_before,
-    q_after,
-    reward=np.nan,
-    priority=np.nan,
-    pop=0,
-    cause=-1,
-    gain=np.nan,
-    need=np.nan,
-):
+    log: BackupBuffer | None,
+    phase: int,
+    state: int,
+    action: int,
+    next_state: int,
+    q_before: float,
+    q_after: float,
+    reward: float = np.nan,
+    priority: float = np.nan,
+    pop: int = 0,
+    cause: int = -1,
+    gain: float = np.nan,
+    need: float = np.nan,
+) -> int:
     """Log one backup.
 
     Parameters
@@ -196,13 +264,13 @@ def record(
     row["phase"] = phase
     _evaluate(log.evaluations, fill, gain, need)
     counter[_FILL] = fill + 1
-    number = counter[_N_KEPT]
+    number: int = counter[_N_KEPT]
     counter[_N_KEPT] = number + 1
     return number
 
 
 @inlined
-def _evaluate(evaluations, fill, gain, need):
+def _evaluate(evaluations: NDArray[Any] | None, fill: int, gain: float, need: float) -> None:
     # A function, since numba leaves out what is None in arguments, but not in fields.
     if evaluations is not None:
         evaluations[fill]["gain"] = gain

@@ -7,7 +7,6 @@ run and a recording are the same three tables.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,16 +18,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from replay.checks import check_list, check_whole, shown, unknown_name
 from replay.log import parquet
 from replay.log.parquet import LogError
-from replay.log.schema import SCHEMA, WHOLE_RUN, Columns, Excerpt, complete, schema_of, to_frame
+from replay.log.schema import (
+    SCHEMA,
+    WHOLE_RUN,
+    Columns,
+    Excerpt,
+    check_values,
+    complete,
+    schema_of,
+    to_frame,
+)
 from replay.version import __version__
+from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:
     import networkx as nx
-
-    from replay.worlds.mdp import MDP
 
 __all__ = ["EventLog", "LogError"]
 
@@ -63,8 +72,11 @@ class EventLog:
 
     Raises
     ------
+    TypeError
+        If tables, provenance or world are of another type.
     ValueError
-        On first use, if a column is missing, unknown, of another length or of another type.
+        If there is a table of another name. On first use, if a column is missing, unknown, of
+        another length or of another type, a number is out of range, or time runs back.
 
     Examples
     --------
@@ -88,9 +100,17 @@ class EventLog:
 
     def __post_init__(self) -> None:
         """Supply empty tables, and refuse unknown ones."""
+        if not isinstance(self.tables, Mapping):
+            raise TypeError(
+                f"tables must be a dict of table name to columns, got {shown(self.tables)}."
+            )
+        if not isinstance(self.provenance, Mapping):
+            raise TypeError(f"provenance must be a dict, got {shown(self.provenance)}.")
+        if self.mdp is not None and not isinstance(self.mdp, MDP):
+            raise TypeError(f"mdp must be an MDP, got {shown(self.mdp)}.")
         unknown = [name for name in self.tables if name not in SCHEMA]
         if unknown:
-            raise ValueError(f"Unknown table {unknown[0]!r}. Choose from: {', '.join(SCHEMA)}.")
+            raise unknown_name("table", unknown[0], SCHEMA)
         object.__setattr__(self, "tables", {name: self.tables.get(name, {}) for name in SCHEMA})
         object.__setattr__(self, "_complete", {})
 
@@ -98,12 +118,12 @@ class EventLog:
     def from_run(
         cls,
         run: Mapping[str, Any],
-        steps: np.ndarray,
-        backups: np.ndarray | list[np.ndarray] | list[tuple[np.ndarray, ...]],
+        steps: NDArray[Any],
+        backups: NDArray[Any] | list[NDArray[Any]] | list[tuple[NDArray[Any], ...]],
         *,
         keep: str,
         mdp: MDP | None = None,
-        time: np.ndarray | None = None,
+        time: NDArray[np.float64] | None = None,
         excerpt: Excerpt = WHOLE_RUN,
     ) -> EventLog:
         """Make the log of one run; the tables are completed when they are first looked at.
@@ -134,7 +154,9 @@ class EventLog:
         beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
         tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
-        return cls(tables, provenance, mdp, excerpt)
+        log = cls(tables, provenance, mdp, excerpt)
+        object.__setattr__(log, "_is_made_here", True)
+        return log
 
     @classmethod
     def concat(cls, logs: Iterable[EventLog]) -> EventLog:
@@ -153,15 +175,31 @@ class EventLog:
 
         Raises
         ------
+        TypeError
+            If something else is among the logs.
         ValueError
             If there is no log.
+
+        Examples
+        --------
+        >>> log = EventLog({"steps": {"state": [0], "next_state": [1]}})
+        >>> EventLog.concat([log, log]).steps["run"].tolist()
+        [0, 1]
         """
-        logs = list(logs)
+        logs = check_list("logs", logs)
         if not logs:
             raise ValueError("There is no log to put together: give at least one EventLog.")
+        for log in logs:
+            if not isinstance(log, EventLog):
+                raise TypeError(f"Only logs can be put together, got {shown(log)}.")
         tables: dict[str, Columns] = {}
         for name in SCHEMA:
             pieces = [log.columns(name) for log in logs]
+            if name == "runs" and any("forgets_at_end" in piece for piece in pieces):
+                pieces = [
+                    {"forgets_at_end": np.zeros(len(piece["run"]), dtype=bool), **piece}
+                    for piece in pieces
+                ]
             shared_columns = set(pieces[0]).intersection(*pieces)
             tables[name] = {
                 column: np.concatenate([piece[column] for piece in pieces])
@@ -180,7 +218,7 @@ class EventLog:
         return cls(tables, provenance, logs[0].mdp if shared else None)
 
     @classmethod
-    def read(cls, folder: str | os.PathLike, mdp: MDP | None = None) -> EventLog:
+    def read(cls, folder: str | os.PathLike[str], mdp: MDP | None = None) -> EventLog:
         """Read a log that was saved.
 
         Parameters
@@ -198,12 +236,23 @@ class EventLog:
         Raises
         ------
         LogError
-            If a file is missing, damaged, foreign, of another version, or lacks a column.
+            If a file is missing, damaged, foreign, of another version, lacks a column, or has it
+            twice; or if a number is out of range or time runs back.
+        TypeError
+            If the folder is no path.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     EventLog({"steps": {"state": [0], "next_state": [1]}}).save(folder)
+        ...     EventLog.read(folder)
+        EventLog(1 run, 1 step, 0 backups)
         """
         tables, provenance = parquet.read(folder)
         return cls(tables, provenance, mdp)
 
-    def save(self, folder: str | os.PathLike) -> None:
+    def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the tables as parquet files into a new folder, all of them or nothing.
 
         Parameters
@@ -217,6 +266,12 @@ class EventLog:
             If the folder holds something already.
         OSError
             If it cannot be written, for instance because the disk is full.
+        TypeError
+            If the folder is no path, or the provenance cannot be kept as JSON.
+
+        See Also
+        --------
+        read : Reads it, and has an example.
         """
         with parquet.writing(folder) as writer:
             writer.provenance = self.provenance
@@ -224,7 +279,7 @@ class EventLog:
 
     @staticmethod
     @contextmanager
-    def saving(folder: str | os.PathLike) -> Iterator[Callable[[EventLog], None]]:
+    def saving(folder: str | os.PathLike[str]) -> Iterator[Callable[[EventLog], None]]:
         """Save a log that comes part by part, as one log, all of it or nothing.
 
         Parameters
@@ -298,13 +353,38 @@ class EventLog:
         -------
         dict of ndarray
             All columns; `phase` as its number in ``replay.log.backups.PHASES``.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, unknown, of another length or of another type, a number is out
+            of range, or time runs back.
+
+        Examples
+        --------
+        >>> EventLog({"steps": {"state": [0, 1], "next_state": [1, 0]}}).columns("steps")["step"]
+        array([0, 1])
         """
         done: dict[str, Columns] = self.__dict__["_complete"]
         if name not in done:
             steps = self.columns("steps") if name == "backups" else None
             done[name] = complete(name, self.tables[name], steps, self.excerpt)
+            if not self.__dict__.get("_is_made_here"):
+                runs = None if name == "runs" else self.columns("runs")
+                check_values(name, done[name], runs, self.excerpt)
+                self._check_states(name, done[name])
             self.tables[name] = done[name]  # what the simulator handed over can go
         return done[name]
+
+    def _check_states(self, name: str, columns: Columns) -> None:
+        """Check that the world has the states that a table names."""
+        for column in ("state", "next_state", "location"):
+            values = columns.get(column, np.zeros(0))
+            if self.mdp is not None and values.size and values.max() >= self.mdp.n_states:
+                raise ValueError(
+                    f"The column {column!r} of {name!r} names state {values.max()}, but the world "
+                    f"{self.mdp.name!r} has the states 0 to {self.mdp.n_states - 1}."
+                )
 
     @cached_property
     def runs(self) -> pd.DataFrame:
@@ -344,9 +424,17 @@ class EventLog:
         ------
         ValueError
             If there is no such run, or no step of it was kept.
+
+        Examples
+        --------
+        >>> log = EventLog({"steps": {"state": [0, 1, 0], "next_state": [1, 0, 1]}})
+        >>> log.graph().edges[0, 1, -1]["count"]
+        2
         """
         import networkx as nx
 
+        run = check_whole("run", run)
+        until = None if until is None else check_whole("until", until, at_least=-1)
         runs = self.runs.set_index("run")
         if run not in runs.index:
             raise ValueError(f"There is no run {run}; this log has {len(runs)}, counted from 0.")
@@ -355,7 +443,7 @@ class EventLog:
             raise ValueError(
                 f"The log keeps no step of run {run} up to {'its end' if until is None else until}."
             )
-        if json.loads(str(runs.loc[run, "parameters"])).get("reset_model", False):
+        if runs.loc[run].get("forgets_at_end", False):
             steps = steps[steps["episode"] == steps["episode"].iloc[-1]]
 
         starts = steps.drop_duplicates("episode")["state"]
@@ -376,7 +464,7 @@ class EventLog:
         taken = edges.groupby(["state", "action"])["count"].transform("sum")
         edges["probability"] = edges["count"] / taken
         ends = [edges.pop(name).tolist() for name in ("state", "next_state", "action")]
-        attributes: list[dict] = edges.to_dict("records")
+        attributes: list[dict[Any, Any]] = edges.to_dict("records")
         graph.add_edges_from(zip(*ends, attributes, strict=True))
         return graph
 

@@ -18,14 +18,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from replay.files import check_path
 from replay.log.backups import PHASES
-from replay.log.schema import SCHEMA, Columns, schema_of
+from replay.log.schema import SCHEMA, Columns, check_values, schema_of
 
-__all__ = ["LogError", "LogWriter", "parts", "read", "writing"]
+__all__ = ["LogError", "LogWriter", "beginning", "parts", "read", "writing"]
 
 _VERSION = 1
 _KEY = b"hippocampal-replay"
+_NAME_KEPT = 100  # letters of a folder's name, in that of the folder that is written first
 _COUNTERS = ("step", "event", "index", "pop", "cause")  # small when told as differences
 
 
@@ -94,7 +97,7 @@ class LogWriter:
         provenance = dict(self.provenance or {})
         about = {"schema": _VERSION, "rows": self._n_rows, "provenance": provenance}
         for name, file in self._files.items():
-            text = json.dumps(about | {"table": name}, sort_keys=True)
+            text = _as_json(about | {"table": name})
             file.add_key_value_metadata({_KEY: text})
             file.close()
 
@@ -106,7 +109,7 @@ class LogWriter:
 
 
 @contextmanager
-def writing(folder: str | os.PathLike) -> Iterator[LogWriter]:
+def writing(folder: str | os.PathLike[str]) -> Iterator[LogWriter]:
     """Write a log part by part, all of it or nothing.
 
     Parameters
@@ -128,13 +131,13 @@ def writing(folder: str | os.PathLike) -> Iterator[LogWriter]:
     TypeError
         If the provenance cannot be kept as JSON.
     """
-    folder = Path(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(
-            f"{folder} exists already and is not empty. Remove it or choose another folder."
-        )
-    beside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    folder = check_path("folder", folder).absolute()
+    beside = folder.parent / f".{folder.name[:_NAME_KEPT]}.{uuid.uuid4().hex}"
     try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise FileExistsError(
+                f"{folder} exists already and is not empty. Remove it or choose another folder."
+            )
         beside.mkdir(parents=True)
         writer = LogWriter(beside)
         try:
@@ -145,6 +148,8 @@ def writing(folder: str | os.PathLike) -> Iterator[LogWriter]:
         if folder.exists():
             folder.rmdir()
         beside.rename(folder)
+    except FileExistsError:
+        raise
     except OSError as error:
         raise OSError(
             f"The log could not be written to {folder}: {error}. Nothing was left there; "
@@ -154,7 +159,7 @@ def writing(folder: str | os.PathLike) -> Iterator[LogWriter]:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def read(folder: str | os.PathLike) -> tuple[dict[str, Columns], dict[str, Any]]:
+def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Columns], dict[str, Any]]:
     """Read a log and check that it is whole.
 
     Parameters
@@ -174,13 +179,18 @@ def read(folder: str | os.PathLike) -> tuple[dict[str, Columns], dict[str, Any]]
     LogError
         If a file is missing, damaged, foreign, of another version, or lacks a column.
     """
-    folder = Path(folder)
-    if not folder.is_dir():
+    folder = check_path("folder", folder)
+    if not _is_dir(folder):
         raise LogError(f"{folder} is not a folder. An event log is a folder with {_files()}.")
     tables: dict[str, Columns] = {}
     abouts = {}
     for name in SCHEMA:
-        tables[name], abouts[name] = _read(folder / f"{name}.parquet", name)
+        path = folder / f"{name}.parquet"
+        tables[name], abouts[name] = _read(path, name)
+        try:
+            check_values(name, tables[name], tables["runs"])
+        except ValueError as error:
+            raise LogError(f"{path} cannot be read: {error} Make the log again.") from error
     for name, about in abouts.items():
         if about != abouts["runs"]:
             raise LogError(
@@ -190,6 +200,20 @@ def read(folder: str | os.PathLike) -> tuple[dict[str, Columns], dict[str, Any]]
     return tables, abouts["runs"]["provenance"]
 
 
+def _is_dir(folder: Path) -> bool:
+    try:
+        return folder.is_dir()
+    except OSError:  # a name that no file system allows
+        return False
+
+
+def _as_json(about: dict[str, Any]) -> str:
+    try:
+        return json.dumps(about, sort_keys=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"The provenance of a log must be writable as JSON: {error}.") from error
+
+
 def _files() -> str:
     return ", ".join(f"{name}.parquet" for name in SCHEMA)
 
@@ -197,17 +221,8 @@ def _files() -> str:
 def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
     if not path.is_file():
         raise LogError(f"{path} is missing. An event log is a folder with {_files()}.")
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            about = _about(path, name, file.metadata.metadata)
-            schema = schema_of(name, file.schema_arrow.names)
-            _check_columns(path, schema, file.schema_arrow)
-            table = file.read(columns=schema.names)
-    except (pa.ArrowException, OSError) as error:
-        raise LogError(
-            f"{path} is damaged, cut off or no parquet file ({error}). "
-            "Make the log again, or fetch the file anew."
-        ) from error
+    with _opened(path, name) as (file, about, schema):
+        table = file.read(columns=schema.names)
     if table.num_rows != about["rows"][name]:
         raise LogError(
             f"{path} has {table.num_rows} rows instead of {about['rows'][name]}. "
@@ -216,7 +231,7 @@ def _read(path: Path, name: str) -> tuple[Columns, dict[str, Any]]:
     return {column: _column(path, table, column) for column in schema.names}, about
 
 
-def parts(folder: str | os.PathLike, name: str) -> Iterator[Columns]:
+def parts(folder: str | os.PathLike[str], name: str) -> Iterator[Columns]:
     """Read a table of a log part by part, as it was written.
 
     Parameters
@@ -231,11 +246,74 @@ def parts(folder: str | os.PathLike, name: str) -> Iterator[Columns]:
     dict of ndarray
         The complete columns of each part.
     """
-    path = Path(folder) / f"{name}.parquet"
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+    path = check_path("folder", folder) / f"{name}.parquet"
+    with _opened(path, name) as (file, _, _):
         for number in range(file.num_row_groups):
             table = file.read_row_group(number, columns=SCHEMA[name].names)
             yield {field.name: _column(path, table, field.name) for field in SCHEMA[name]}
+
+
+def beginning(
+    folder: str | os.PathLike[str], n_rows: int
+) -> tuple[dict[str, Columns], dict[str, Any]]:
+    """Read the beginning of a log of one run, without reading all of it.
+
+    Parameters
+    ----------
+    folder : path
+        What `writing` wrote.
+    n_rows : int
+        How many steps, and how many backups, are enough. Files are read by groups of rows.
+
+    Returns
+    -------
+    tables : dict
+        Columns of `runs`, `steps` and `backups`: whole steps, with all their backups.
+    provenance : dict
+        Where the log comes from.
+
+    Raises
+    ------
+    LogError
+        If a file is damaged.
+    """
+    tables: dict[str, Columns] = {}
+    last_steps = []
+    for name in SCHEMA:
+        read: list[Columns] = []
+        for part in parts(folder, name):
+            read.append(part)
+            if sum(len(each["run"]) for each in read) >= n_rows:
+                break
+        if read:
+            joined = {key: np.concatenate([each[key] for each in read]) for key in read[0]}
+            tables[name] = joined
+            if name != "runs" and len(joined["step"]) >= n_rows:
+                last_steps.append(int(joined["step"][-1]) - 1)  # there may be more of the last one
+    if last_steps:
+        for name in tables.keys() - {"runs"}:
+            kept = tables[name]["step"] <= min(last_steps)
+            tables[name] = {key: column[kept] for key, column in tables[name].items()}
+    path = Path(folder) / "runs.parquet"
+    return tables, _about(path, "runs", pq.read_metadata(path).metadata)["provenance"]
+
+
+@contextmanager
+def _opened(path: Path, name: str) -> Iterator[tuple[pq.ParquetFile, dict[str, Any], pa.Schema]]:
+    """Open a file of a log; whatever is wrong with it becomes a `LogError`."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            about = _about(path, name, file.metadata.metadata)
+            schema = schema_of(name, file.schema_arrow.names)
+            _check_columns(path, schema, file.schema_arrow)
+            yield file, about, schema
+    except LogError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, MemoryError) as error:
+        raise LogError(
+            f"{path} is damaged, cut off or no parquet file ({' '.join(str(error).split())}). "
+            "Make the log again, or fetch the file anew."
+        ) from error
 
 
 def _about(path: Path, name: str, metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
@@ -243,7 +321,9 @@ def _about(path: Path, name: str, metadata: Mapping[bytes, bytes] | None) -> dic
         about = json.loads((metadata or {})[_KEY])
         table = about.pop("table")
         version, _, _ = about["schema"], about["provenance"], about["rows"][name]
-    except (KeyError, TypeError, ValueError, AttributeError):
+        if not isinstance(about["provenance"], dict) or not isinstance(about["rows"], dict):
+            raise TypeError
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         raise LogError(
             f"{path} is a parquet file, but not of an event log: it was not written by "
             "EventLog.save. Make an EventLog of its columns and save that."
@@ -255,13 +335,15 @@ def _about(path: Path, name: str, metadata: Mapping[bytes, bytes] | None) -> dic
         )
     if table != name:
         raise LogError(f"{path} holds the table {table!r}. Give the file its own name back.")
-    return about
+    return dict(about)
 
 
 def _check_columns(path: Path, schema: pa.Schema, found: pa.Schema) -> None:
     for field in schema:
         if field.name not in found.names:
             raise LogError(f"{path} lacks the column {field.name!r}. Make the log again.")
+        if found.names.count(field.name) > 1:
+            raise LogError(f"{path} has the column {field.name!r} twice. Make the log again.")
         kind = found.field(field.name).type
         # Parquet keeps that a column is a dictionary, but not the width of its numbers.
         same = pa.types.is_dictionary(kind) and kind.value_type == pa.string()
@@ -272,16 +354,18 @@ def _check_columns(path: Path, schema: pa.Schema, found: pa.Schema) -> None:
             )
 
 
-def _column(path: Path, table: pa.Table, name: str) -> np.ndarray:
+def _column(path: Path, table: pa.Table, name: str) -> NDArray[Any]:
     column = table.column(name)
     if column.null_count:
         raise LogError(f"The column {name!r} of {path} has empty cells. Make the log again.")
     if not pa.types.is_dictionary(column.type):
-        return column.to_numpy()
+        values: NDArray[Any] = column.to_numpy()
+        return values
     numbers = pc.index_in(column.cast(pa.string()), value_set=pa.array(PHASES))
     if numbers.null_count:
         raise LogError(
             f"The column {name!r} of {path} holds other phases than {', '.join(PHASES)}. "
             "Make the log again."
         )
-    return numbers.to_numpy().astype(np.int8)
+    phases: NDArray[np.int8] = numbers.to_numpy().astype(np.int8)
+    return phases

@@ -6,19 +6,23 @@ numbers, replay events, locations, and empty columns for what a learner or a rec
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
+from replay.checks import check_array, check_text, shown
 from replay.jit import kernel
+from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, START, STEP
 
-__all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "complete", "schema_of", "to_frame"]
+__all__ = ["SCHEMA", "WHOLE_RUN", "Columns", "Excerpt", "check_values", "complete", "schema_of"]
+__all__ += ["to_frame"]
 
-Columns = dict[str, np.ndarray]
+Columns = dict[str, NDArray[Any]]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
 
 _PHASE = pa.dictionary(pa.int8(), pa.string())
@@ -74,10 +78,15 @@ SCHEMA = {
 }
 """Table -> its columns and their types, as they are on disk."""
 
-_COUNTED = _schema(
-    words=pa.float64(), backups=pa.int64(), queue_operations=pa.int64(), comparisons=pa.int64()
-)
-"""More columns of `steps`, in the log of a run whose demands were counted."""
+_MORE = {
+    "runs": _schema(forgets_at_end=pa.bool_()),
+    "steps": _schema(
+        words=pa.float64(), backups=pa.int64(), queue_operations=pa.int64(), comparisons=pa.int64()
+    ),
+    "backups": _schema(),
+}
+"""Columns that only some logs have: of learners whose model is emptied at the end of each episode,
+and of runs whose demands were counted."""
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "runs": {
@@ -144,8 +153,9 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     Returns
     -------
     pyarrow.Schema
-        That in ``SCHEMA``; in `steps` also the columns `words, backups, queue_operations,
-        comparisons` of :func:`replay.demands.count_demands`, if they are among `columns`.
+        That in ``SCHEMA``; if they are among `columns`, in `runs` also `forgets_at_end`, whether
+        the learner's model is emptied at the end of each episode, and in `steps` the `words,
+        backups, queue_operations, comparisons` of :func:`replay.demands.count_demands`.
 
     Examples
     --------
@@ -153,8 +163,7 @@ def schema_of(name: str, columns: Iterable[str]) -> pa.Schema:
     ['truncated', 'words']
     """
     present = set(columns)
-    counted = [field for field in _COUNTED if name == "steps" and field.name in present]
-    return pa.schema([*SCHEMA[name], *counted])
+    return pa.schema([*SCHEMA[name], *(field for field in _MORE[name] if field.name in present)])
 
 
 def complete(
@@ -182,7 +191,7 @@ def complete(
     Raises
     ------
     ValueError
-        If a column is missing, unknown, of another length or type.
+        If a column is missing, unknown, there twice, of another length or type.
 
     Examples
     --------
@@ -219,8 +228,144 @@ def complete(
     return {column: columns[column] for column in names}
 
 
+_MOST_STATES = 10_000_000
+_LIMITS: dict[str, dict[str, tuple[int, int]]] = {
+    "runs": {"run": (0, 2**31 - 1)},
+    "steps": {
+        "run": (0, 2**31 - 1),
+        "episode": (0, 2**31 - 1),
+        "step": (0, 2**62),
+        "state": (0, _MOST_STATES),
+        "action": (-1, 2**15 - 1),
+        "next_state": (0, _MOST_STATES),
+    },
+    "backups": {
+        "run": (0, 2**31 - 1),
+        "episode": (-1, 2**31 - 1),
+        "step": (-1, 2**62),
+        "event": (-1, 2**62),
+        "index": (0, 2**31 - 1),
+        "pop": (0, 2**31 - 1),
+        "location": (-1, _MOST_STATES),
+        "state": (0, _MOST_STATES),
+        "action": (-1, 2**15 - 1),
+        "next_state": (0, _MOST_STATES),
+        "cause": (-1, 2**62),
+    },
+}
+_ASCENDING = {
+    "runs": (),
+    "steps": ("episode", "step", "time"),
+    "backups": ("step", "time"),
+}
+
+
+def check_values(
+    name: str, columns: Columns, runs: Columns | None = None, excerpt: Excerpt = WHOLE_RUN
+) -> None:
+    """Check what no type tells: that numbers are in range and time doesn't run back.
+
+    Parameters
+    ----------
+    name : {"runs", "steps", "backups"}
+        Which table.
+    columns : dict of ndarray
+        The complete table.
+    runs : dict of ndarray, optional
+        The complete table of runs.
+    excerpt : Excerpt, optional
+        Which part of its run the table holds; by default all of it.
+
+    Raises
+    ------
+    ValueError
+        If a value cannot be; the message names its row.
+
+    Examples
+    --------
+    >>> check_values("steps", complete("steps", {"state": [0, 1], "next_state": [1, -2]}))
+    Traceback (most recent call last):
+    ValueError: The column 'next_state' of 'steps' must lie between 0 and 10000000; row 1 has -2.
+    """
+    for column, (least, most) in _LIMITS[name].items():
+        values = columns[column]
+        if values.size and (values.min() < least or values.max() > most):
+            row = int(np.flatnonzero((values < least) | (values > most))[0])
+            raise ValueError(
+                f"The column {column!r} of {name!r} must lie between {least} and {most}; row {row} "
+                f"has {values[row]}."
+            )
+    if name == "runs":
+        for row, text in enumerate(columns["parameters"]):
+            if not _is_json_object(text):
+                raise ValueError(
+                    "The column 'parameters' of 'runs' must hold JSON objects; row "
+                    f"{row} has {shown(text)}."
+                )
+        return
+    run = columns["run"]
+    for row in np.flatnonzero(np.diff(run) < 0)[:1] + 1:
+        raise ValueError(f"The column 'run' of {name!r} must not descend; row {row} does.")
+    if runs is not None and not np.isin(run[np.diff(run, prepend=-1) > 0], runs["run"]).all():
+        row = int(np.flatnonzero(~np.isin(run, runs["run"]))[0])
+        raise ValueError(f"The table 'runs' lacks run {run[row]}, which row {row} of {name!r} has.")
+    for column in _ASCENDING[name]:
+        _check_order(name, column, columns[column], run)
+    if name == "backups" and excerpt == WHOLE_RUN:
+        within = np.arange(len(run)) - np.searchsorted(run, run)
+        for row in np.flatnonzero(columns["cause"] >= within)[:1]:
+            raise ValueError(
+                "The column 'cause' of 'backups' must be the number of an earlier row of the same "
+                f"run, or -1; row {row} has {columns['cause'][row]}."
+            )
+
+
+def _check_order(name: str, column: str, values: NDArray[Any], run: NDArray[Any]) -> None:
+    """Check that numbers don't descend within a run; NaN says nothing."""
+    rows = np.flatnonzero(~np.isnan(values)) if values.dtype.kind == "f" else None
+    if rows is not None:
+        values, run = values[rows], run[rows]
+        if np.isinf(values).any():
+            place = rows[np.flatnonzero(np.isinf(values))[0]]
+            raise ValueError(
+                f"The column {column!r} of {name!r} must be finite; row {place} isn't."
+            )
+    strictly = name == "steps" and column == "step"
+    falls = values[1:] <= values[:-1] if strictly else values[1:] < values[:-1]
+    for row in np.flatnonzero(falls & (run[1:] == run[:-1]))[:1] + 1:
+        place = row if rows is None else rows[row]
+        how = "ascend" if strictly else "not run back"
+        raise ValueError(
+            f"The column {column!r} of {name!r} must {how} within a run; row {place} has "
+            f"{values[row]} after {values[row - 1]}."
+        )
+
+
+def _is_json_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def to_frame(columns: Columns) -> pd.DataFrame:
-    """Make a DataFrame of a complete table without copying it; `phase` is a category."""
+    """Make a DataFrame of a complete table without copying it.
+
+    Parameters
+    ----------
+    columns : dict of ndarray
+        What `complete` gives.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `phase` is a category.
+
+    Examples
+    --------
+    >>> to_frame(complete("steps", {"state": [0, 1], "next_state": [1, 2]})).shape
+    (2, 10)
+    """
     if "phase" in columns:
         phase = pd.Categorical.from_codes(columns["phase"], categories=pd.Index(PHASES))
         return pd.DataFrame({**columns, "phase": phase}, copy=False)
@@ -230,21 +375,29 @@ def to_frame(columns: Columns) -> pd.DataFrame:
 def _given(name: str, table: Any) -> dict[str, Any]:
     if isinstance(table, np.ndarray) and table.dtype.names:
         table = [table]
-    if isinstance(table, list):
+    if isinstance(table, list) and all(map(_is_structured, table)):
         pieces = [rows if isinstance(rows, tuple) else (rows,) for rows in table]
         given: dict[str, Any] = {}
         for tables in zip(*pieces, strict=True):
             given |= _columns_of(name, tables)
         return given
     if isinstance(table, Mapping | pd.DataFrame):
-        return {str(column): table[column] for column in table}
+        given = {str(column): table[column] for column in table}
+        if len(given) < len(list(table)):
+            raise ValueError(f"The table {name!r} has a column twice: {shown(list(table))}.")
+        return given
     raise TypeError(
         f"The table {name!r} must be a DataFrame, a structured array or a dict of columns, "
         f"got {type(table).__name__}."
     )
 
 
-def _columns_of(name: str, tables: Sequence[np.ndarray]) -> Columns:
+def _is_structured(rows: object) -> bool:
+    beside = rows if isinstance(rows, tuple) and rows else (rows,)
+    return all(isinstance(each, np.ndarray) and each.dtype.names for each in beside)
+
+
+def _columns_of(name: str, tables: Sequence[NDArray[Any]]) -> Columns:
     """Take structured arrays, one after the other, apart into columns."""
     n_rows, dtype = sum(map(len, tables)), tables[0].dtype
     names = dtype.names or ()
@@ -259,13 +412,14 @@ def _columns_of(name: str, tables: Sequence[np.ndarray]) -> Columns:
     return columns
 
 
-def _wide(name: str, column: str, dtype: np.dtype) -> np.dtype:
+def _wide(name: str, column: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Give the type of a column in the schema if it holds all numbers of its own type."""
     if column in SCHEMA[name].names and SCHEMA[name].field(column).type != _PHASE:
-        wide = np.dtype(SCHEMA[name].field(column).type.to_pandas_dtype())
+        wide: np.dtype[Any] = np.dtype(SCHEMA[name].field(column).type.to_pandas_dtype())
         if np.can_cast(dtype[column], wide):
             return wide
-    return dtype[column]
+    narrow: np.dtype[Any] = dtype[column]
+    return narrow
 
 
 def _n_rows(name: str, given: dict[str, Any]) -> int:
@@ -283,63 +437,79 @@ def _n_rows(name: str, given: dict[str, Any]) -> int:
 
 
 def _is_column(values: Any) -> bool:
-    return not isinstance(values, str | Mapping) and np.ndim(values) > 0
+    if isinstance(values, str | bytes | Mapping):
+        return False
+    return isinstance(values, Sequence | pd.api.extensions.ExtensionArray) or (
+        getattr(values, "ndim", 0) > 0
+    )
 
 
-def _cast(name: str, column: str, values: Any, n_rows: int) -> np.ndarray:
+def _cast(name: str, column: str, values: Any, n_rows: int) -> NDArray[Any]:
     kind = schema_of(name, [column]).field(column).type
+    what = f"The column {column!r} of {name!r}"
     if kind == pa.string():
         texts = list(values) if _is_column(values) else [values] * n_rows
-        return np.array([_text(text) for text in texts], dtype=object)
+        return np.array([_text(what, column, text) for text in texts], dtype=object)
     if column == "seed" and values is None:
         values = -1
+    if not _is_column(values):
+        values = [values]
+        return np.broadcast_to(_numbers(what, kind, values), (n_rows,))
+    return np.ascontiguousarray(_numbers(what, kind, values))
+
+
+def _text(what: str, column: str, value: Any) -> str:
+    if column == "parameters" and isinstance(value, Mapping):
+        try:
+            return json.dumps(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{what} cannot be written as JSON: {error}.") from error
+    return check_text(what, value)
+
+
+def _numbers(what: str, kind: pa.DataType, values: Any) -> NDArray[Any]:
+    """Bring a column into its type, if that holds all its values."""
     if kind == _PHASE:
-        dtype, array = np.dtype(np.int8), _phase_numbers(values)
-    else:
-        dtype, array = np.dtype(kind.to_pandas_dtype()), np.asarray(values)
-    if array.dtype != dtype:
-        array = _converted(name, column, array, dtype)
-    if array.ndim == 0:
-        return np.broadcast_to(array, (n_rows,))
-    return np.ascontiguousarray(array)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _phase_numbers(values: Any) -> np.ndarray:
-    array = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        numbers = pd.Index(PHASES).get_indexer(pd.Index(np.atleast_1d(array)))
-        array = numbers if array.ndim else numbers[0]
-    if np.size(array) and (np.min(array) < 0 or np.max(array) >= len(PHASES)):
-        raise ValueError(f"Unknown phase in the table 'backups'. Choose from: {', '.join(PHASES)}.")
-    return np.asarray(array)
-
-
-def _converted(name: str, column: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    if array.ndim == 1 and np.can_cast(array.dtype, dtype):
+        return _phase_numbers(values).astype(np.int8, copy=False)
+    dtype = np.dtype(kind.to_pandas_dtype())
+    array = values if isinstance(values, np.ndarray) else None
+    if isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype):
+        array = values.to_numpy()
+    if array is not None and array.ndim == 1 and array.dtype == dtype:
+        return array
+    is_flag = array is not None and array.dtype.kind == "b"
+    if array is not None and array.ndim == 1 and np.can_cast(array.dtype, dtype) and not is_flag:
         wider = uninitialised(len(array), dtype)
         wider[:] = array
         return wider
-    try:
-        with np.errstate(invalid="ignore"):
-            result = array.astype(dtype)
-        same = np.array_equal(result, array, equal_nan=dtype.kind == "f")
-    except (TypeError, ValueError):
-        same = False
-    if not same:
+    if dtype.kind == "b":
+        return check_array(values, what, kind="flag")
+    if dtype.kind == "f":
+        return check_array(values, what, kind="number", missing=True)
+    limits = np.iinfo(dtype)
+    whole = check_array(values, what, kind="whole", at_least=limits.min, at_most=limits.max)
+    return whole.astype(dtype, copy=False)
+
+
+def _phase_numbers(values: Any) -> NDArray[Any]:
+    numbers: NDArray[Any] = np.full(1, -1)
+    with suppress(ValueError, TypeError):
+        given = np.asarray(values)
+        if given.ndim == 1 and given.dtype.kind in "iu":
+            numbers = given
+        elif given.ndim == 1:
+            numbers = pd.Index(PHASES).get_indexer(pd.Index(given))
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= len(PHASES)):
         raise ValueError(
-            f"The column {column!r} of {name!r} must hold {dtype.name} values, "
-            f"got {array.dtype.name} values that are not."
+            f"Unknown phase in the table 'backups': {shown(values)}. Choose from: "
+            f"{', '.join(PHASES)}."
         )
-    return result
+    return numbers
 
 
 def _derived_steps(columns: Columns, n_rows: int, excerpt: Excerpt) -> Columns:
     ended = columns["terminated"] | columns["truncated"]
-    n_ended: np.ndarray = np.cumsum(ended) - ended
+    n_ended: NDArray[np.int64] = np.cumsum(ended) - ended
     return {
         "step": np.arange(excerpt.n_steps, excerpt.n_steps + n_rows),
         "episode": (n_ended + excerpt.n_episodes).astype(np.int32),
@@ -369,7 +539,13 @@ def _derived_backups(columns: Columns, steps: Columns | None, excerpt: Excerpt) 
 
 
 @kernel
-def _number_events(step, phase, n_events, event, index):
+def _number_events(
+    step: NDArray[np.int64],
+    phase: NDArray[np.int8],
+    n_events: int,
+    event: NDArray[np.int64],
+    index: NDArray[np.int32],
+) -> None:
     n_before = 0
     for row in range(len(step)):
         replayed = phase[row] >= STEP
@@ -384,7 +560,7 @@ def _number_events(step, phase, n_events, event, index):
         n_before += 1
 
 
-def _rows_of(step: np.ndarray, steps: np.ndarray) -> np.ndarray:
+def _rows_of(step: NDArray[Any], steps: NDArray[Any]) -> NDArray[Any]:
     """Find the row of `steps` in which each step is."""
     if len(steps) and steps[-1] - steps[0] == len(steps) - 1:  # steps ascend: none is left out
         row = step - steps[0]
@@ -397,4 +573,5 @@ def _rows_of(step: np.ndarray, steps: np.ndarray) -> np.ndarray:
         raise ValueError(
             f"A backup was made at step {step[~inside][0]}, which the table 'steps' lacks."
         )
-    return row
+    found: NDArray[np.intp] = row
+    return found

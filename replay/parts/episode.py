@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined
 
@@ -24,12 +25,12 @@ class Episode(NamedTuple):
         How many steps there are so far.
     """
 
-    steps: np.ndarray
-    length: np.ndarray
+    steps: NDArray[np.void]
+    length: NDArray[np.int64]
 
 
 def episode(n_steps: int) -> Episode:
-    """Make an empty episode of at most ``n_steps``.
+    """Make an empty episode. There is room for ``n_steps``, the longest episode that can occur.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def episode_words(episode: Episode) -> int:
 
 
 @inlined
-def remember(episode, state, action, reward):
+def remember(episode: Episode, state: int, action: int, reward: float) -> None:
     """Add one step."""
     length = episode.length[0]
     step = episode.steps[length]
@@ -58,6 +59,6 @@ def remember(episode, state, action, reward):
 
 
 @inlined
-def begin(episode):
+def begin(episode: Episode) -> None:
     """Drop all steps."""
     episode.length[0] = 0

@@ -13,6 +13,7 @@ References
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined
 
@@ -42,11 +43,11 @@ class MarkovChain(NamedTuple):
         Room for sums.
     """
 
-    edges: np.ndarray
-    n_edges: np.ndarray
-    first_out: np.ndarray
-    has_moved: np.ndarray
-    arriving: np.ndarray
+    edges: NDArray[np.void]
+    n_edges: NDArray[np.int64]
+    first_out: NDArray[np.int32]
+    has_moved: NDArray[np.bool_]
+    arriving: NDArray[np.float64]
 
 
 def markov_chain(n_states: int, n_edges: int) -> MarkovChain:
@@ -57,7 +58,8 @@ def markov_chain(n_states: int, n_edges: int) -> MarkovChain:
     n_states : int
         Number of states.
     n_edges : int
-        The most distinct pairs (state, next state) that can occur.
+        The most edges that will be set: with `move` alone, which finds the edge of a move that was
+        made before, the distinct pairs (state, next state) that can occur.
 
     Returns
     -------
@@ -89,8 +91,8 @@ def chain_words(chain: MarkovChain) -> int:
 
 
 @inlined
-def set_edge(chain, state, next_state, probability):
-    """Add an edge that the chain lacks."""
+def set_edge(chain: MarkovChain, state: int, next_state: int, probability: float) -> None:
+    """Add an edge; there must be room for it, see `markov_chain`."""
     edge = chain.n_edges[0]
     chain.n_edges[0] = edge + 1
     chain.edges[edge]["probability"] = probability
@@ -101,7 +103,7 @@ def set_edge(chain, state, next_state, probability):
 
 
 @inlined
-def move(chain, state, next_state, rate):
+def move(chain: MarkovChain, state: int, next_state: int, rate: float) -> None:
     """Let the row of a state move towards its latest successor; a first move goes all the way."""
     if chain.first_out[state] < 0:
         set_edge(chain, state, next_state, 1.0)
@@ -120,12 +122,15 @@ def move(chain, state, next_state, rate):
 
 
 @inlined
-def expected_visits(chain, state, discount, visits):
+def expected_visits(
+    chain: MarkovChain, state: int, discount: float, visits: NDArray[np.float64]
+) -> None:
     """Write how often each state will be visited from one state on, discounted.
 
     This is a row of the inverse of 1 - discount * T, as the sum over future steps that it is. What
     arrives in a state is passed on to its successors until all that is left would add less than
-    1e-15 to the sum of all visits. Every number is a sum of positive ones, so none loses digits.
+    1e-15 to the sum of all visits, or 10,000 sweeps over the states were made, each of which looks
+    a step ahead or more. Every number is a sum of positive ones, so none loses digits.
 
     Parameters
     ----------
@@ -145,12 +150,10 @@ def expected_visits(chain, state, discount, visits):
         arriving[s] = 0.0
     arriving[state] = 1.0
     negligible = _TOLERANCE * (1.0 - discount) / n_states
-    upwards = True
-    passed_on = True
-    while passed_on:
+    for sweep in range(_MOST_SWEEPS):
         passed_on = False
         for place in range(n_states):
-            s = place if upwards else n_states - 1 - place
+            s = place if sweep % 2 == 0 else n_states - 1 - place
             amount = arriving[s]
             if amount > negligible:
                 passed_on = True
@@ -161,11 +164,12 @@ def expected_visits(chain, state, discount, visits):
                     s_next = chain.edges[edge]["next_state"]
                     arriving[s_next] += discount * amount * chain.edges[edge]["probability"]
                     edge = chain.edges[edge]["next_out"]
-        upwards = not upwards
+        if not passed_on:
+            break
 
 
 @inlined
-def long_run_shares(chain, shares):
+def long_run_shares(chain: MarkovChain, shares: NDArray[np.float64]) -> None:
     """Write the share of time spent in each state in the long run: the stationary distribution.
 
     Each sweep lets half of the chain's mass move on, so that periodic chains settle too, until a

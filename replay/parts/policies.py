@@ -6,16 +6,40 @@ includes it (Brea 2018, https://arxiv.org/abs/1711.06677).
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined
 
-__all__ = ["best_tried", "epsilon_greedy", "softmax"]
+__all__ = ["EPSILON_GREEDY", "POLICIES", "SOFTMAX", "Policy", "best_tried", "best_value"]
+__all__ += ["draw_action", "draw_weighted", "epsilon_greedy", "mean_value", "softmax"]
+
+POLICIES = ("softmax", "epsilon_greedy")
+SOFTMAX, EPSILON_GREEDY = range(2)
+
+
+class Policy(NamedTuple):
+    """A rule by which values become actions.
+
+    Attributes
+    ----------
+    kind : int
+        The place of its name in ``POLICIES``.
+    inverse_temperature : float
+        Of softmax: an action better by 1 is ``exp(inverse_temperature)`` times as likely.
+    epsilon : float
+        Of epsilon-greedy: the probability of a uniformly random action.
+    """
+
+    kind: int
+    inverse_temperature: float
+    epsilon: float
 
 
 @inlined
-def best_tried(action_values, state):
+def best_tried(action_values: NDArray[np.float64], state: int) -> float:
     """Return the largest action value of a state, of the actions tried so far.
 
     Parameters
@@ -44,7 +68,9 @@ def best_tried(action_values, state):
 
 
 @inlined
-def epsilon_greedy(action_values, state, epsilon, rng):
+def epsilon_greedy(
+    action_values: NDArray[np.float64], state: int, epsilon: float, rng: np.random.Generator
+) -> int:
     """Draw an action: any with probability epsilon, else one of the best, at random.
 
     One random number is drawn, whatever the outcome, so that learners that share a seed stay
@@ -71,7 +97,7 @@ def epsilon_greedy(action_values, state, epsilon, rng):
     >>> epsilon_greedy(np.array([[0.0, 1.0]]), 0, 0.0, np.random.default_rng(0))
     1
     """
-    n_actions = action_values.shape[1]
+    n_actions: int = action_values.shape[1]
     draw = rng.random()
     if draw < epsilon:
         return min(int(draw / epsilon * n_actions), n_actions - 1)
@@ -96,7 +122,12 @@ def epsilon_greedy(action_values, state, epsilon, rng):
 
 
 @inlined
-def softmax(action_values, state, inverse_temperature, rng):
+def softmax(
+    action_values: NDArray[np.float64],
+    state: int,
+    inverse_temperature: float,
+    rng: np.random.Generator,
+) -> int:
     """Draw an action with a probability that grows exponentially with its value.
 
     Parameters
@@ -120,7 +151,7 @@ def softmax(action_values, state, inverse_temperature, rng):
     >>> softmax(np.array([[0.0, 1.0]]), 0, 1e3, np.random.default_rng(0))
     1
     """
-    n_actions = action_values.shape[1]
+    n_actions: int = action_values.shape[1]
     best = action_values[state, 0]
     for action in range(1, n_actions):
         best = max(best, action_values[state, action])
@@ -133,3 +164,97 @@ def softmax(action_values, state, inverse_temperature, rng):
         if left < 0.0:
             return action
     return n_actions - 1
+
+
+@inlined
+def draw_action(
+    policy: Policy, action_values: NDArray[np.float64], state: int, rng: np.random.Generator
+) -> int:
+    """Draw an action of a policy; one random number is drawn."""
+    if policy.kind == SOFTMAX:
+        return softmax(action_values, state, policy.inverse_temperature, rng)
+    return epsilon_greedy(action_values, state, policy.epsilon, rng)
+
+
+@inlined
+def best_value(action_values: NDArray[np.float64], state: int) -> float:
+    """Return the largest action value of a state; all of them are finite."""
+    best: float = action_values[state, 0]
+    for a in range(1, action_values.shape[1]):
+        best = max(best, action_values[state, a])
+    return best
+
+
+@inlined
+def mean_value(policy: Policy, action_values: NDArray[np.float64], state: int) -> float:
+    """Return the mean action value of a state under a policy.
+
+    Parameters
+    ----------
+    policy : Policy
+        Softmax or epsilon-greedy.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Finite.
+    state : int
+        The state.
+
+    Returns
+    -------
+    float
+        The value of the state.
+
+    Examples
+    --------
+    >>> float(mean_value(Policy(EPSILON_GREEDY, 1.0, 0.5), np.array([[0.0, 1.0]]), 0))
+    0.75
+    """
+    n_actions: int = action_values.shape[1]
+    best = best_value(action_values, state)
+    total = 0.0
+    mean = 0.0
+    if policy.kind == EPSILON_GREEDY:
+        for a in range(n_actions):
+            mean += action_values[state, a] / n_actions
+        return (1.0 - policy.epsilon) * best + policy.epsilon * mean
+    for a in range(n_actions):
+        weight = math.exp(policy.inverse_temperature * (action_values[state, a] - best))
+        total += weight
+        mean += weight * action_values[state, a]
+    return mean / total
+
+
+@inlined
+def draw_weighted(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> int:
+    """Draw one of the first n places in proportion to its weight.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (at least n,)
+        Not negative.
+    n : int
+        How many of them count.
+    rng : numpy.random.Generator
+        Source of randomness; one number is drawn.
+
+    Returns
+    -------
+    int
+        The place; -1 if all weights are 0.
+
+    Examples
+    --------
+    >>> draw_weighted(np.array([0.0, 2.0, 0.0]), 3, np.random.default_rng(0))
+    1
+    """
+    total = 0.0
+    for i in range(n):
+        total += weights[i]
+    drawn = -1
+    left = total * rng.random()
+    for i in range(n):
+        if weights[i] > 0.0:
+            drawn = i
+            left -= weights[i]
+            if left < 0.0:
+                break
+    return drawn

@@ -16,39 +16,21 @@ import numpy as np
 
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
-from replay.parts.priority_queue import remove, tick
+from replay.parts.priority_queue import PriorityQueue, remove, tick
 
-__all__ = ["CHANGE", "EXPECTED_VALUE", "FIRST_IN", "GAIN", "MOMENTS", "NEED", "PRIORITIES"]
-__all__ += [
-    "EACH_STEP",
-    "END",
-    "IN_PAUSES",
-    "IN_REST",
-    "IN_WORDS",
-    "RANDOM",
-    "RECENCY",
-    "START_AND_END",
-]
-__all__ += ["is_appraised", "is_due", "phases_of", "ranked", "take"]
+__all__ = ["CHANGE", "EACH_STEP", "END", "EXPECTED_VALUE", "FIRST_IN", "GAIN", "IN_PAUSES"]
+__all__ += ["IN_REST", "MOMENTS", "NEED", "PRIORITIES", "RANDOM", "RECENCY", "START_AND_END"]
+__all__ += ["describe_priority", "is_due", "is_evaluated", "most_pauses", "phases_of", "pop_next"]
+__all__ += ["rank"]
 
 PRIORITIES = ("change", "need", "recency", "first_in", "random", "gain", "expected_value")
 """``change``: the size of the change that is waiting to be told [1]_ [2]_. ``need``: that, times
 the need of the state, how often the agent will be there [3]_. ``recency``: the latest change first.
 ``first_in``: in the order of queueing. ``random``: any that is waiting. ``gain``: how much more the
 policy earns in the states that are told. ``expected_value``: gain x need, the expected value of
-the backup [3]_. Gain and need are said precisely in :mod:`replay.parts.appraisal`."""
+the backup [3]_. What gain and need are is in :mod:`replay.parts.gain` and
+:mod:`replay.parts.need`."""
 CHANGE, NEED, RECENCY, FIRST_IN, RANDOM, GAIN, EXPECTED_VALUE = range(7)
-
-IN_WORDS = {
-    "change": "largest change of {}",
-    "need": "largest change of {} x need",
-    "recency": "latest change of {}",
-    "first_in": "first change of {}",
-    "random": "any change of {}",
-    "gain": "largest gain",
-    "expected_value": "largest gain x need",
-}
-"""What comes first, in words; the braces stand for what it is that changes."""
 
 MOMENTS = ("step", "episode_end", "start_and_end", "rest", "pauses")
 """``step``: after every step, the last of an episode included. ``episode_end``: after that only.
@@ -57,11 +39,45 @@ ends, starts and in rest."""
 EACH_STEP, END, START_AND_END, IN_REST, IN_PAUSES = range(5)
 
 
+_FIRST = (
+    "largest change of {}",
+    "largest change of {} x need",
+    "latest change of {}",
+    "first change of {}",
+    "any change of {}",
+    "largest gain",
+    "largest gain x need",
+)
+
+
+def describe_priority(rule: int, what: str) -> str:
+    """Name what comes first by a rule.
+
+    Parameters
+    ----------
+    rule : int
+        The place of a name in ``PRIORITIES``.
+    what : str
+        What it is that changes.
+
+    Returns
+    -------
+    str
+        Its name.
+
+    Examples
+    --------
+    >>> describe_priority(NEED, "V")
+    'largest change of V x need'
+    """
+    return _FIRST[rule].format(what)
+
+
 @inlined
-def is_appraised(rule):
+def is_evaluated(rule: int) -> bool:
     """Tell whether a priority depends on gain or need, and so on where the agent is and will go.
 
-    What is queued then has to be appraised anew before each choice.
+    What is queued then has to be evaluated anew before each choice.
 
     Parameters
     ----------
@@ -75,14 +91,14 @@ def is_appraised(rule):
 
     Examples
     --------
-    >>> [name for rule, name in enumerate(PRIORITIES) if is_appraised(rule)]
+    >>> [name for rule, name in enumerate(PRIORITIES) if is_evaluated(rule)]
     ['need', 'gain', 'expected_value']
     """
     return rule == NEED or rule >= GAIN
 
 
 @inlined
-def is_due(moment, phase):
+def is_due(moment: int, phase: int) -> bool:
     """Tell whether a learner that replays at this moment does so in a pause of this phase.
 
     Parameters
@@ -133,7 +149,13 @@ def phases_of(moment: int) -> tuple[int, ...]:
 
 
 @inlined
-def ranked(rule, queue, change):
+def most_pauses(moment: int) -> int:
+    """Count the pauses of one step, rest left out, in which a learner replays at most."""
+    return 2 if moment in (START_AND_END, IN_PAUSES) else 1
+
+
+@inlined
+def rank(rule: int, queue: PriorityQueue, change: float) -> float:
     """Return the priority of what is to be queued now.
 
     Parameters
@@ -148,14 +170,16 @@ def ranked(rule, queue, change):
     Returns
     -------
     float
-        The largest comes first; nan for ``random``. What has to be appraised waits by its change.
+        The largest comes first; nan for ``random``. What has to be evaluated waits by its change.
 
     Examples
     --------
     >>> from replay.parts.priority_queue import priority_queue
-    >>> [ranked(RECENCY, priority_queue(1), change) for change in (0.5, 0.25)]
+    >>> [rank(RECENCY, priority_queue(1), change) for change in (0.5, 0.25)]
     [1.0, 1.0]
     """
+    if rule == CHANGE:
+        return change
     if rule == RECENCY:
         return float(tick(queue))
     if rule == FIRST_IN:
@@ -166,7 +190,7 @@ def ranked(rule, queue, change):
 
 
 @inlined
-def take(rule, queue, rng):
+def pop_next(rule: int, queue: PriorityQueue, rng: np.random.Generator) -> tuple[int, float]:
     """Choose what is next in a queue that is not empty, and take it out.
 
     Parameters
@@ -191,7 +215,7 @@ def take(rule, queue, rng):
     >>> queue = priority_queue(2)
     >>> set_priority(queue, 0, 1.0, -1), set_priority(queue, 1, 2.0, -1)
     (None, None)
-    >>> state, priority = take(CHANGE, queue, np.random.default_rng(0))
+    >>> state, priority = pop_next(CHANGE, queue, np.random.default_rng(0))
     >>> int(state), float(priority)
     (1, 2.0)
     """

@@ -10,6 +10,7 @@ is strictly greater, the right child where both are equal.
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined
 
@@ -18,7 +19,7 @@ __all__ += ["set_priority", "tick"]
 
 
 class PriorityQueue(NamedTuple):
-    """The arrays of the heap.
+    """The arrays of the heap. It holds each state once at most, so it never needs more room.
 
     Attributes
     ----------
@@ -36,12 +37,12 @@ class PriorityQueue(NamedTuple):
         How often :func:`tick` was called, for priorities that go by time.
     """
 
-    size: np.ndarray
-    state: np.ndarray
-    priority: np.ndarray
-    position: np.ndarray
-    cause: np.ndarray
-    clock: np.ndarray
+    size: NDArray[np.int64]
+    state: NDArray[np.int32]
+    priority: NDArray[np.float64]
+    position: NDArray[np.int32]
+    cause: NDArray[np.int64]
+    clock: NDArray[np.int64]
 
 
 def priority_queue(n_states: int) -> PriorityQueue:
@@ -80,13 +81,13 @@ def queue_words(queue: PriorityQueue) -> int:
     return 3 * int(queue.size[0])
 
 
-def causes_of(queue: PriorityQueue) -> np.ndarray:
+def causes_of(queue: PriorityQueue) -> NDArray[np.int64]:
     """List the backups that put what is queued there, -1 for none, as rows of the log."""
     return queue.cause[queue.state[: queue.size[0]]]
 
 
 @inlined
-def _move_up(queue, place, state, priority):
+def _move_up(queue: PriorityQueue, place: int, state: int, priority: float) -> None:
     while place > 0:
         parent = (place - 1) >> 1
         if not priority > queue.priority[parent]:
@@ -101,7 +102,7 @@ def _move_up(queue, place, state, priority):
 
 
 @inlined
-def _move_down(queue, place, state, priority):
+def _move_down(queue: PriorityQueue, place: int, state: int, priority: float) -> None:
     size = queue.size[0]
     while True:
         child = 2 * place + 1
@@ -121,7 +122,7 @@ def _move_down(queue, place, state, priority):
 
 
 @inlined
-def set_priority(queue, state, priority, cause):
+def set_priority(queue: PriorityQueue, state: int, priority: float, cause: int) -> None:
     """Insert a state, or change the priority of a queued one, which keeps its cause."""
     place = queue.position[state]
     if place < 0:
@@ -136,7 +137,7 @@ def set_priority(queue, state, priority, cause):
 
 
 @inlined
-def remove(queue, state):
+def remove(queue: PriorityQueue, state: int) -> None:
     """Take a state out of the queue, if it is there."""
     place = queue.position[state]
     if place < 0:
@@ -154,22 +155,23 @@ def remove(queue, state):
 
 
 @inlined
-def pop(queue):
+def pop(queue: PriorityQueue) -> int:
     """Take the state of the largest priority out of a queue that is not empty."""
-    state = queue.state[0]
+    state: int = queue.state[0]
     remove(queue, state)
     return state
 
 
 @inlined
-def tick(queue):
+def tick(queue: PriorityQueue) -> int:
     """Return how often this was called for this queue, this time included."""
-    queue.clock[0] += 1
-    return queue.clock[0]
+    time: int = queue.clock[0] + 1
+    queue.clock[0] = time
+    return time
 
 
 @inlined
-def clear(queue):
+def clear(queue: PriorityQueue) -> None:
     """Empty the queue."""
     for place in range(queue.size[0]):
         queue.position[queue.state[place]] = -1

@@ -1,17 +1,26 @@
 """Replacing eligibility traces: one temporal-difference error, applied to recent pairs.
 
-A trace that starts at 1 decays by a constant factor a step and is dropped once it is no larger
-than 1e-12. Only the pairs visited lately are touched.
+A trace is 1 when its pair is tried, whatever it was before, and decays by a constant factor a step;
+`end_other_traces` lets that also end the traces of the state's other actions [1]_. What is no
+larger than 1e-12 is forgotten. Only the pairs visited lately are touched.
+
+References
+----------
+.. [1] Singh & Sutton (1996), Reinforcement learning with replacing eligibility traces.
+   https://doi.org/10.1023/A:1018012322525
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.log.backups import TRACE, keeps, record
+from replay.log.backups import TRACE, BackupBuffer, keeps, record
 
-__all__ = ["Traces", "add_trace", "back_up_traced", "clear_traces", "trace_words", "traces"]
+__all__ = ["Traces", "add_trace", "back_up_traced", "clear_traces", "end_other_traces"]
+__all__ += ["trace_at", "trace_words", "traces"]
 
 _SMALLEST = 1e-12
 _ROOM = 256
@@ -20,7 +29,8 @@ _ROOM = 256
 class Traces(NamedTuple):
     """The pairs visited lately, in order; what is in use is ``[end - n_traced, end)``.
 
-    A pair that was visited again is there twice. Only the later one counts.
+    A pair that was visited again is there twice. Only the later one counts. Of more than ``n_kept``
+    the oldest one is forgotten, and where the room ends all move to its beginning.
 
     Attributes
     ----------
@@ -35,19 +45,19 @@ class Traces(NamedTuple):
     reward : ndarray of float64, shape (n_kept + room,)
         Their rewards.
     place : ndarray of int32, shape (n_states * n_actions,)
-        Where each pair was put last.
+        Where each pair was put last; -1 if its trace was ended.
     end, n_traced : ndarray of int64, shape (1,)
         Where the next pair goes, and how many have a trace.
     """
 
-    strength: np.ndarray
-    pair: np.ndarray
-    value: np.ndarray
-    next_state: np.ndarray
-    reward: np.ndarray
-    place: np.ndarray
-    end: np.ndarray
-    n_traced: np.ndarray
+    strength: NDArray[np.float64]
+    pair: NDArray[np.uint32]
+    value: NDArray[np.float64]
+    next_state: NDArray[np.int32]
+    reward: NDArray[np.float64]
+    place: NDArray[np.int32]
+    end: NDArray[np.int64]
+    n_traced: NDArray[np.int64]
 
 
 def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
@@ -72,12 +82,14 @@ def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
     >>> traces(2, 1, 0.1, 100).strength.round(3).tolist()[-3:]
     [0.01, 0.1, 1.0]
     """
-    strength = [1.0]
-    while strength[-1] > _SMALLEST and decay > 0.0 and len(strength) < n_steps:
-        strength.append(strength[-1] * decay)
+    n_kept = n_steps
+    if decay < 1.0:
+        n_kept = min(n_steps, 2 + int(math.log(_SMALLEST) / math.log(decay)) if decay > 0.0 else 1)
+    strength = np.multiply.accumulate(np.append(1.0, np.full(max(n_kept - 1, 0), decay)))
+    strength = strength[: 1 + np.count_nonzero(strength[:-1] > _SMALLEST)]
     room = len(strength) + _ROOM
     return Traces(
-        np.array(strength[::-1]),
+        strength[::-1].copy(),
         np.zeros(room, dtype=np.uint32),
         np.zeros(room),
         np.zeros(room, dtype=np.int32),
@@ -94,7 +106,7 @@ def trace_words(traces: Traces) -> int:
 
 
 @inlined
-def _move_to_front(traces):
+def _move_to_front(traces: Traces) -> None:
     begin = traces.end[0] - traces.n_traced[0]
     for i in range(traces.n_traced[0]):
         pair = traces.pair[begin + i]
@@ -108,7 +120,9 @@ def _move_to_front(traces):
 
 
 @inlined
-def add_trace(traces, action_values, pair, reward, next_state):
+def add_trace(
+    traces: Traces, action_values: NDArray[np.float64], pair: int, reward: float, next_state: int
+) -> None:
     """Set the trace of a pair to 1; all others are a step older."""
     n_actions = action_values.shape[1]
     if traces.n_traced[0] == len(traces.strength):
@@ -126,14 +140,48 @@ def add_trace(traces, action_values, pair, reward, next_state):
 
 
 @inlined
-def clear_traces(traces):
+def end_other_traces(traces: Traces, state: int, action: int, n_actions: int) -> None:
+    """End the traces of all other actions of a state."""
+    for b in range(n_actions):
+        if b != action:
+            traces.place[state * n_actions + b] = -1
+
+
+@inlined
+def trace_at(traces: Traces, age: int) -> tuple[int, float]:
+    """Return the pair that was visited some steps ago, the latest one 0, and its trace.
+
+    Examples
+    --------
+    >>> kept = traces(2, 2, 0.5, 10)
+    >>> for pair in (0, 2, 1):
+    ...     add_trace(kept, np.zeros((2, 2)), pair, 0.0, 0)
+    ...     end_other_traces(kept, pair // 2, pair % 2, 2)
+    >>> [(int(pair), float(trace)) for pair, trace in (trace_at(kept, age) for age in range(3))]
+    [(1, 1.0), (2, 0.5), (0, 0.0)]
+    """
+    place = traces.end[0] - 1 - age
+    pair = traces.pair[place]
+    strength = traces.strength[len(traces.strength) - 1 - age]
+    return pair, strength if traces.place[pair] == place and strength > _SMALLEST else 0.0
+
+
+@inlined
+def clear_traces(traces: Traces) -> None:
     """Drop all traces."""
     traces.end[0] = 0
     traces.n_traced[0] = 0
 
 
 @inlined
-def back_up_traced(traces, action_values, error, learning_rate, first_phase, log):
+def back_up_traced(
+    traces: Traces,
+    action_values: NDArray[np.float64],
+    error: float,
+    learning_rate: float,
+    first_phase: int,
+    log: BackupBuffer | None,
+) -> None:
     """Add its share of a temporal-difference error to every traced pair.
 
     The newest pair, if it was never tried, takes the whole error. It is logged in ``first_phase``,

@@ -1,1 +1,6 @@
 """Learners act in worlds, or learn from recorded experience."""
+
+from replay.simulation.feed import feed
+from replay.simulation.simulate import Run, simulate
+
+__all__ = ["Run", "feed", "simulate"]

@@ -1,91 +1,39 @@
-"""Let a learner act in a world, or learn from recorded experience, and log what it does."""
+"""The driver: a learner on its way through a run, and the log that it leaves.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+Whatever lets a learner act, or feeds it, does so through a `Driver`, which calls the compiled loop
+for some steps at a time, so that the log never overflows and Ctrl-C is heard.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from functools import cache
+from time import process_time
+from typing import Any
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
-from replay.arrays import uninitialised
-from replay.learners import Learner, find_learner
-from replay.learners.contract import Pause, Sizes
+from replay.learners.contract import Learner, Pause, Sizes
 from replay.log import backups
+from replay.log.arrays import uninitialised
+from replay.log.blocks import Block
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt
-from replay.simulation.loop import STEP, Clock, World, kernels, start
+from replay.simulation.loop import STEP, Clock, Given, World, kernel_of
 from replay.worlds.mdp import MDP
-from replay.worlds.protocols import Phase, Protocol
+from replay.worlds.protocols import Protocol
 
-__all__ = ["Block", "Run", "feed", "simulate", "window_ends"]
+__all__ = ["Driver", "LogWriter", "replay_rng", "way_back", "world_of"]
 
-_STEPS_PER_CALL = 1_000_000
 _STEPS_PER_BLOCK = 1 << 18
-_STARTS = ("start_state", "start_cumulative")
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
-
-
-@dataclass(frozen=True)
-class Run:
-    """What came of one learner in one world.
-
-    Attributes
-    ----------
-    learner : Learner
-        Name, module and parameters.
-    mdp : MDP
-        The world; the first one if it changes.
-    seed : int
-        With learner, parameters and world it determines everything.
-    log : EventLog
-        Steps and backups; empty tables with ``log="none"``.
-    memory : NamedTuple
-        The learner's memory at the end.
-    window_ends : ndarray of int64, shape (n_windows,)
-        The step at which each window ends.
-    window_rewards : ndarray of float64, shape (n_windows,)
-        The sum of the rewards in each window.
-    protocol : Protocol, optional
-        The phases, if the world changes.
-    """
-
-    learner: Learner
-    mdp: MDP
-    seed: int
-    log: EventLog
-    memory: Any
-    window_ends: np.ndarray
-    window_rewards: np.ndarray
-    protocol: Protocol | None = None
-
-    @cached_property
-    def reward_rate(self) -> pd.DataFrame:
-        """``time_step`` (a window's end) and ``reward_rate`` (mean reward of its steps)."""
-        lengths = np.diff(self.window_ends, prepend=0)
-        rates = self.window_rewards / lengths
-        return pd.DataFrame({"time_step": self.window_ends, "reward_rate": rates})
-
-
-class Block(NamedTuple):
-    """Part of the log of a run: some steps, with all backups made in them.
-
-    Attributes
-    ----------
-    log : EventLog
-        The part. Episodes, steps, events and causes are counted over the run.
-    n_backups : int
-        How many backups it holds.
-    first_row : int
-        How many backups came before, as causes count them.
-    causes : ndarray of int64, shape (n_causes,)
-        The backups until now that later ones may name as their cause, counted likewise; ascending.
-    """
-
-    log: EventLog
-    n_backups: int
-    first_row: int
-    causes: np.ndarray
+_MOST_STEPS = 1 << 20
+_FIRST_WORK = 1e8
+_SECONDS_PER_CALL = 0.05
+_LARGE = 10_000_000
+_MOST_ACTIONS = np.iinfo(backups.BACKUP["action"]).max + 1
+_MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 
 
 def world_of(mdp: MDP) -> World:
@@ -103,69 +51,141 @@ def world_of(mdp: MDP) -> World:
     )
 
 
-class _Log:
-    """The buffers of a run; what was filled is set aside whenever a learner needs more room."""
+def replay_rng(seed: int) -> np.random.Generator:
+    """Make a stream for replay: whatever it draws, outcomes and exploration stay the same."""
+    return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+
+
+def way_back(
+    learner: Learner, mdp: MDP | Protocol | None, n_actions: int
+) -> NDArray[np.int32] | None:
+    """Look up which action undoes which, for a learner that knows both directions at once.
+
+    Raises
+    ------
+    ValueError
+        If it needs to know, and there is no such world.
+    """
+    if not learner.needs_way_back:
+        return None
+    if mdp is None or mdp.n_actions != n_actions:
+        given = "no mdp" if mdp is None else f"an mdp of {mdp.n_actions} actions"
+        raise ValueError(
+            f"{learner.name!r} with reversible=True must know which action leads back, so it needs "
+            f"the world: got {given}; give mdp= with {n_actions} actions, or reversible=False."
+        )
+    return mdp.way_back
+
+
+class LogWriter:
+    """The tables of a run; what was filled is set aside whenever a learner needs more room.
+
+    Parameters
+    ----------
+    keep : {"none", "replay", "all"}
+        What is logged.
+    learner : Learner
+        Who makes the backups.
+    mdp : MDP, optional
+        The world, for the log.
+    name : str
+        What the world is called.
+    seed : int
+        Of the run.
+    n_steps : int
+        The steps for which there is room; more come by `lengthen`.
+    on_block : callable, optional
+        Called with one `Block` after the other; then nothing is kept.
+    """
 
     def __init__(
         self,
         keep: str,
-        n_steps: int,
         learner: Learner,
-        mdp: MDP | None,
+        mdp: MDP | None = None,
         *,
         name: str = "",
         seed: int = -1,
+        n_steps: int = 0,
         on_block: Callable[[Block], None] | None = None,
     ) -> None:
-        if keep not in ("none", "replay", "all"):
-            raise ValueError(f"log must be 'none', 'replay' or 'all', got {keep!r}.")
-        if keep == "none" and on_block is not None:
-            raise ValueError("on_block is given the log, so log must be 'replay' or 'all'.")
         self.keep, self.learner, self.mdp, self.on_block = keep, learner, mdp, on_block
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
         self.run["parameters"] = learner.parameters
-        self.steps: np.ndarray | None = None
+        if learner.forgets_at_end:
+            self.run["forgets_at_end"] = True
         self.buffer: backups.BackupBuffer | None = None
+        if keep != "none" and n_steps > _MOST_LOGGED:
+            raise ValueError(
+                f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: take log='none', or "
+                "fewer steps."
+            )
         self.n_steps = n_steps if on_block is None else min(n_steps, _STEPS_PER_BLOCK)
+        self.steps = np.empty(0, dtype=STEP)
         if keep != "none":
-            self.steps = uninitialised(self.n_steps, STEP)
+            self.steps = _held(self.n_steps, STEP, f"the log of {self.n_steps} steps")
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, learner.evaluates)
-        self.pieces: list[tuple[np.ndarray, ...]] = []
-        self.cut = WHOLE_RUN
+        self.pieces: list[tuple[NDArray[np.void], ...]] = []
+        self.excerpt = WHOLE_RUN
         self.first_row = 0
 
-    def steps_from(self, time: int) -> np.ndarray | None:
-        """Give the rows for the steps from some time on."""
-        return None if self.steps is None else self.steps[time - self.cut.n_steps :]
+    def steps_from(self, time: int) -> NDArray[np.void]:
+        """Give the rows for the steps from some time on; none if nothing is logged."""
+        return self.steps[time - self.excerpt.n_steps :]
+
+    def lengthen(self, n_steps: int) -> None:
+        """Make room for so many steps of the run in all, and for some more."""
+        if n_steps > len(self.steps):
+            more = np.zeros(max(n_steps, 2 * len(self.steps)) - len(self.steps), dtype=STEP)
+            self.steps = np.append(self.steps, more)
 
     def make_room(self, n_rows: int) -> None:
         """Set the backups made so far aside, and go on with room for some number of them."""
-        if self.buffer is not None:
-            rows, self.buffer = backups.renew(self.buffer, max(n_rows, _BACKUPS_PER_BUFFER))
-            self.pieces.append(rows)
+        if self.buffer is None:
+            return
+        n_bytes = n_rows * (backups.BACKUP.itemsize + 16 * self.learner.evaluates)
+        _check_fits(n_bytes, f"a step of {self.learner.name!r}, which may make {n_rows} backups,")
+        few = n_rows <= _BACKUPS_PER_BUFFER
+        # A bound that grows with each step must not ask for another buffer at each step.
+        room = max(n_rows + min(n_rows, _BACKUPS_PER_BUFFER), _BACKUPS_PER_BUFFER)
+        if backups.n_kept(self.buffer) > _MOST_LOGGED - room:
+            raise ValueError(
+                f"A log counts at most {_MOST_LOGGED} backups, and that of {self.learner.name!r} "
+                "is full: take log='none', fewer steps, or fewer backups a step."
+            )
+        rows, self.buffer = backups.renew(self.buffer, room)
+        if not few:  # or what little was written keeps the whole
+            rows = tuple(table.copy() for table in rows)
+        self.pieces.append(rows)
 
     def hand_over(self, clock: Clock, memory: Any, is_last: bool = False) -> None:
         """Call `on_block` with all that was logged since it was last called."""
-        n_steps = int(clock.time[0]) - self.cut.n_steps
+        n_steps = int(clock.time[0]) - self.excerpt.n_steps
         if self.on_block is None or not n_steps:
             return
-        self.cut = self.cut._replace(next_state=-1 if is_last else int(clock.state[0]))
-        log = self.take(n_steps)
+        self.excerpt = self.excerpt._replace(next_state=-1 if is_last else int(clock.state[0]))
+        log = self.finished(n_steps)
         n_backups = sum(len(rows[0]) for rows in log.tables["backups"])
         causes = np.unique(self.learner.causes(memory))
         known = causes[(causes >= 0) & (not is_last)]
         self.on_block(Block(log, n_backups, self.first_row, known))
-        n_events = self.cut.n_events
+        n_events = self.excerpt.n_events
         if n_backups:
             n_events = int(log.columns("backups")["event"].max(initial=n_events - 1)) + 1
-        self.cut = Excerpt(int(clock.time[0]), int(clock.episode[0]), n_events)
+        self.excerpt = Excerpt(int(clock.time[0]), int(clock.episode[0]), n_events)
         self.first_row += n_backups
 
-    def take(self, n_steps: int, time: np.ndarray | None = None) -> EventLog:
-        """Make a log of the first steps, and of all backups that were set aside."""
-        steps: np.ndarray = np.empty(0, dtype=STEP)
-        made: list[tuple[np.ndarray, ...]] = [(np.empty(0, dtype=backups.BACKUP),)]
-        if self.steps is not None and self.buffer is not None:
+    def finished(self, n_steps: int, time: NDArray[np.float64] | None = None) -> EventLog:
+        """Make a log of the first steps, and of all backups that were set aside.
+
+        Raises
+        ------
+        RuntimeError
+            If the learner's bound of its backups was too small.
+        """
+        steps: NDArray[np.void] = np.empty(0, dtype=STEP)
+        made: list[tuple[NDArray[np.void], ...]] = [(np.empty(0, dtype=backups.BACKUP),)]
+        if self.buffer is not None:
             n_lost = backups.n_lost(self.buffer)
             if n_lost:
                 raise RuntimeError(
@@ -178,399 +198,255 @@ class _Log:
             if self.on_block is not None:
                 self.steps = uninitialised(self.n_steps, STEP)
         return EventLog.from_run(
-            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, excerpt=self.cut
+            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, excerpt=self.excerpt
         )
 
 
-def simulate(
-    mdp: MDP | Protocol,
-    learner: Any,
-    params: Any = None,
-    *,
-    n_steps: int | None = None,
-    max_episode_steps: int | None = None,
-    seed: int = 0,
-    log: str = "replay",
-    n_windows: int = 100,
-    on_block: Callable[[Block], None] | None = None,
-) -> Run:
-    """Let a learner act in a world.
+class Driver:
+    """A learner on its way through a run.
 
     Parameters
     ----------
-    mdp : MDP or Protocol
-        The world, or the phases of one that changes.
-    learner : str or module
-        A name in ``LEARNERS``, or a module of one's own.
-    params : NamedTuple or dict, optional
-        The parameters that differ from the learner's defaults.
-    n_steps : int
-        How many steps to make, over all episodes; a protocol has its own.
-    max_episode_steps : int, optional
-        Episodes are cut off after so many steps.
-    seed : int, default 0
-        Seed of all randomness.
-    log : {"replay", "all", "none"}, default "replay"
-        What is logged: steps and replay; steps and every backup; nothing.
-    n_windows : int, default 100
-        Into how many adjacent windows the steps are cut for the reward rate.
-    on_block : callable, optional
-        Called as ``on_block(block)`` with one part of the log after the other, a `Block`, cut
-        between steps. The run keeps none of them, so its memory is bounded however long it is.
+    learner : Learner
+        Who acts, or is fed.
+    sizes : Sizes
+        How large its memory must be.
+    log : LogWriter
+        Where steps and backups go.
+    rng, replay_rng : numpy.random.Generator
+        Of outcomes and actions, and of replay.
+    known : MDP, optional
+        The world, for `explore`.
+    window_ends : ndarray of int64, shape (n_windows,), optional
+        At which steps windows of the reward rate end.
 
-    Returns
-    -------
-    Run
-        Reward rate, log and the learner's memory.
+    Attributes
+    ----------
+    memory : NamedTuple
+        That of the learner.
+    clock : Clock
+        Where the run is.
+    rewards : ndarray of float64, shape (n_windows + 1,)
+        Sums of rewards.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, or the learner needs episodes that this world lacks.
-
-    Examples
-    --------
-    >>> from replay.worlds.mazes import from_ascii
-    >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000)
-    >>> len(run.log.steps)
-    1000
-    >>> counts = []
-    >>> long = simulate(from_ascii("S..G"), "episodic_control", n_steps=1_000_000,
-    ...                 on_block=lambda block: counts.append(block.n_backups))
-    >>> len(counts) > 1, len(long.log.steps)
-    (True, 0)
+        If the memory or the log cannot hold what is asked for.
     """
-    found = find_learner(learner, params)
-    protocol = _protocol(mdp, n_steps)
-    phases, n_steps = protocol.phases, protocol.n_steps
-    seed = _count("seed", seed, at_least=0)
-    longest = n_steps + 1  # never reached
-    if max_episode_steps is not None:
-        longest = _count("max_episode_steps", max_episode_steps)
-    n_windows = min(_count("n_windows", n_windows), n_steps)
-    for phase in phases:
-        _check_world(found, phase.mdp)
 
-    first = phases[0].mdp
-    sizes = Sizes(
-        first.n_states,
-        first.n_actions,
-        max(protocol.n_transitions, 1),
-        min(longest, max(phase.n_steps for phase in phases)),
-        protocol.n_links,
-        _way_back(found, protocol, first.n_actions),
-    )
-    memory = found.init(found.params, sizes)
-    found.explore(found.params, memory, first)
-    rng, replay_rng = np.random.default_rng(seed), _replay_rng(seed)
-    world = world_of(first)
-    act_first = found.acts_before_learning
-    run, _ = kernels(found)
-    ends = window_ends(n_steps, n_windows)
-    rewards = np.zeros(n_windows + 1)
-    kept = _Log(log, n_steps, found, first, name=protocol.name, seed=seed, on_block=on_block)
+    def __init__(
+        self,
+        learner: Learner,
+        sizes: Sizes,
+        log: LogWriter,
+        *,
+        rng: np.random.Generator,
+        replay_rng: np.random.Generator,
+        known: MDP | None = None,
+        window_ends: NDArray[np.int64] | None = None,
+    ) -> None:
+        if log.buffer is not None and sizes.n_actions > _MOST_ACTIONS:
+            raise ValueError(
+                f"A log holds at most {_MOST_ACTIONS} actions, got {sizes.n_actions}: take "
+                "log='none', or fewer actions."
+            )
+        self.learner, self.writer, self.rng, self.replay_rng = learner, log, rng, replay_rng
+        self.memory = _made(learner, sizes)
+        learner.explore(learner.params, self.memory, known)
+        self.clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
+        ends = np.empty(0, dtype=np.int64) if window_ends is None else window_ends
+        self.window_ends = np.append(ends, -1)
+        self.rewards = np.zeros(len(self.window_ends))
+        self._run = kernel_of(learner)
+        self._n_pairs = sizes.n_states * sizes.n_actions
+        work = self._most_backups() * self._n_pairs
+        self._pace = int(min(max(_FIRST_WORK / max(work, 1), 16), _MOST_STEPS))
 
-    clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
-    clock.state[0] = start(world, rng)
-    clock.action[0] = found.act(found.params, memory, int(clock.state[0]), rng)
+    @property
+    def time(self) -> int:
+        """How many steps were made."""
+        return int(self.clock.time[0])
 
-    def go_on(world: World, until: int, longest: int, n_rest: int | None = None) -> None:
-        while clock.time[0] < until:
-            rows = kept.steps_from(int(clock.time[0]))
-            n_more = min(until - int(clock.time[0]), _STEPS_PER_CALL)
-            run(
-                world, found.params, memory, clock, rng, replay_rng,
-                n_more if rows is None else min(n_more, len(rows)), longest, n_rest, act_first,
-                rewards, np.append(ends, -1), rows, kept.buffer,
+    @property
+    def state(self) -> int:
+        """Where the agent is."""
+        return int(self.clock.state[0])
+
+    @property
+    def action(self) -> int:
+        """What it does next."""
+        return int(self.clock.action[0])
+
+    def choose(self, state: int) -> int:
+        """Let the learner draw an action, and return it."""
+        learner = self.learner
+        return int(learner.act(learner.params, self.memory, state, self.rng))
+
+    def begin(self, state: int) -> None:
+        """Put the agent into a state, and let it draw its next action."""
+        self.clock.state[0] = state
+        self.clock.action[0] = self.choose(state)
+
+    def act(self, world: World, n_steps: int, max_episode_steps: int, n_rest: int = 0) -> None:
+        """Let the agent make some steps in a world.
+
+        Parameters
+        ----------
+        world : World
+            Where it acts.
+        n_steps : int
+            How many.
+        max_episode_steps : int
+            After so many steps an episode is cut off.
+        n_rest : int
+            Pauses of rest after each end of an episode.
+        """
+        self._go(world, _NOTHING, n_steps, max_episode_steps, n_rest)
+
+    def feed(self, given: Given, n_rest: int = 0) -> None:
+        """Let the learner see recorded steps, and rest after each end of an episode among them."""
+        self._go(_nowhere(), given, len(given.steps), -1, n_rest)
+
+    def rest(self, state: int, n_pauses: int) -> None:
+        """Let the learner replay at rest before the first step, if it knows anything then."""
+        learner, buffer = self.learner, self.writer.buffer
+        if not learner.explores or buffer is None:
+            return
+        backups.set_step(buffer, -1)
+        pause = Pause(backups.REST, state, False)
+        for _ in range(n_pauses):
+            self.writer.make_room(self._most_backups())
+            learner.replay(learner.params, self.memory, pause, self.replay_rng, self.writer.buffer)
+
+    def finish(self, time: NDArray[np.float64] | None = None) -> EventLog:
+        """End the run, and give what was logged and not handed over.
+
+        Parameters
+        ----------
+        time : ndarray of float64, shape (n_steps,), optional
+            The time of each step, in seconds.
+
+        Returns
+        -------
+        EventLog
+            The log.
+
+        Raises
+        ------
+        RuntimeError
+            If the learner's bound of its backups was too small.
+        """
+        self.writer.hand_over(self.clock, self.memory, is_last=True)
+        return self.writer.finished(self.time if self.writer.on_block is None else 0, time)
+
+    def _most_backups(self) -> int:
+        most = int(self.learner.most_backups(self.learner.params, self.memory))
+        if most < 0:
+            raise ValueError(
+                f"most_backups() of the learner {self.learner.name!r} must be at least 0, got "
+                f"{most}."
+            )
+        return most
+
+    def _go(
+        self, world: World, given: Given, n_steps: int, max_episode_steps: int, n_rest: int
+    ) -> None:
+        until, writer = self.time + n_steps, self.writer
+        n_given = len(given.steps)
+        while self.time < until:
+            n_more, rows = min(until - self.time, self._pace), writer.steps_from(self.time)
+            if writer.buffer is not None and not n_given:
+                n_more = min(n_more, len(rows))
+            to_come = given.rows(max(n_given - (until - self.time), 0), n_given)
+            n_done = self._call(
+                world, to_come, self.learner.params, self.memory, self.clock, self.rng,
+                self.replay_rng, n_more, max_episode_steps, n_rest,
+                self.learner.acts_before_learning, self.rewards, self.window_ends,
+                _NO_STEPS if n_given else rows, writer.buffer,
             )  # fmt: skip
-            if clock.time[0] < until:
-                most = found.most_backups(found.params, memory)
-                kept.hand_over(clock, memory)
-                kept.make_room(2 * most * (1 + (n_rest or 0)))
+            if self.time < until and (n_done < n_more or len(rows) == n_more):
+                writer.hand_over(self.clock, self.memory)
+                writer.make_room(self._most_backups() * (1 + n_rest))
 
-    followers = [*(world_of(phase.mdp) for phase in phases[1:]), None]
-    for phase, end, following in zip(phases, protocol.ends.tolist(), followers, strict=True):
-        is_cut = following is not None or phase.n_rest > 0
-        go_on(world, end - is_cut, longest)
-        if is_cut:
-            following = following or world
-            starts = {name: getattr(following, name) for name in _STARTS}
-            go_on(
-                world._replace(**starts), end, int(clock.episode_steps[0]) + 1, phase.n_rest or None
-            )
-            world = following
+    def _call(self, *arguments: Any) -> int:
+        """Call the loop for as many steps as take a moment, so that Ctrl-C is heard in between.
 
-    kept.hand_over(clock, memory, is_last=True)
-    event_log = kept.take(n_steps if on_block is None else 0)
-    changing = protocol if isinstance(mdp, Protocol) else None
-    return Run(found, first, seed, event_log, memory, ends, rewards[:-1], changing)
-
-
-def window_ends(n_steps: int, n_windows: int) -> np.ndarray:
-    """Cut the steps of a run into adjacent windows.
-
-    Parameters
-    ----------
-    n_steps : int
-        How many there are.
-    n_windows : int
-        How many windows to make of them, at most one a step.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_windows,)
-        The step at which each window ends.
-
-    Examples
-    --------
-    >>> window_ends(10, 3).tolist()
-    [3, 6, 10]
-    """
-    return np.arange(1, n_windows + 1) * n_steps // n_windows
+        A single step may take long. If so it is made in a thread that an interrupt leaves behind.
+        The time that counts is that of the processor, so that a busy machine changes nothing.
+        """
+        begin = process_time()
+        n_backups = self.learner.most_backups(self.learner.params, self.memory)
+        if n_backups * self._n_pairs < _LARGE or not self.learner.compiled:
+            n_done = self._run(*arguments)
+        else:
+            n_done = _in_thread(self._run, *arguments)
+        seconds = process_time() - begin
+        if seconds < _SECONDS_PER_CALL / 4:
+            self._pace = min(4 * self._pace, _MOST_STEPS)
+        elif seconds > 2 * _SECONDS_PER_CALL:
+            self._pace = max(self._pace // 4, 1)
+        return n_done
 
 
-def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
-    """Take a world that stays as it is for a protocol of one phase."""
-    if isinstance(mdp, Protocol):
-        if n_steps is not None:
-            raise ValueError(
-                f"The phases of {mdp.name!r} have {mdp.n_steps} steps in all: leave out n_steps, "
-                f"got {n_steps!r}."
-            )
-        return mdp
-    if not isinstance(mdp, MDP):
-        raise TypeError(
-            f"mdp must be an MDP or a Protocol, got {type(mdp).__name__}; MDP.from_tables and the "
-            "builders in replay.worlds make one."
-        )
-    return Protocol([Phase(mdp, _count("n_steps", n_steps))], name=mdp.name)
+def _in_thread(function: Callable[..., int], *arguments: Any) -> int:
+    """Call a function that holds no lock, so that an interrupt need not wait for it."""
+    if threading.current_thread() is not threading.main_thread():
+        return function(*arguments)
+    results: list[int] = []
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            results.append(function(*arguments))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
-def feed(
-    learner: Any,
-    transitions: pd.DataFrame,
-    *,
-    n_states: int,
-    n_actions: int,
-    params: Any = None,
-    seed: int = 0,
-    on_step: Callable[[int, Any], None] | None = None,
-    log: str = "all",
-    mdp: MDP | None = None,
-    rest: Mapping[int, int] | None = None,
-) -> EventLog:
-    """Let a learner learn from recorded experience, an animal's or another run's.
-
-    Parameters
-    ----------
-    learner : str or module
-        A name in ``LEARNERS``, or a module of one's own.
-    transitions : DataFrame
-        One row a step: ``state, action, reward, next_state`` (the state entered, the terminal
-        one at an end) and ``terminated``; optionally ``truncated``, ``next_action`` (drawn in
-        `next_state`, or in the next episode's first state after an end; on-policy learners need
-        it), ``start_state`` (after an end: the next episode's first state; without it the next
-        row's `state`) and ``time`` (seconds).
-    n_states, n_actions : int
-        Size of the world.
-    params : NamedTuple or dict, optional
-        The parameters that differ from the learner's defaults.
-    seed : int, default 0
-        Seed of what the learner draws when it replays.
-    on_step : callable, optional
-        Called as ``on_step(k, memory)`` after row k; ``memory.action_values`` is the table.
-    log : {"all", "replay"}, default "all"
-        Whether all backups are kept, or replay only.
-    mdp : MDP, optional
-        Supplies the positions of states, and the ways back to learners with ``reversible``.
-    rest : mapping of int to int, optional
-        Number of rows done -> pauses of rest then, between two episodes. 0 is before the first row,
-        when only learners with `explore` know anything; the step and the episode are -1 then.
-
-    Returns
-    -------
-    EventLog
-        Steps and backups.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing or out of range, rows without an end between them don't join, or rest
-        is asked for within an episode.
-
-    Examples
-    --------
-    >>> lap = pd.DataFrame({"state": [0, 1], "action": 0, "reward": [0.0, 1.0],
-    ...                     "next_state": [1, 2], "terminated": [False, True]})
-    >>> feed("episodic_control", lap, n_states=3, n_actions=1).backups["state"].tolist()
-    [1, 0]
-    """
-    found = find_learner(learner, params)
-    n_states, n_actions = _count("n_states", n_states), _count("n_actions", n_actions)
-    if log == "none":
-        raise ValueError("feed returns the log, so log must be 'all' or 'replay', got 'none'.")
-    if mdp is not None and mdp.n_states != n_states:
-        raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
-    steps, next_actions, starts = _experience(found, transitions, n_states, n_actions)
-    pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
-    n_transitions = len(np.unique(pairs, axis=1).T)
-    n_links = _count_links(steps, starts)
-    if mdp is not None:
-        n_transitions += len(mdp.successor)
-        n_links += Protocol([Phase(mdp, 1)]).n_links
-    way_back = _way_back(found, mdp, n_actions)
-    sizes = Sizes(n_states, n_actions, n_transitions, len(steps), n_links, way_back)
-    memory = found.init(found.params, sizes)
-    found.explore(found.params, memory, mdp)
-    _, follow = kernels(found)
-    kept = _Log(log, 0, found, mdp, name="" if mdp is None else mdp.name)
-    kept.steps = steps
-    rng = _replay_rng(_count("seed", seed, at_least=0))
-    clock = Clock(*(np.zeros(1, dtype=np.int64) for _ in Clock._fields))
-    n_before, rests = _rests(rest or {}, steps)
-    if n_before and found.explores:  # the others know nothing yet
-        backups.set_step(kept.buffer, -1)
-        for _ in range(n_before):
-            kept.make_room(2 * found.most_backups(found.params, memory))
-            pause = Pause(backups.REST, int(steps["state"][0]), False)
-            found.replay(found.params, memory, pause, rng, kept.buffer)
-    most_rest = 0 if rests is None else int(rests.max())
-    per_call = _STEPS_PER_CALL if on_step is None else 1
-    while clock.time[0] < len(steps):
-        n_left = min(len(steps) - int(clock.time[0]), per_call)
-        n_done = follow(
-            found.params, memory, clock, rng, n_left, steps, next_actions, starts, rests,
-            kept.buffer,
-        )  # fmt: skip
-        if n_done < n_left:
-            most = found.most_backups(found.params, memory)
-            kept.make_room(2 * most * (1 + most_rest))
-        elif on_step is not None:
-            on_step(int(clock.time[0]) - 1, memory)
-    time = transitions["time"].to_numpy(dtype=float) if "time" in transitions else None
-    return kept.take(len(steps), time)
-
-
-def _count_links(steps: np.ndarray, starts: np.ndarray) -> int:
-    """Count the different pairs of an end and a start: that of its own episode, or of the next."""
-    is_end = steps["terminated"]
-    first = np.insert((is_end | steps["truncated"])[:-1], 0, True)[: len(steps)]
-    own = steps["state"][np.maximum.accumulate(np.where(first, np.arange(len(steps)), 0))]
-    ends = steps["next_state"][is_end]
-    links = [np.stack([ends, begins[is_end]]) for begins in (own, starts)]
-    return len(np.unique(np.concatenate(links, axis=1), axis=1).T)
-
-
-def _experience(
-    learner: Learner, transitions: pd.DataFrame, n_states: int, n_actions: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Check recorded experience and bring it into the form of the loop's own steps."""
-    if not isinstance(transitions, pd.DataFrame):
-        raise TypeError(f"transitions must be a DataFrame, got {type(transitions).__name__}.")
-    needed = ["state", "action", "reward", "next_state", "terminated"]
-    missing = [column for column in needed if column not in transitions]
-    if missing:
-        raise ValueError(f"transitions lacks the column {missing[0]!r}; it needs {needed}.")
-    if learner.learns_on_policy and "next_action" not in transitions:
+def _made(learner: Learner, sizes: Sizes) -> Any:
+    """Make the memory of a learner."""
+    try:
+        return learner.init(learner.params, sizes)
+    except MemoryError as error:
         raise ValueError(
-            f"{learner.name!r} learns on-policy: transitions needs a column 'next_action', the "
-            "action taken in next_state (after an end: in the next episode's first state)."
-        )
-    limits = {"state": n_states, "action": n_actions, "next_state": n_states}
-    limits |= {
-        column: limit
-        for column, limit in [("next_action", n_actions), ("start_state", n_states)]
-        if column in transitions
-    }
-    for column, limit in limits.items():
-        values = transitions[column].to_numpy()
-        inside = not len(values) or 0 <= values.min() <= values.max() < limit
-        if values.dtype.kind not in "iu" or not inside:
-            raise ValueError(
-                f"The column {column!r} of transitions must hold integers from 0 to {limit - 1}."
-            )
-    for column in transitions.columns.intersection(["terminated", "truncated"]):
-        if not transitions[column].isin([True, False]).all():
-            raise ValueError(f"The column {column!r} of transitions must hold True and False only.")
-    for column in transitions.columns.intersection(["reward", "time"]):
-        if not pd.api.types.is_numeric_dtype(transitions[column]):
-            raise ValueError(f"The column {column!r} of transitions must hold numbers.")
-    steps = np.zeros(len(transitions), dtype=STEP)
-    for column in transitions.columns.intersection([*needed, "truncated"]):
-        steps[column] = transitions[column]
-    if not np.isfinite(steps["reward"]).all():
-        row = int(np.flatnonzero(~np.isfinite(steps["reward"]))[0])
-        raise ValueError(f"The reward in row {row} of transitions is not a finite number.")
-    joins = steps["next_state"][:-1] == steps["state"][1:]
-    gaps = np.flatnonzero(~(joins | steps["terminated"][:-1] | steps["truncated"][:-1]))
-    if len(gaps):
-        row = int(gaps[0])
+            f"The memory of {learner.name!r} for {sizes.n_states} states and {sizes.n_actions} "
+            f"actions does not fit into this machine's: {error}."
+        ) from None
+
+
+def _held(n_rows: int, dtype: np.dtype[np.void], what: str) -> NDArray[np.void]:
+    _check_fits(n_rows * dtype.itemsize, what)
+    return uninitialised(n_rows, dtype)
+
+
+def _check_fits(n_bytes: int, what: str) -> None:
+    """Refuse what the machine's memory cannot hold."""
+    if n_bytes > _memory_bytes():
         raise ValueError(
-            f"Row {row} of transitions enters state {steps['next_state'][row]}, but row {row + 1} "
-            f"begins in state {steps['state'][row + 1]}. Mark row {row} as terminated or truncated "
-            "if an episode ends there."
-        )
-    next_actions = transitions.get("next_action", pd.Series(-1, index=transitions.index))
-    starts = np.append(steps["state"][1:], np.int32(-1))
-    if "start_state" in transitions:
-        starts = transitions["start_state"].to_numpy(dtype=np.int32)
-    return steps, next_actions.to_numpy(dtype=np.int32), starts
-
-
-def _rests(rest: Mapping[int, int], steps: np.ndarray) -> tuple[int, np.ndarray | None]:
-    """Check rest; give the pauses before the first step, and those after each, None without any."""
-    rests = np.zeros(len(steps) + 1, dtype=np.int64)
-    for n_done, n_pauses in rest.items():
-        n_done = _count("The number of rows before rest", n_done, at_least=0)
-        if n_done > len(steps) or not len(steps):
-            raise ValueError(f"There is rest after {n_done} rows, but only {len(steps)} rows.")
-        if n_done and not (steps["terminated"] | steps["truncated"])[n_done - 1]:
-            raise ValueError(
-                f"There is rest after {n_done} rows, within an episode: rest between episodes, or "
-                f"mark row {n_done - 1} as terminated or truncated."
-            )
-        rests[n_done] = _count("The number of pauses at rest", n_pauses, at_least=0)
-    return int(rests[0]), rests[1:] if rests[1:].any() else None
-
-
-def _replay_rng(seed: int) -> np.random.Generator:
-    """Make a stream for replay: whatever it draws, outcomes and exploration stay the same."""
-    return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
-
-
-def _check_world(found: Learner, mdp: MDP) -> None:
-    """Refuse a world in which this learner can't learn anything, or its values have no bound."""
-    if found.params.discount == 1.0:
-        why = "with a discount of 1 values are sums over an episode"
-        cure = "take a discount below 1"
-    elif found.needs_episodes:
-        why = f"{found.name!r} learns at an episode's end"
-        cure = "take another learner"
-    else:
-        return
-    lost = np.flatnonzero(np.isinf(mdp.steps_to_end))
-    if lost.size:
-        raise ValueError(
-            f"No terminal state can be reached from {lost.size} of the {mdp.n_states} states of "
-            f"{mdp.name!r}, such as state {lost[0]}, but {why}: {cure}, or make a state terminal."
+            f"There is no room for {what}: it takes {n_bytes / 1e9:,.1f} GB of memory, and this "
+            f"machine has {_memory_bytes() / 1e9:,.1f} GB."
         )
 
 
-def _way_back(found: Learner, mdp: MDP | Protocol | None, n_actions: int) -> np.ndarray | None:
-    """Look up which action undoes which, for a learner that knows both directions at once."""
-    if not found.needs_way_back:
-        return None
-    if mdp is None or mdp.n_actions != n_actions:
-        given = "no mdp" if mdp is None else f"an mdp of {mdp.n_actions} actions"
-        raise ValueError(
-            f"{found.name!r} with reversible=True must know which action leads back, so it needs "
-            f"the world: got {given}; give mdp= with {n_actions} actions, or reversible=False."
-        )
-    return mdp.way_back
+def _memory_bytes() -> float:
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):  # not told on this system
+        return float("inf")
 
 
-def _count(name: str, value: Any, at_least: int = 1) -> int:
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not is_whole or not at_least <= value < 2**63:
-        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}.")
-    return int(value)
+@cache
+def _nowhere() -> World:
+    """Make the world of recorded experience: the loop wants one, and never looks at it."""
+    return world_of(MDP.from_tables([[0]], reward=[0.0]))
+
+
+_NO_STEPS = np.empty(0, dtype=STEP)
+_NOTHING = Given(_NO_STEPS, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))

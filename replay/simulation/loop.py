@@ -1,11 +1,11 @@
-"""The one loop in which every learner acts, and the same loop fed with recorded experience.
+"""The one loop in which every learner acts in a world, or is fed with recorded experience.
 
 One step: the world moves, the learner learns from the transition, it replays, and the next action
-is drawn (before learning, if the learner or its parameters ask for that). An episode that ends in
-a terminal state is `terminated`, one that is cut off is `truncated`; no step is spent in a terminal
-state. Between two episodes the learner may replay twice: at the end of one, at the start of the
-next; and in between at rest, as often as it is told. The loop is compiled once per learner, with
-and without log.
+is drawn (before learning, if the learner asks for that). An episode that ends in a terminal state
+is `terminated`, one that is cut off is `truncated`; no step is spent in a terminal state. Between
+two episodes the learner may replay at the end of one, at rest, as often as it is told, and at the
+start of the next. Recorded experience is the same loop with all moves given. It is compiled once
+per learner, with and without log.
 """
 
 import inspect
@@ -14,12 +14,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined, jitable, loop_kernel, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
 
-__all__ = ["STEP", "Clock", "World", "kernels", "start"]
+__all__ = ["STEP", "Clock", "Given", "World", "kernel_of", "start"]
 
 STEP = np.dtype(
     [
@@ -36,16 +37,55 @@ STEP = np.dtype(
 
 
 class World(NamedTuple):
-    """The tables of an MDP as the loop reads them; see :class:`replay.worlds.mdp.MDP`."""
+    """The tables of an MDP as the loop reads them; see :class:`replay.worlds.mdp.MDP`.
+
+    Attributes
+    ----------
+    n_actions : int
+        Number of actions.
+    successor_offset : ndarray of int32, shape (n_states * n_actions + 1,)
+        Where the successors of each pair begin.
+    successor : ndarray of int32, shape (n_transitions,)
+        The states that may be entered.
+    cumulative, reward : ndarray of float64, shape (n_transitions,)
+        Their probabilities, summed within each pair, and what entering them earns.
+    terminal : ndarray of bool, shape (n_states,)
+        Where episodes end.
+    start_state : ndarray of int32, shape (n_starts,)
+        Where they start; -1: the next episode never comes.
+    start_cumulative : ndarray of float64, shape (n_starts,)
+        Probabilities of that, summed.
+    """
 
     n_actions: int
-    successor_offset: np.ndarray
-    successor: np.ndarray
-    cumulative: np.ndarray
-    reward: np.ndarray
-    terminal: np.ndarray
-    start_state: np.ndarray
-    start_cumulative: np.ndarray
+    successor_offset: NDArray[np.int32]
+    successor: NDArray[np.int32]
+    cumulative: NDArray[np.float64]
+    reward: NDArray[np.float64]
+    terminal: NDArray[np.bool_]
+    start_state: NDArray[np.int32]
+    start_cumulative: NDArray[np.float64]
+
+
+class Given(NamedTuple):
+    """Recorded experience, a row a step; without rows the learner acts in the world.
+
+    Attributes
+    ----------
+    steps : ndarray of STEP, shape (n_steps,)
+        What was done.
+    next_action, start : ndarray of int32, shape (n_steps,)
+        The action after each step, and the first state of the episode after one that ends with this
+        step; -1 where that is not known.
+    """
+
+    steps: NDArray[np.void]
+    next_action: NDArray[np.int32]
+    start: NDArray[np.int32]
+
+    def rows(self, begin: int, end: int) -> "Given":
+        """Give some of its rows."""
+        return Given(self.steps[begin:end], self.next_action[begin:end], self.start[begin:end])
 
 
 class Clock(NamedTuple):
@@ -58,28 +98,29 @@ class Clock(NamedTuple):
         the steps made in this episode, and the window of the reward rate.
     """
 
-    state: np.ndarray
-    action: np.ndarray
-    time: np.ndarray
-    episode: np.ndarray
-    episode_steps: np.ndarray
-    window: np.ndarray
+    state: NDArray[np.int64]
+    action: NDArray[np.int64]
+    time: NDArray[np.int64]
+    episode: NDArray[np.int64]
+    episode_steps: NDArray[np.int64]
+    window: NDArray[np.int64]
 
 
 @inlined
-def start(world, rng):
+def start(world: World, rng: np.random.Generator) -> int:
     """Draw the first state of an episode."""
     n_starts = len(world.start_state)
-    if n_starts == 1:
-        return world.start_state[0]
-    place = np.searchsorted(world.start_cumulative, rng.random(), side="right")
-    return world.start_state[min(place, n_starts - 1)]
+    state: int = world.start_state[0]
+    if n_starts > 1:
+        place = np.searchsorted(world.start_cumulative, rng.random(), side="right")
+        state = world.start_state[min(int(place), n_starts - 1)]
+    return state
 
 
 @inlined
-def _outcome(world, state, action, rng):
+def _outcome(world: World, state: int, action: int, rng: np.random.Generator) -> int:
     pair = state * world.n_actions + action
-    entry = world.successor_offset[pair]
+    entry: int = world.successor_offset[pair]
     last = world.successor_offset[pair + 1] - 1
     if entry < last:
         draw = rng.random()
@@ -88,81 +129,121 @@ def _outcome(world, state, action, rng):
     return entry
 
 
-def kernels(learner: Learner) -> tuple[Callable[..., int], Callable[..., int]]:
-    """Make the loops of one learner: acting in a world, and fed with recorded experience."""
+def kernel_of(learner: Learner) -> Callable[..., int]:
+    """Make the loop of a learner.
+
+    Parameters
+    ----------
+    learner : Learner
+        Whose functions the loop calls.
+
+    Returns
+    -------
+    callable
+        ``run(world, given, params, memory, clock, rng, replay_rng, n_steps, max_episode_steps,
+        n_rest, act_first, rewards, window_ends, steps, log)`` makes `n_steps` steps, or fewer if
+        the log has no room for the next one, and returns how many. Every end of an episode is
+        followed by `n_rest` pauses of rest. It writes to `clock`; adds to `rewards` of each window;
+        fills `steps` unless it has no rows, and `log` unless that is None.
+    """
     functions = (learner.learn, learner.replay, learner.act, learner.most_backups)
-    return _compiled_loops(*functions) if learner.compiled else _loops(*functions, _plain)
+    return _compiled_loop(*functions) if learner.compiled else _loop(*functions, _plain)
 
 
 @cache
-def _compiled_loops(
-    learn: Callable, replay: Callable, act: Callable, most_backups: Callable
-) -> tuple[Callable, Callable]:
+def _compiled_loop(
+    learn: Callable[..., None],
+    replay: Callable[..., None],
+    act: Callable[..., int],
+    most_backups: Callable[..., int],
+) -> Callable[..., int]:
     # Kept by function, not by module: a user's module that was reloaded is compiled again.
     functions = (learn, replay, act, most_backups)
     ours = all(function.__module__.startswith("replay.") for function in functions)
     for function in functions:
         _make_jitable(inspect.unwrap(function).__globals__)
-    compile_ = loop_kernel if ours else uncached_kernel
-    return _loops(learn, replay, act, most_backups, compile_)
+    return _loop(learn, replay, act, most_backups, loop_kernel if ours else uncached_kernel)
 
 
-def _loops(
-    learn: Callable, replay: Callable, act: Callable, most_backups: Callable, compile_: Callable
-) -> tuple[Callable, Callable]:
+def _loop(
+    learn: Callable[..., None],
+    replay: Callable[..., None],
+    act: Callable[..., int],
+    most_backups: Callable[..., int],
+    compile_: Callable[[Callable[..., int]], Callable[..., int]],
+) -> Callable[..., int]:
     @compile_
     def run(
-        world, params, memory, clock, rng, replay_rng, n_steps, max_episode_steps, n_rest,
-        act_first, rewards, window_ends, steps, log,
-    ):  # fmt: skip
+        world: World,
+        given: Given,
+        params: Any,
+        memory: Any,
+        clock: Clock,
+        rng: np.random.Generator,
+        replay_rng: np.random.Generator,
+        n_steps: int,
+        max_episode_steps: int,
+        n_rest: int,
+        act_first: bool,
+        rewards: NDArray[np.float64],
+        window_ends: NDArray[np.int64],
+        steps: NDArray[np.void],
+        log: backups.BackupBuffer | None,
+    ) -> int:
         state = clock.state[0]
         action = clock.action[0]
         time = clock.time[0]
         episode = clock.episode[0]
         episode_steps = clock.episode_steps[0]
         window = clock.window[0]
+        is_given, is_logged = len(given.steps) > 0, len(steps) > 0
         n_done = 0
         while n_done < n_steps:
             if log is not None:
-                n_needed = most_backups(params, memory)
-                if n_rest is not None:
-                    n_needed *= 1 + n_rest
-                if backups.room(log) < n_needed:
+                if backups.room(log) < most_backups(params, memory) * (1 + n_rest):
                     break
                 backups.set_step(log, time)
-            entry = _outcome(world, state, action, rng)
-            next_state = world.successor[entry]
-            reward = world.reward[entry]
-            terminated = world.terminal[next_state]
+            if is_given:
+                made = given.steps[n_done]
+                state, action = made["state"], made["action"]
+                reward, next_state = made["reward"], made["next_state"]
+                terminated, truncated = made["terminated"], made["truncated"]
+                ended = terminated or truncated
+                here = given.start[n_done] if ended else next_state
+                next_action = given.next_action[n_done]
+            else:
+                entry = _outcome(world, state, action, rng)
+                next_state = world.successor[entry]
+                reward = world.reward[entry]
+                terminated = world.terminal[next_state]
+                truncated = not terminated and episode_steps + 1 == max_episode_steps
+                ended = terminated or truncated
+                here = start(world, rng) if ended else next_state
+                next_action = -1
+                if act_first and here >= 0:
+                    next_action = act(params, memory, here, rng)
             episode_steps += 1
-            truncated = not terminated and episode_steps == max_episode_steps
-            ended = terminated or truncated
-            here = next_state
-            if ended:
-                here = start(world, rng)
-                episode += 1
-                episode_steps = 0
-            next_action = act(params, memory, here, rng) if act_first else -1
             transition = Transition(
                 state, action, reward, next_state, next_action, terminated, truncated
             )
             learn(params, memory, transition, log)
             if ended:
-                pause = Pause(backups.EPISODE_END, next_state, terminated)
-                replay(params, memory, pause, replay_rng, log)
-                if n_rest is not None:
-                    # Without rest it is None and not compiled: every call of replay costs.
-                    pause = Pause(backups.REST, next_state, False)
-                    for _ in range(n_rest):
-                        replay(params, memory, pause, replay_rng, log)
-                pause = Pause(backups.START, here, False)
-                replay(params, memory, pause, replay_rng, log)
+                episode += 1
+                episode_steps = 0
+                # One loop, so that replay between episodes is compiled into it once.
+                for place in range(n_rest + 1 + (here >= 0)):
+                    where, phase = next_state, backups.REST
+                    if place == 0:
+                        phase = backups.EPISODE_END
+                    elif place > n_rest:
+                        where, phase = here, backups.START
+                    pause = Pause(phase, where, terminated and place == 0)
+                    replay(params, memory, pause, replay_rng, log)
             else:
-                pause = Pause(backups.STEP, next_state, False)
-                replay(params, memory, pause, replay_rng, log)
-            if not act_first:
+                replay(params, memory, Pause(backups.STEP, next_state, False), replay_rng, log)
+            if not (is_given or act_first) and here >= 0:
                 next_action = act(params, memory, here, rng)
-            if steps is not None:
+            if is_logged:
                 step = steps[n_done]
                 step["state"] = state
                 step["action"] = action
@@ -185,48 +266,10 @@ def _loops(
         clock.window[0] = window
         return n_done
 
-    @compile_
-    def follow(params, memory, clock, rng, n_steps, steps, next_actions, starts, rests, log):
-        n_done = 0
-        while n_done < n_steps:
-            time = clock.time[0]
-            n_needed = most_backups(params, memory)
-            if rests is not None:
-                n_needed *= 1 + rests[time]
-            if backups.room(log) < n_needed:
-                break
-            backups.set_step(log, time)
-            step = steps[time]
-            transition = Transition(
-                step["state"],
-                step["action"],
-                step["reward"],
-                step["next_state"],
-                next_actions[time],
-                step["terminated"],
-                step["truncated"],
-            )
-            learn(params, memory, transition, log)
-            if transition.terminated or transition.truncated:
-                pause = Pause(backups.EPISODE_END, transition.next_state, transition.terminated)
-                replay(params, memory, pause, rng, log)
-                if rests is not None:
-                    pause = Pause(backups.REST, transition.next_state, False)
-                    for _ in range(rests[time]):
-                        replay(params, memory, pause, rng, log)
-                if starts[time] >= 0:
-                    replay(params, memory, Pause(backups.START, starts[time], False), rng, log)
-            else:
-                pause = Pause(backups.STEP, transition.next_state, False)
-                replay(params, memory, pause, rng, log)
-            clock.time[0] = time + 1
-            n_done += 1
-        return n_done
-
-    return run, follow
+    return run
 
 
-_jitable: set[Callable] = set()
+_jitable: set[Callable[..., Any]] = set()
 
 
 def _make_jitable(namespace: dict[str, Any]) -> None:
@@ -243,5 +286,5 @@ def _make_jitable(namespace: dict[str, Any]) -> None:
             _make_jitable(value.__globals__)
 
 
-def _plain(function: Callable) -> Callable:
+def _plain(function: Callable[..., int]) -> Callable[..., int]:
     return function

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import networkx as nx
 import numpy as np
 
+from replay.checks import shown
+
 __all__ = ["both_directions", "random_walk", "shortest_path", "without_edges"]
 
 
@@ -37,6 +39,7 @@ def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generato
     >>> shortest_path(nx.path_graph(["a", "b", "c"]), "c", "a", np.random.default_rng(0))
     ['c', 'b', 'a']
     """
+    _check_ends(graph, start, end)
     backwards = graph.reverse(copy=False) if graph.is_directed() else graph
     steps = nx.single_source_shortest_path_length(backwards, end)
     if start not in steps:
@@ -77,6 +80,7 @@ def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator)
     >>> random_walk(nx.path_graph(["a", "b", "c"]), "b", "a", np.random.default_rng(0))
     ['b', 'c', 'b', 'a']
     """
+    _check_ends(graph, start, end)
     if not nx.has_path(graph, start, end):
         raise ValueError(f"There is no path from {start!r} to {end!r}: open a move that is closed.")
     path = [start]
@@ -131,3 +135,9 @@ def both_directions(edges: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ..
     (('a', 'b'), ('b', 'a'))
     """
     return tuple(move for here, there in edges for move in ((here, there), (there, here)))
+
+
+def _check_ends(graph: nx.Graph, *nodes: str) -> None:
+    for node in nodes:
+        if node not in graph:
+            raise ValueError(f"The maze has no node {shown(node)}; it has {shown(list(graph))}.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.checks import check_array, check_list, check_number, check_text, check_whole, shown
 from replay.worlds.mdp import MDP
 
 __all__ = ["Places", "Rule", "State", "explore"]
@@ -103,12 +104,38 @@ class Places:
         return max(max(map(len, self.neighbours.values())), 1)
 
     def start(self, node: str, memory: str = "") -> State:
-        """Give the state in which a lap begins: it heads away from home there, else homewards."""
+        """Give the state in which a lap begins: it heads away from home there, else homewards.
+
+        Parameters
+        ----------
+        node : str
+            Where the lap begins.
+        memory : str
+            What the animal remembers.
+
+        Returns
+        -------
+        State
+        """
         is_home = self.steps_from_home.get(node) == 0
         return State(node, _AWAY if is_home else self._homewards, memory)
 
     def enter(self, state: State, node: str, end: bool) -> State:
-        """Give the state in which a neighbouring node is entered; a lap ends there or goes on."""
+        """Give the state in which a neighbouring node is entered; a lap ends there or goes on.
+
+        Parameters
+        ----------
+        state : State
+            Where the animal comes from.
+        node : str
+            The neighbour.
+        end : bool
+            Whether the lap ends there.
+
+        Returns
+        -------
+        State
+        """
         far = self.steps_from_home
         away = bool(far) and far[node] > far[state.node]
         return State(node, _AWAY if away else self._homewards, state.memory, end)
@@ -125,17 +152,25 @@ class Places:
         nodes : iterable of str
             Neighbours one after the other, at least two.
         memory : str
+            What the animal remembers in this lap.
 
         Returns
         -------
         tuple of int
+            One state a node.
 
         Raises
         ------
         ValueError
-            If nodes that follow each other are no neighbours, or the lap cannot begin or end there.
+            If a node is unknown, nodes that follow each other are no neighbours, or the lap cannot
+            begin or end there.
         """
-        nodes = tuple(nodes)
+        nodes = check_list("A lap", nodes)
+        check_text("memory", memory)
+        for node in nodes:
+            _check_node(self.graph, node, "A lap")
+        if len(nodes) < 2:
+            raise ValueError(f"A lap goes through two nodes at least, got {shown(nodes)}.")
         states = [self.start(nodes[0], memory)]
         for place, node in enumerate(nodes[1:], start=1):
             if node not in self.neighbours[nodes[place - 1]]:
@@ -148,8 +183,27 @@ class Places:
         return tuple(self._known(state) for state in states)
 
     def action(self, state: int, next_state: int) -> int:
-        """Give the action that leads from one state to a neighbouring one."""
-        here, there = self.states[state], self.states[next_state]
+        """Give the action that leads from one state to a neighbouring one.
+
+        Parameters
+        ----------
+        state, next_state : int
+            Numbers of states.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            If there is no such state, or their nodes are no neighbours.
+        """
+        last = len(self.states) - 1
+        here = self.states[check_whole("state", state, at_most=last)]
+        there = self.states[check_whole("next_state", next_state, at_most=last)]
+        if there.node not in self.neighbours[here.node]:
+            raise ValueError(f"No action leads from {here.node!r} to {there.node!r}.")
         return self.neighbours[here.node].index(there.node)
 
     def world(
@@ -181,10 +235,18 @@ class Places:
         Raises
         ------
         ValueError
-            If a rule leads to a state that was not found, as `explore` was not told of it.
+            If a rule leads to a state that was not found, as `explore` was not told of it, or names
+            a node that the graph lacks; or if there is no such state to start in.
         """
-        key = (tuple(rules), tuple(closed), start)
-        if key not in self._worlds:  # a protocol asks for the same world lap after lap
+        key = (check_list("rules", rules), check_list("closed", closed), start)
+        if not _is_known(key, self._worlds):  # a protocol asks for the same world lap after lap
+            _check_rules(self.graph, key[0])
+            memories = [rule.memory for rule in key[0]]
+            if len(set(memories)) < len(memories):
+                raise ValueError(f"There is one rule for each memory at most, got {memories}.")
+            check_moves(self.graph, key[1])
+            if start is not None:
+                check_whole("start", start, at_most=len(self.states) - 1)
             self._worlds[key] = self._world(*key)
         return self._worlds[key]
 
@@ -275,6 +337,8 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
 
     Raises
     ------
+    TypeError
+        If graph or rules are something else.
     ValueError
         If a rule names a node that the graph lacks, a node has no `pos`, or neighbours are equally
         far from home.
@@ -293,8 +357,13 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
     >>> places.walk(["c", "b", "a"], "in")
     (4, 5, 7)
     """
-    rules = tuple(rules)
-    _check_nodes(graph, rules, home)
+    check_graph(graph)
+    rules = check_list("rules", rules)
+    if not rules:
+        raise ValueError("A task needs a rule at least: where laps begin and end; got none.")
+    _check_rules(graph, rules)
+    if home is not None:
+        _check_node(graph, home, "home")
     neighbours = {node: _anticlockwise(graph, node) for node in graph}
     distance = {} if home is None else _steps_from(home, graph)
     places = Places(graph, (), rules, neighbours, distance)
@@ -313,14 +382,117 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
     return replace(places, states=tuple(found))
 
 
-def _check_nodes(graph: nx.Graph, rules: tuple[Rule, ...], home: str | None) -> None:
-    named = [node for rule in rules for node in (*rule.start, *rule.ends, *dict(rule.rewards))]
-    for node in named if home is None else [home, *named]:
-        if node not in graph:
-            raise ValueError(f"A rule names {node!r}, but the places are {', '.join(graph)}.")
+def check_graph(graph: object) -> None:
+    """Check the graph of a task: nodes are texts with `pos`, edges join two of them.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DiGraph
+        What the user gave.
+
+    Raises
+    ------
+    TypeError
+        If it is no graph, or one with several edges between two nodes.
+    ValueError
+        If it has no nodes, or one is no text or has no position.
+    """
+    if not isinstance(graph, nx.Graph) or graph.is_multigraph():
+        raise TypeError(f"A task needs a networkx Graph or DiGraph, got {shown(graph)}.")
+    if len(graph) == 0:
+        raise ValueError("The graph of a task needs nodes, got none.")
     for node, data in graph.nodes(data=True):
+        check_text("Each place", node)
         if "pos" not in data:
             raise ValueError(f"Each place needs 'pos', (x, y) in cm; {node!r} has none.")
+        place = check_array(data["pos"], f"'pos' of {node!r}, (x, y) in cm,", kind="number")
+        if len(place) != 2:
+            raise ValueError(f"'pos' of {node!r} must be (x, y) in cm, got {shown(data['pos'])}.")
+
+
+def check_moves(graph: nx.Graph, moves: object) -> None:
+    """Check a list of moves from node to node.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DiGraph
+        The graph of the task.
+    moves : iterable of (str, str)
+        What the user gave.
+
+    Raises
+    ------
+    ValueError
+        If one is no pair of nodes.
+    """
+    for move in check_list("closed", moves):
+        if not isinstance(move, Sequence) or isinstance(move, str) or len(move) != 2:
+            raise ValueError(f"Closed moves are pairs (from node, to node); got {shown(move)}.")
+        for node in move:
+            _check_node(graph, node, "A closed move")
+
+
+def check_rewards(graph: nx.Graph, rewards: object) -> None:
+    """Check the rewards of a block or rule.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DiGraph
+        The graph of the task.
+    rewards : mapping of str to float, or iterable of (str, float)
+        What the user gave.
+
+    Raises
+    ------
+    ValueError
+        If a node is unknown, or a reward no finite number.
+    """
+    pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
+    for pair in check_list("rewards", pairs):
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise ValueError(f"Rewards are pairs (node, mean reward); got {shown(pair)}.")
+        _check_node(graph, pair[0], "A reward")
+        check_number(f"The reward at {pair[0]!r}", pair[1], at_least=-1e100, at_most=1e100)
+
+
+def _check_rules(graph: nx.Graph, rules: tuple[Rule, ...]) -> None:
+    for rule in rules:
+        if not isinstance(rule, Rule):
+            raise TypeError(f"Each rule must be a Rule, got {shown(rule)}.")
+        check_text("The memory of a rule", rule.memory)
+        for what in ("start", "ends"):
+            nodes = getattr(rule, what)
+            if not isinstance(nodes, tuple):
+                raise ValueError(
+                    f"{what!r} of a rule must be a tuple of nodes, got {shown(nodes)}."
+                )
+            for node in nodes:
+                _check_node(graph, node, "A rule")
+        if not rule.start:
+            raise ValueError("A rule needs a node where laps may begin, got none.")
+        if not isinstance(rule.rewards, tuple):
+            raise ValueError(
+                "'rewards' of a rule must be a tuple of (node, mean reward), got "
+                f"{shown(rule.rewards)}."
+            )
+        check_rewards(graph, rule.rewards)
+
+
+def _check_node(graph: nx.Graph, node: object, what: str) -> None:
+    if not isinstance(node, str) or node not in graph:
+        raise ValueError(f"{what} names {shown(node)}, but the places are {_some(graph)}.")
+
+
+def _some(graph: nx.Graph) -> str:
+    """Name the first nodes of a graph."""
+    return ", ".join(list(graph)[:40]) + (", ..." if len(graph) > 40 else "")
+
+
+def _is_known(key: tuple[Any, ...], worlds: dict[Any, MDP]) -> bool:
+    try:
+        return key in worlds
+    except TypeError:  # a list among the rules, say: the checks tell which
+        return False
 
 
 def _steps_from(home: str, graph: nx.Graph) -> dict[str, int]:

@@ -8,11 +8,13 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from replay.names import unknown_name
-from replay.tasks.places import Rule, explore
-from replay.tasks.task import Block, Lap, Laps, Task
+from replay.checks import check_choice, check_list, check_text, shown
+from replay.tasks.places import Rule, check_graph, explore
+from replay.tasks.task import Block, Lap, Laps, Task, check_blocks
 
 __all__ = ["task_of_routes"]
+
+_ABOUT = ("landmarks", "local_radius", "one_way", "remark", "headings", "lap_names", "reward_sd")
 
 
 def task_of_routes(
@@ -34,15 +36,18 @@ def task_of_routes(
     Parameters
     ----------
     name : str
+        What logs call the task.
     graph : networkx.Graph or DiGraph
         Places with `pos` (x, y) in cm.
     routes : mapping of str to sequence of str
         Name of a lap -> its nodes.
     blocks : sequence of Block
+        What is run, in this order.
     home : str, optional
         Gives states a heading: away from this node, or towards it.
     **about
-        What else a `Task` has: landmarks, local_radius, one_way, remark, headings.
+        What else a `Task` has: landmarks, local_radius, one_way, remark, headings, lap_names,
+        reward_sd.
 
     Returns
     -------
@@ -64,11 +69,16 @@ def task_of_routes(
     >>> task.places
     ('a>', 'b>', 'c>', 'a<', 'b<', 'c<')
     """
-    blocks = tuple(blocks)
+    check_graph(graph)
+    routes = _checked(routes)
+    blocks = check_blocks(graph, blocks)
     for block in blocks:
         for route in block.contingency:
-            if route not in routes:
-                raise unknown_name(f"route in the block {block.name!r}:", route, routes)
+            check_choice(f"route in the block {block.name!r}:", route, routes)
+        if block.n_laps and not block.contingency:
+            raise ValueError(f"The block {block.name!r} has laps but no route in its contingency.")
+    for argument in about:
+        check_choice("argument of a task", argument, _ABOUT)
     starts = tuple(dict.fromkeys(route[0] for route in routes.values()))
     ends = tuple(dict.fromkeys(route[-1] for route in routes.values()))
 
@@ -100,7 +110,24 @@ def task_of_routes(
                 here = task.model.states[run[-1]].node
 
     names = {(route[0], route[-1]): name for name, route in routes.items()}
-    return Task(name, explore(graph, rules({}), home), protocol, blocks, lap_names=names, **about)
+    about = {"lap_names": names} | about
+    return Task(name, explore(graph, rules({}), home), protocol, blocks, **about)
+
+
+def _checked(routes: object) -> dict[str, tuple[str, ...]]:
+    if not isinstance(routes, Mapping) or not routes:
+        raise ValueError(f"routes must be a dict of name to nodes, got {shown(routes)}.")
+    found = {}
+    for name, given in routes.items():
+        nodes = check_list(f"The route {shown(name)}", given)
+        if len(nodes) < 2:
+            raise ValueError(
+                f"The route {shown(name)} must go through two nodes at least, got {shown(given)}."
+            )
+        for node in nodes:
+            check_text(f"Each node of the route {shown(name)}", node)
+        found[check_text("The name of a route", name)] = nodes
+    return found
 
 
 def _rests(blocks: Sequence[Block]) -> list[int]:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from replay.checks import unknown_name
 from replay.log.event_log import EventLog
-from replay.names import unknown_name
-from replay.simulation.driver import feed
+from replay.simulation import feed
 from replay.tasks.own_behaviour import act_through, noisy
 from replay.tasks.task import Lap, Task, begin, send
 

@@ -11,7 +11,16 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.tasks.places import Places
+from replay.checks import (
+    check_array,
+    check_flag,
+    check_list,
+    check_number,
+    check_text,
+    check_whole,
+    shown,
+)
+from replay.tasks.places import Places, check_moves, check_rewards
 from replay.worlds.mdp import MDP
 
 __all__ = ["Block", "Lap", "Laps", "Task", "begin", "send"]
@@ -80,6 +89,71 @@ Laps = Generator[Lap, tuple[int, ...], None]
 """A protocol: it yields a lap and is sent the states of that lap as it was run."""
 
 
+_MOST_LAPS = 1_000_000
+_MOST_RESTS = 1_000_000
+
+
+def check_blocks(graph: nx.Graph, blocks: object) -> tuple[Block, ...]:
+    """Check the blocks of a task.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or DiGraph
+        The graph of the task.
+    blocks : iterable of Block
+        What the user gave.
+
+    Returns
+    -------
+    tuple of Block
+
+    Raises
+    ------
+    TypeError
+        If one is no `Block`.
+    ValueError
+        If a field of one is of another kind or out of range, or names a node that the graph lacks.
+    """
+    checked = []
+    for block in check_list("blocks", blocks):
+        if not isinstance(block, Block):
+            raise TypeError(f"Each block must be a Block, got {shown(block)}.")
+        name = check_text("The name of a block", block.name)
+        check_whole(f"n_laps of the block {name!r}", block.n_laps, at_most=_MOST_LAPS)
+        check_whole(f"n_rest of the block {name!r}", block.n_rest, at_most=_MOST_RESTS)
+        check_number(f"error of the block {name!r}", block.error, at_least=0, at_most=1)
+        contingency = check_list(f"contingency of the block {name!r}", block.contingency)
+        for each in contingency:
+            check_text(f"Each contingency of the block {name!r}", each)
+        check_rewards(graph, block.rewards)
+        check_moves(graph, block.closed)
+        checked.append(block._replace(contingency=contingency))
+    return tuple(checked)
+
+
+def _checked(lap: object) -> Lap:
+    """Check what a protocol yields."""
+    if not isinstance(lap, Lap):
+        raise TypeError(f"A protocol must yield laps, got {shown(lap)}.")
+    if not isinstance(lap.world, MDP):
+        raise TypeError(f"The world of a lap must be an MDP, got {shown(lap.world)}.")
+    last = lap.world.n_states - 1
+    start = check_whole("The start of a lap", lap.start, at_most=last)
+    if lap.path is not None:
+        what = "The path of a lap"
+        path = check_array(lap.path, what, kind="whole", at_least=0, at_most=last)
+        if len(path) < 2 or path[0] != start:
+            raise ValueError(
+                f"{what} goes from its start, state {start}, to another state at least; got "
+                f"{shown(lap.path)}."
+            )
+    check_whole("n_rest of a lap", lap.n_rest, at_most=_MOST_RESTS)
+    check_text("The block of a lap", lap.block)
+    check_text("The name of a lap", lap.name)
+    check_flag("shown of a lap", lap.shown)
+    return lap
+
+
 def begin(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
     """Give the protocol of a task, and its first lap.
 
@@ -97,6 +171,8 @@ def begin(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
 
     Raises
     ------
+    TypeError
+        If the protocol yields something else.
     ValueError
         If there is no lap.
     """
@@ -104,7 +180,7 @@ def begin(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
     lap = next(protocol, None)
     if lap is None:
         raise ValueError(f"The protocol of the task {task.name!r} must yield a lap, but has none.")
-    return protocol, lap
+    return protocol, _checked(lap)
 
 
 def send(protocol: Laps, states: Sequence[int]) -> Lap | None:
@@ -120,9 +196,14 @@ def send(protocol: Laps, states: Sequence[int]) -> Lap | None:
     Returns
     -------
     Lap or None
+
+    Raises
+    ------
+    TypeError
+        If the protocol yields something else.
     """
     try:
-        return protocol.send(tuple(states))
+        return _checked(protocol.send(tuple(states)))
     except StopIteration:
         return None
 
@@ -160,6 +241,13 @@ class Task:
     reward_sd : float
         Standard deviation of a reward, as a share of its mean.
 
+    Raises
+    ------
+    TypeError
+        If model, protocol, blocks, landmarks or lap names are of another type.
+    ValueError
+        If another part is of another kind or out of range.
+
     Attributes
     ----------
     places : tuple of str
@@ -184,6 +272,27 @@ class Task:
     lap_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
     reward_sd: float = 0.1
 
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        check_text("The name of a task", self.name)
+        if not isinstance(self.model, Places):
+            raise TypeError(f"model must be Places, as explore() gives, got {shown(self.model)}.")
+        if not callable(self.protocol):
+            raise TypeError(f"protocol must be a function, got {shown(self.protocol)}.")
+        object.__setattr__(self, "blocks", check_blocks(self.model.graph, self.blocks))
+        check_whole("local_radius", self.local_radius)
+        check_flag("one_way", self.one_way)
+        check_text("remark", self.remark)
+        check_number("reward_sd", self.reward_sd, at_least=0)
+        for what in ("landmarks", "lap_names"):
+            if not isinstance(getattr(self, what), Mapping):
+                raise TypeError(f"{what} must be a dict, got {shown(getattr(self, what))}.")
+        if not _are_headings(self.headings):
+            raise ValueError(
+                "headings must be two texts with one place for a name, such as '{}>' and '{}<'; "
+                f"got {shown(self.headings)}."
+            )
+
     @property
     def graph(self) -> nx.Graph:
         """The places, with `pos` (x, y) in cm."""
@@ -200,7 +309,7 @@ class Task:
     def places(self) -> tuple[str, ...]:
         """Names of the analysed states."""
         form = {"": "{}", ">": self.headings[0], "<": self.headings[1]}
-        return tuple(form[heading].format(node) for node, heading in self._seen)
+        return tuple(form[heading].replace("{}", node) for node, heading in self._seen)
 
     @cached_property
     def node(self) -> tuple[str, ...]:
@@ -261,13 +370,26 @@ class Task:
         return self.protocol(self, rng)
 
 
+def _are_headings(headings: object) -> bool:
+    if not isinstance(headings, tuple | list) or len(headings) != 2:
+        return False
+    return all(isinstance(each, str) and each.count("{}") == 1 for each in headings) and all(
+        each.replace("{}", "").isprintable()
+        and "{" not in each.replace("{}", "")
+        and "}" not in each.replace("{}", "")
+        for each in headings
+    )
+
+
 def _aside(model: Places, node: str, heading: str) -> NDArray[np.float64]:
     """Give the shift from the middle of a two-way track to the right-hand lane, in cm."""
     far, pos = model.steps_from_home, model.graph.nodes
     here = np.array(pos[node]["pos"])
-    ahead = sum(
+    turns = (
         (far[there] - far[node]) * (np.array(pos[there]["pos"]) - here)
         for there in model.neighbours[node]
     )
+    ahead = sum(turns, start=np.zeros(2))
     ahead = ahead * (1 if heading == ">" else -1)
-    return _LANE_CM / 2 * np.array([ahead[1], -ahead[0]]) / max(np.hypot(*ahead), 1e-9)
+    right: NDArray[np.float64] = _LANE_CM / 2 * np.array([ahead[1], -ahead[0]])
+    return right / max(float(np.hypot(*ahead)), 1e-9)

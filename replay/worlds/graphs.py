@@ -16,7 +16,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import check_array, check_number, check_text, shown
+from replay.checks import check_array, check_list, check_number, check_text, shown
 from replay.worlds.transitions import (
     LARGEST_NUMBER,
     Transitions,
@@ -219,7 +219,7 @@ def _attribute(data: Mapping[str, Any], attribute: str, where: str) -> Any:
 def _known(graph: nx.Graph, argument: str, nodes: object) -> list[Hashable]:
     """List nodes given as one node or as several, each once; all must be in the graph."""
     several = not isinstance(nodes, str) and isinstance(nodes, Iterable)
-    listed: list[Any] = list(nodes) if several and not _is_node(graph, nodes) else [nodes]  # type: ignore[call-overload]
+    listed = check_list(argument, nodes) if several and not _is_node(graph, nodes) else (nodes,)
     for node in listed:
         if not _is_node(graph, node):
             some = ", ".join(map(repr, list(graph)[:8])) + (", ..." if len(graph) > 8 else "")

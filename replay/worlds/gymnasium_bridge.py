@@ -7,13 +7,13 @@ Gymnasium (https://gymnasium.farama.org) is optional:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replay.checks import check_array, check_flag, check_number, check_whole, shown
+from replay.checks import check_array, check_list, check_number, check_whole, shown
 from replay.worlds.transitions import Transitions, check_size
 
 try:
@@ -157,28 +157,28 @@ def _numbered(table: Any, what: str, of: str) -> list[Any]:
                 f"{shown(list(table))}."
             )
         return [table[number] for number in range(len(table))]
-    if isinstance(table, Sequence | np.ndarray) and not isinstance(table, str | bytes):
-        return list(table)
-    raise ValueError(f"{what} must be a dict or list of {of}, got {shown(table)}.")
+    if isinstance(table, str | bytes):
+        raise ValueError(f"{what} must be a dict or list of {of}, got {shown(table)}.")
+    return list(check_list(what, table))
 
 
 def _row_of(given: Any, what: str, n_states: int) -> list[_Outcome]:
     """Check the outcomes of a pair (s, a)."""
     row = []
-    listed = list(given) if isinstance(given, Iterable) else None
-    for entry in [None] if listed is None else listed:
-        if not isinstance(entry, Sequence | np.ndarray) or len(entry) != 4:
+    for entry in check_list(what, given):
+        fields = check_list(f"Each entry of {what}", entry)
+        if len(fields) != 4:
             raise ValueError(
                 f"{what} must list (probability, next state, reward, done), got {shown(given)}."
             )
-        probability, next_state, reward, done = entry
+        probability, next_state, reward, done = fields
         probability = check_number(f"The probability in {what}", probability, at_least=0, at_most=1)
         next_state = check_array([next_state], f"The next state in {what}", kind="whole")
         outcome = _Outcome(
             probability,
             check_whole(f"The next state in {what}", next_state[0], at_most=n_states - 1),
             check_number(f"The reward in {what}", reward),
-            check_flag(f"done in {what}", bool(done) if done in (0, 1) else done),
+            bool(check_array([done], f"done in {what}", kind="flag")[0]),
         )
         if outcome.probability > 0:
             row.append(outcome)

@@ -182,12 +182,23 @@ class MDP:
         return self.successor[self.successor_offset[row] : self.successor_offset[row + 1]]
 
     def transition_rows(self) -> NDArray[np.intp]:
-        """Row s * n_actions + a of every transition, shape (n_transitions,)."""
+        """Give the row s * n_actions + a of every transition.
+
+        Returns
+        -------
+        ndarray of int, shape (n_transitions,)
+        """
         rows = np.arange(self.n_states * self.n_actions)
         return np.repeat(rows, np.diff(self.successor_offset))
 
     def transition_matrix(self) -> sparse.csr_array:
-        """P(s' | s, a) as a sparse matrix of shape (n_states * n_actions, n_states)."""
+        """Give P(s' | s, a) as a sparse matrix.
+
+        Returns
+        -------
+        scipy.sparse.csr_array of float64, shape (n_states * n_actions, n_states)
+            A copy.
+        """
         return sparse.csr_array(
             (self.probability, self.successor, self.successor_offset),
             shape=(self.n_states * self.n_actions, self.n_states),
@@ -195,7 +206,13 @@ class MDP:
         )
 
     def expected_reward(self) -> NDArray[np.float64]:
-        """Mean reward of every pair (s, a), shape (n_states, n_actions); 0 in terminal states."""
+        """Give the mean reward of every pair (s, a).
+
+        Returns
+        -------
+        ndarray of float64, shape (n_states, n_actions)
+            0 in terminal states.
+        """
         total = np.bincount(
             self.transition_rows(),
             weights=self.probability * self.reward,
@@ -407,11 +424,28 @@ class MDP:
         position : array_like of float, shape (n_states, 2), optional
             In cm.
         labels : iterable, optional
+            What the user calls the states: numbers, texts or tuples of them.
         name : str
+            What logs call the MDP.
 
         Returns
         -------
         MDP
+
+        Raises
+        ------
+        ValueError
+            If a column is shorter than the others or holds something else, a transition is listed
+            twice, or the probabilities of a pair don't sum to 1.
+
+        Examples
+        --------
+        >>> MDP.from_transitions(
+        ...     state=[0, 0], action=[0, 0], next_state=[0, 1], probability=[0.5, 0.5],
+        ...     reward=[0, 1], start_probability=[1, 0], terminal=[False, True],
+        ...     action_names=["go"],
+        ... ).reward_rate([0, 0])
+        0.5
         """
         names = check_action_names(action_names)
         ends = check_array(terminal, "terminal", kind="flag")
@@ -670,7 +704,7 @@ class MDP:
 
 
 def uniform_policy(mdp: MDP) -> NDArray[np.float64]:
-    """Probability of each action of an animal that chooses blindly.
+    """Give the probability of each action of an animal that chooses blindly.
 
     Parameters
     ----------
@@ -679,6 +713,11 @@ def uniform_policy(mdp: MDP) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float64, shape (n_states, n_actions)
+
+    Examples
+    --------
+    >>> uniform_policy(MDP.from_tables([[0, 1], [0, 1]], reward=[0, 1])).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
     """
     return np.full((mdp.n_states, mdp.n_actions), 1 / mdp.n_actions)
 

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replay.checks import check_array, check_text, check_whole, shown
+from replay.checks import check_array, check_list, check_text, check_whole, shown
 from replay.worlds.mdp import MDP
 
 __all__ = ["Phase", "Protocol"]
@@ -106,9 +106,7 @@ class Protocol:
 
     def __init__(self, phases: Iterable[Phase], *, name: str = "protocol") -> None:
         """Check that the phases fit together."""
-        if not isinstance(phases, Iterable):
-            raise TypeError(f"A protocol is made of a list of phases, got {shown(phases)}.")
-        object.__setattr__(self, "phases", tuple(phases))
+        object.__setattr__(self, "phases", check_list("phases", phases))
         object.__setattr__(self, "name", check_text("The name of a protocol", name))
         for number, phase in enumerate(self.phases):
             if not isinstance(phase, Phase):
@@ -173,7 +171,13 @@ class Protocol:
         Raises
         ------
         ValueError
-            If a step is outside of the protocol.
+            If a step is no whole number, or outside of the protocol.
+
+        Examples
+        --------
+        >>> corridor = MDP.from_tables([[1], [0]], reward=[0, 1], terminal=[1])
+        >>> Protocol([Phase(corridor, 10), Phase(corridor, 10)]).phase_of([9, 10])
+        array([0, 1])
         """
         steps = check_array(step, "step", kind="whole", n_dims=None)
         outside = (steps < 0) | (steps >= self.n_steps)

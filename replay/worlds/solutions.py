@@ -113,7 +113,7 @@ def solve(
         chain = transition[states * n_actions + policy]
         if discount == 1:
             _check_bounded(chain, terminal)
-        decomposition = splu((sparse.eye_array(n_states) - discount * chain).tocsc())
+        decomposition = _decomposed(sparse.eye_array(n_states) - discount * chain)
         values = decomposition.solve(reward[states, policy])
         # Rounding scales with the sum of the rewards' sizes, not with the sum itself.
         size = decomposition.solve(np.abs(reward[states, policy]))
@@ -201,11 +201,21 @@ def reward_rate(
     total, steps = gained[renewal], duration[renewal]
     if others.size:
         among = chain[others][:, others]
-        visits = splu((sparse.eye_array(others.size) - among.T).tocsc()).solve(
-            chain[[renewal]].toarray()[0, others]
-        )
+        decomposition = _decomposed(sparse.eye_array(others.size) - among.T)
+        visits = decomposition.solve(chain[[renewal]].toarray()[0, others])
         total, steps = total + visits @ gained[others], steps + visits.sum()
     return float(total / steps)
+
+
+def _decomposed(matrix: Any) -> Any:
+    """Decompose a sparse matrix, I - P, for linear solves."""
+    try:
+        return splu(matrix.tocsc())
+    except RuntimeError:
+        raise ValueError(
+            "Some states are left with a probability too small for floating-point numbers. Use a "
+            "smaller discount, or probabilities that are 0 or larger."
+        ) from None
 
 
 def _recurrent_states(chain: sparse.csr_array) -> NDArray[np.intp]:

@@ -7,13 +7,13 @@ bear. `MDP.from_networkx(track, bin_size=...)` makes a task of it. Coordinates a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replay.checks import check_array, check_number, check_whole, shown
+from replay.checks import check_array, check_list, check_number, check_whole, shown
 from replay.worlds.transitions import LARGEST_NUMBER
 
 __all__ = [
@@ -70,8 +70,8 @@ def make_track_graph(node_positions: ArrayLike, edges: object) -> nx.Graph:
         raise ValueError(f"node_positions must have shape (n_nodes, 2); got {positions.shape}.")
     graph = nx.Graph()
     graph.add_nodes_from((n, {"pos": (float(x), float(y))}) for n, (x, y) in enumerate(positions))
-    for edge in edges if isinstance(edges, Iterable) else [edges]:
-        if not isinstance(edge, Sequence | np.ndarray) or len(edge) != 2:
+    for edge in check_list("edges", edges):
+        if not isinstance(edge, Iterable) or len(check_list("each edge", edge)) != 2:
             raise ValueError(f"edges must list pairs of nodes; got {shown(edge)}.")
         ends = [node for node in edge if _is_number(node) and int(node) in graph]
         if len(ends) < 2 or ends[0] == ends[1]:

@@ -5,14 +5,14 @@ Dense tables, graphs and Gymnasium environments are brought into this form, and 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import check_array, check_text, shown
+from replay.checks import check_array, check_list, check_text, shown
 
 __all__ = ["Transitions", "list_transitions"]
 
@@ -271,9 +271,8 @@ def check_action_names(names: object) -> tuple[str, ...]:
     ValueError
         If a name is no text or there twice.
     """
-    if not isinstance(names, Iterable):
-        raise ValueError(f"action_names must be a list of texts, got {shown(names)}.")
-    listed = tuple(check_text("Each of action_names", each) for each in names)
+    given = check_list("action_names", names)
+    listed = tuple(check_text("Each of action_names", each) for each in given)
     if len(set(listed)) != len(listed):
         raise ValueError(f"action_names must differ from each other; got {shown(listed)}.")
     return listed
@@ -336,9 +335,7 @@ def check_labels(labels: object, n_states: int) -> tuple[Hashable, ...] | None:
     """
     if labels is None:
         return None
-    if not isinstance(labels, Iterable):
-        raise ValueError(f"labels must be a list with one entry per state, got {shown(labels)}.")
-    listed = tuple(labels)
+    listed = check_list("labels", labels)
     if len(listed) != n_states:
         raise ValueError(f"labels must have one entry per state, {n_states}; got {len(listed)}.")
     for state, label in enumerate(listed):
@@ -408,5 +405,16 @@ def check_indices(
 
 
 def pair(state: NDArray[Any], action: NDArray[Any], number: int) -> str:
-    """Name the pair (s, a) of one transition in a message."""
+    """Name the pair (s, a) of one transition in a message.
+
+    Parameters
+    ----------
+    state, action : ndarray of int, shape (n_transitions,)
+    number : int
+        Which transition.
+
+    Returns
+    -------
+    str
+    """
     return f"state {state[number]}, action {action[number]}"

@@ -22,7 +22,7 @@ from analyses.sequences.growing import chain_kinds
 from analyses.sequences.kinds import classify_chains
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 N_REPEATS = 3
 N_STEPS_INDEXED = 10_000_000

@@ -32,10 +32,10 @@ from rich.progress import track
 from rich.table import Table
 
 from analyses.sequences.counts import ReplayCounts
-from analyses.studies.brea_2018.plan import N_WINDOWS
+from analyses.studies.brea_2018.reproduction import N_WINDOWS
 from replay.experiments import EXPERIMENTS
 from replay.learners import LEARNERS
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 TIMING = Path(__file__).parents[1] / "reference" / "original_timing.csv"
 ORIGINAL_EXPERIMENT = {
@@ -59,7 +59,7 @@ COMPILE = """
 from time import process_time
 from replay.learners import LEARNERS
 from replay.worlds.mazes import random_maze
-from replay.simulation.driver import feed, simulate
+from replay.simulation import feed, simulate
 from analyses import classify
 
 maze = random_maze(8)

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from replay.experiments import EXPERIMENTS, PAPER_LEARNERS
 from replay.log.event_log import EventLog
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 
 N_REPEATS = 3
 FEWEST = 1000

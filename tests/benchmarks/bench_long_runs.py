@@ -16,7 +16,8 @@ from rich.table import Table
 
 from analyses.sequences.counts import ReplayCounts
 from replay.experiments import EXPERIMENTS
-from replay.simulation.driver import Block, simulate
+from replay.log.blocks import Block
+from replay.simulation import simulate
 
 LENGTHS = (1_000_000, 5_000_000, 10_000_000)
 RUNS = (

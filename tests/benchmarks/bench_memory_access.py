@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.table import Table
 
 from replay.jit import kernel
+from replay.parts.elimination import elimination, solve_visits
 from replay.parts.markov_chain import expected_visits, markov_chain, move
-from replay.parts.memory_access.elimination import elimination, solve_visits
 from replay.parts.memory_access.exploration import explore_chain
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 from replay.worlds.mazes import open_maze, random_maze, two_way_track
 
 WORLDS = {"open maze": open_maze(), "linear track": two_way_track(), "random maze": random_maze(20)}

@@ -17,8 +17,8 @@ from rich.table import Table
 
 from replay.experiments import EXPERIMENTS
 from replay.learners import find_learner
-from replay.parts.world_model import RETENTION
-from replay.simulation.driver import simulate
+from replay.parts.retention import RETENTION
+from replay.simulation import simulate
 
 N_STEPS = {"deterministic_tree": 20_000, "stochastic_tree": 10_000, "maze": 200_000}
 

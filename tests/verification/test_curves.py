@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from replay.experiments import EXPERIMENTS
-from replay.simulation.driver import simulate
+from replay.simulation import simulate
 from replay.worlds.mdp import uniform_policy
 
 pytestmark = pytest.mark.slow

@@ -19,8 +19,8 @@ import pandas as pd
 import pytest
 from plain_memory_access import simulate_plainly
 
+from analyses.sequences.segments import find_segments, segments_per_episode
 from analyses.studies.gain_floor import compare_gain_floors
-from analyses.studies.segments import find_segments, segments_per_episode
 from replay.worlds.mazes import two_way_track
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ FURTHEST = 3.0
 
 @pytest.fixture(scope="module")
 def ours():
-    table = compare_gain_floors(n_simulations=N_SIMULATIONS)
+    table = compare_gain_floors(n_animals=N_SIMULATIONS)
     return table.set_index(["task", "setting", "place", "direction"])
 
 

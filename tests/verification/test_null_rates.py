@@ -12,23 +12,33 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from replay_tables import LEFT, RIGHT, W, block, eight, make_task, track, w_track
+from replay_tables import (
+    LEFT,
+    RIGHT,
+    W,
+    block,
+    eight,
+    make_task,
+    permutation_test,
+    random_pairs,
+    shortcut_share,
+    track,
+    w_track,
+)
 from scipy import stats
 
-from analyses.measures import STATISTICS, Replays, shortcut_share
+from analyses.measures import STATISTICS, Replays
 from analyses.measures.nulls import (
     chain_count,
     joined,
     null_test,
     padded,
-    permutation_test,
     random_edges,
-    random_pairs,
     random_walks,
     shuffled_order,
 )
-from analyses.measures.summary import chance_above, null_p
-from analyses.studies.segments import find_segments
+from analyses.measures.summary import chance_above, over_animals
+from analyses.sequences.segments import find_segments
 
 pytestmark = pytest.mark.slow
 
@@ -193,10 +203,10 @@ def sign_test_rate(above, below=None, chance=0.5):
 
 
 def n_rejected(name, replays, min_length=5):
-    found = STATISTICS[name].compute(replays, min_length=min_length)
+    found = STATISTICS[name].compute(replays, min_length=min_length).assign(statistic=name)
     assert len(found) == ALL
-    sets = (found.iloc[i : i + N_ANIMALS] for i in range(0, ALL, N_ANIMALS))
-    return sum(null_p(name, animals) <= LEVEL for animals in sets)
+    sets = found.assign(set=np.arange(ALL) // N_ANIMALS)
+    return int((over_animals(sets, ["statistic", "set"])["p"] <= LEVEL).sum())
 
 
 def herd(task, n_chains, paths, pauses=None, laps=None, **columns):

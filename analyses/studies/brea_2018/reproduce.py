@@ -1,199 +1,175 @@
-"""The main job: simulate the experiments, classify what is replayed, compare and draw.
+"""The main job: simulate the paper's experiments, classify what is replayed, compare and draw.
 
 The work is cut into pieces, one for each world of each experiment, with all runs of all learners in
-it. Pieces don't depend on one another, so any number of processes gives the same bytes.
+it.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from itertools import combinations, product
-from pathlib import Path
-from typing import Any
+from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
 import pandas as pd
-import pyarrow as pa
-from pyarrow import parquet
 
-from analyses import intervals, reward_rate
-from analyses.jobs import workers
 from analyses.jobs.results import Results
-from analyses.jobs.worlds import write_mdps
-from analyses.studies.brea_2018.cost import Cost, estimate
-from analyses.studies.brea_2018.pieces import make_piece, sample_runs, warm_up
-from analyses.studies.brea_2018.plan import N_WINDOWS, Plan
-from analyses.studies.figures import FIGURES, draw
-from replay.experiments import EXPERIMENTS
-from replay.files import replacing
-from replay.learners import LEARNERS
+from analyses.jobs.study import Piece, Shown, Study
+from analyses.jobs.worlds import read_mdps
+from analyses.studies.brea_2018.reproduced_tables import make_tables
+from analyses.studies.brea_2018.reproduction import Reproduction, log_folder, plan_reproduction
+from analyses.studies.brea_2018.runs import make_runs
+from analyses.studies.brea_2018.sampling import estimate_cost
+from replay.log.event_log import EventLog
+from replay.log.parquet import beginning
 
-__all__ = ["normalise", "reproduce"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-_GROUP = ["experiment", "learner", "mdp", "time_step"]
-_WINDOWS = [*_GROUP, "seed", "reward_rate", "random", "optimal"]
-_CRITERION = 0.9
-_N_SINGLE = 5
-_N_BINS = 20
+__all__ = ["STUDY", "by_experiment"]
 
+_MOST_ROWS = 1 << 20  # of a log, for a figure
 
-def reproduce(
-    plan: Plan,
-    out: str | Path,
-    *,
-    jobs: int = 1,
-    cluster: str | None = None,
-    on_cost: Callable[[Cost], None] | None = None,
-    on_piece: Callable[[str, int], None] | None = None,
-    tell: Callable[[str], None] = print,
-) -> Results:
-    """Do all of a plan that is not done yet, and make its tables and figures.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to do.
-    out : path
-        The result folder.
-    jobs : int, default 1
-        How many processes to use; 1 starts none.
-    cluster : str, optional
-        Address of a Dask scheduler whose workers make the pieces; the rest is done here.
-    on_cost : callable, optional
-        Called with a `Cost` before the first piece, for which short runs are timed.
-    on_piece : callable, optional
-        Called as ``on_piece(experiment, n_steps)`` after each piece, those found done included.
-    tell : callable, default print
-        Told in a sentence what the user should know meanwhile.
-
-    Returns
-    -------
-    Results
-        The folder.
-
-    Raises
-    ------
-    FileExistsError
-        If the folder holds another run.
-    OSError
-        If another process is writing to the folder, or it is read-only.
-    """
-    results = Results(out)
-    advance = on_piece or (lambda experiment, n_steps: None)
-
-    def tell_damage(name: str) -> None:
-        tell(f"{name} is damaged or gone, and is made again.")
-
-    with results.writing(plan.manifest(), tell_damage):
-        left = []
-        for experiment, index in plan.pieces:
-            damaged = results.damaged(experiment, index)
-            for name in damaged:
-                tell_damage(name)
-            if results.is_finished(experiment, index) and not damaged:
-                advance(experiment, plan.piece_steps(experiment))
-            else:
-                left.append((experiment, index))
-        # The longest first, so that at the end no process works alone for long.
-        left.sort(key=lambda piece: -plan.piece_steps(piece[0]))
-        with workers.ended(jobs):
-            if left and cluster is None:
-                # Compiling each loop once, in one process each, beats doing it in all of them.
-                learners = [(name, plan.log) for name in _one_of_each_module(plan)]
-                _exhaust(workers.run(warm_up, learners, jobs=jobs))
-            if left and on_cost is not None:
-                sizes = [(plan, *each) for each in product(dict(left), plan.learners)]
-                samples = workers.run(sample_runs, sizes, jobs=jobs, cluster=cluster, tell=tell)
-                on_cost(estimate(plan, left, samples))
-            work = [(plan, *piece) for piece in left]
-            made = workers.run(make_piece, work, jobs=jobs, cluster=cluster, tell=tell)
-            with closing(made) as outcomes:
-                for outcome in outcomes:
-                    outcome.keep(results.folder)
-                    advance(outcome.experiment, plan.piece_steps(outcome.experiment))
-        _make_tables(plan, results)
-        results.finish("tables")
-        with workers.ended(jobs):  # others than above, which still hold what runs needed
-            _exhaust(workers.run(draw, [(name, results.folder) for name in FIGURES], jobs=jobs))
-        results.finish("figures")
-    return results
+_GRAPH_LEARNERS = ("prioritized_sweeping", "q_learning")
+_EVENT_LEARNERS = (
+    "prioritized_sweeping",
+    "prioritized_sweeping_reset",
+    "episodic_control",
+    "monte_carlo",
+)
 
 
-def _exhaust(generator: Iterator) -> None:
-    for _ in generator:
-        pass
+def _plan(size: float, seed: int) -> Reproduction:
+    return plan_reproduction(size=size, seed=seed)
 
 
-def _one_of_each_module(plan: Plan) -> list[str]:
-    first: dict[Any, str] = {}
-    for name in plan.learners:
-        first.setdefault(LEARNERS[name][0], name)
-    return list(first.values())
+def _size(plan: Reproduction, piece: Piece) -> float:
+    return plan.world_steps(piece.group)
 
 
-def _make_tables(plan: Plan, results: Results) -> None:
-    """Make the tables of all pieces, and the example worlds."""
-    means, singles, counts = [], [], []
-    for name, index in plan.pieces:
-        piece = results.read_piece(name, index).assign(experiment=name)
-        group = piece.groupby(_GROUP, as_index=False, sort=False)
-        means.append(group[["reward_rate", "random", "optimal"]].mean().assign(seed=0))
-        n_before = index * plan.n_seeds[name]
-        singles.append(piece.loc[n_before + piece["seed"] < _N_SINGLE, _WINDOWS])
-        if plan.log != "none":
-            counts.append(results.read_counts(name, index).assign(experiment=name))
-    normalised = normalise(pd.concat(means, ignore_index=True))
-    n_seeds = [plan.n_seeds[name] for name in plan.experiments for _ in plan.learners]
-    curves, areas = reward_rate.summarise(normalised), reward_rate.area_under_curve(normalised)
-    curves["n_seeds"] = np.repeat(n_seeds, N_WINDOWS)
-    results.write("reward_rate.csv", curves)
-    results.write("area_under_curve.csv", areas.assign(n_seeds=n_seeds))
-    times = reward_rate.time_to_criterion(normalised, _CRITERION)
-    results.write("time_to_criterion.csv", reward_rate.summarise_times(times))
-    if len(plan.learners) > 1:
-        differences = [
-            reward_rate.paired_difference(normalised, one, other)
-            for one, other in combinations(plan.learners, 2)
-        ]
-        results.write("paired_differences.csv", pd.concat(differences, ignore_index=True))
-    results.write("single_runs.parquet", normalise(pd.concat(singles, ignore_index=True)))
+def _show(plan: Reproduction, tables: Mapping[str, pd.DataFrame]) -> Iterator[Shown]:
+    areas = tables["area_under_curve.csv"]
+    areas = areas.assign(shown=areas["mean"].map("{:.2f}".format))
+    title = "Normalised reward rate, mean over a run (0 random, 1 optimal)"
+    yield Shown(title, by_experiment(areas))
     if plan.log != "none":
-        _make_replay_tables(plan, results, pd.concat(counts, ignore_index=True))
-    write_mdps(
-        {name: EXPERIMENTS[name].mdp(0, plan.seed) for name in plan.experiments},
-        results.folder / "mdps",
-    )
+        kinds = tables["replay_kinds.csv"]
+        kinds = kinds[kinds["chains"] == "across_events"]
+        totals = kinds.groupby(["experiment", "learner"], sort=False, observed=True)["count"]
+        kinds = kinds.assign(total=totals.transform("sum"))
+        novel = kinds[kinds["kind"] == "novel_path"]
+        shown = [
+            f"{share:.0%} of {_rounded(total)}" if total else "no replay"
+            for share, total in zip(novel["share"], novel["total"], strict=True)
+        ]
+        title = "Novel paths among replayed sequences of at least 3 states"
+        yield Shown(title, by_experiment(novel.assign(shown=shown)))
 
 
-def normalise(pieces: pd.DataFrame) -> pd.DataFrame:
-    """Express the reward rates of pieces between the random (0) and the optimal policy (1).
+def by_experiment(table: pd.DataFrame) -> pd.DataFrame:
+    """Arrange what is to be shown of each learner and experiment.
 
     Parameters
     ----------
-    pieces : pandas.DataFrame
-        Columns `experiment, learner, mdp, seed, time_step, reward_rate, random, optimal`.
+    table : pandas.DataFrame
+        Columns `experiment, learner, shown`.
 
     Returns
     -------
     pandas.DataFrame
-        As `analyses.reward_rate.normalise` gives it.
+        One row a learner, one column an experiment, under the names by which both are published.
     """
-    baselines = pieces[["experiment", "mdp", "random", "optimal"]].drop_duplicates()
-    windows = pieces[["experiment", "learner", "mdp", "seed", "time_step", "reward_rate"]]
-    return reward_rate.normalise(windows, baselines)
+    from analyses.plots.style import label
+
+    names = table.astype({"experiment": str, "learner": str})
+    experiments = list(dict.fromkeys(names["experiment"]))
+    wide = names.pivot_table("shown", "learner", "experiment", aggfunc="first", sort=False)
+    wide = wide[experiments].fillna("").rename(index=label, columns=label)
+    return wide.rename_axis(index="learner", columns=None).reset_index()
 
 
-def _make_replay_tables(plan: Plan, results: Results, counts: pd.DataFrame) -> None:
-    by = ["experiment", "learner", "chains"]
-    results.write("replay_kinds.csv", intervals.share_intervals(counts, by))
-    last = counts.groupby("experiment")["time_step"].transform("max")
-    bins = last // _N_BINS
-    moment = ["experiment", "learner", "time_step"]
-    binned = counts.assign(time_step=-(-counts["time_step"] // bins) * bins)
-    within = binned[binned["chains"] == "within_event"]
-    results.write("replay_over_time.csv", intervals.shares(within, moment))
-    kept = [path for name in plan.experiments for path in results.logs(name)]
-    if kept:
-        with replacing(results.folder / "sequences.parquet") as beside:
-            tables = [parquet.read_table(folder / "sequences.parquet") for folder in kept]
-            table = pa.concat_tables(tables, promote_options="default")
-            parquet.write_table(table, beside, compression="zstd")
+def _rounded(count: int) -> str:
+    if count >= 1_000_000:
+        return f"{count / 1e6:.1f}M"
+    return f"{count / 1e3:.0f}k" if count >= 10_000 else str(count)
+
+
+def _draw_learning_curves(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.learning_curves import learning_curves_figure
+
+    curves, runs = results.read("reward_rate.csv"), results.read("single_runs.parquet")
+    yield "learning_curves", learning_curves_figure(curves, runs)
+
+
+def _draw_mdps(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.mdps import mdps_figure
+
+    yield "mdps", mdps_figure(read_mdps(results.folder / "mdps"))
+
+
+def _draw_replay_kinds(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.replay_kinds import replay_kinds_figure
+
+    if results.manifest()["log"] != "none":
+        yield "replay_kinds", replay_kinds_figure(results.read("replay_kinds.csv"))
+
+
+def _draw_replay_over_time(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.replay_kinds import replay_over_time_figure
+
+    if results.manifest()["log"] != "none":
+        for name, rows in results.read("replay_over_time.csv").groupby("experiment"):
+            yield f"replay_over_time_{name}", replay_over_time_figure(rows)
+
+
+def _draw_replay_events(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.replay_events import replay_events_figure
+    from analyses.sequences.classification import classify
+
+    for name, mdp in read_mdps(results.folder / "mdps").items():
+        log = _first_log(results, name, _EVENT_LEARNERS)
+        if log is not None:
+            sequences = classify(log, across_events=True, min_length=3)
+            yield f"replay_events_{name}", replay_events_figure(sequences, log.steps, mdp)
+
+
+def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.learned_graph import growth_moments, learned_graph_figure
+
+    for name, mdp in read_mdps(results.folder / "mdps").items():
+        log = _first_log(results, name, _GRAPH_LEARNERS)
+        if log is not None:
+            log = EventLog(log.tables, log.provenance, mdp)
+            moments = growth_moments(log.steps)
+            graphs = {moment: log.graph(until=moment) for moment in moments}
+            yield f"learned_graph_{name}", learned_graph_figure(graphs, mdp)
+
+
+def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
+    """Read the log of the first of these learners that was kept; of a long one, its beginning."""
+    for learner in learners:
+        folder = results.folder / log_folder(experiment, learner, 0, 0)
+        if folder.exists():
+            return EventLog(*beginning(folder, _MOST_ROWS))
+    return None
+
+
+STUDY = Study(
+    "reproduction",
+    "Is prioritized sweeping the better episodic control? The experiments of Brea (2018).",
+    "replay reproduce",
+    plan=_plan,
+    describe=Reproduction.describe,
+    pieces=Reproduction.n_pieces,
+    make=make_runs,
+    summarise=make_tables,
+    figures={
+        "learning_curves": _draw_learning_curves,
+        "mdps": _draw_mdps,
+        "replay_events": _draw_replay_events,
+        "replay_kinds": _draw_replay_kinds,
+        "replay_over_time": _draw_replay_over_time,
+        "learned_graph": _draw_learned_graph,
+    },
+    show=_show,
+    size=_size,
+    estimate=estimate_cost,
+)

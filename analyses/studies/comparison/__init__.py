@@ -1,12 +1,16 @@
 """Learners in the tasks of the experiments, and each published finding held against what they do.
 
-`compare` does all of it. The work is cut into pieces, some animals of one learner in one task.
-Pieces don't depend on one another, so any number of processes gives the same bytes; what is
-finished is kept, and the same call goes on from there.
+:func:`compare` does all of it.
 """
 
-from analyses.studies.comparison.cost import Cost
-from analyses.studies.comparison.plan import Comparison, all_learners, plan_comparison
-from analyses.studies.comparison.run import compare
+from typing import Any
 
-__all__ = ["Comparison", "Cost", "all_learners", "compare", "plan_comparison"]
+__all__ = ["compare"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "compare":
+        from analyses.studies.comparison.compare_learners import compare
+
+        return compare
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

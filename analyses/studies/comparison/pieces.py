@@ -3,58 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import pandas as pd
 
-from analyses.jobs.results import Results, write_table
+from analyses.jobs.study import Piece
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.animals import replays
 from analyses.sequences.chains import ORDERS
-from analyses.studies.brea_2018.pieces import Outcome
 from analyses.studies.comparison.plan import Comparison
-from replay.files import replacing
 
-__all__ = ["CHAINS", "COUNTS", "counts_file", "make_piece", "time_animal"]
+__all__ = ["COUNTED_BY", "measure_animals", "time_animal"]
 
-CHAINS = ("phase", "order", "direction", "novelty")
+COUNTED_BY = ("phase", "order", "direction", "novelty")
 """By which chains are counted."""
-
-COUNTS = ("chains", "pauses")
-"""The tables of counts that are kept of each piece, beside its statistics."""
 
 _LENGTHS = (3, 5)
 
 
-def make_piece(plan: Comparison, task: str, index: int) -> Outcome:
-    """Make some animals of one learner in one task, and collect what came of them."""
-    learner, animals = plan.pieces(task)[index]
-    made = _replays(plan, task, learner, animals)
-    tables = {
-        "chains": _count_chains(made, plan.tasks[task].min_length),
-        "pauses": _count_pauses(made.pauses),
-    }
-    labels = {"task": task, "learner": learner}
-    with TemporaryDirectory(prefix="hippocampal-replay-") as folder:
-        results = Results(folder)
-        with replacing(results.piece(task, index)) as beside:
-            write_table(_measure(plan, task, made).assign(**labels), beside)
-        for name in COUNTS:
-            with replacing(counts_file(results, task, index, name)) as beside:
-                write_table(tables[name].assign(**labels), beside)
-        results.finish_piece(task, index)
-        files = [path for path in sorted(results.folder.rglob("*")) if path.is_file()]
-        # The checksums that make the piece done, "pieces/TASK/N.sha256", come last.
-        return Outcome(
-            task, {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-        )
+def measure_animals(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
+    """Make some animals of one learner in one task, and measure what they replay.
 
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    piece : Piece
+        The task, and the number of the batch.
 
-def counts_file(results: Results, task: str, index: int, name: str) -> Path:
-    """Name the file of the counts of a piece."""
-    return results.log(task, "counts", index, 0) / f"{name}.parquet"
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        ``animals``: all statistics, one row an animal; ``chains`` and ``pauses``: how many there
+        were. Each with `task` and `learner`.
+    """
+    learner, animals = plan.batches(piece.group)[piece.number]
+    with plan.told(piece.group):
+        made = _replays(plan, piece.group, learner, animals)
+        tables = {
+            "animals": _measure(plan, piece.group, made),
+            "chains": _count_chains(made, plan.tasks[piece.group].min_length),
+            "pauses": _count_pauses(made.pauses),
+        }
+    labels = {"task": piece.group, "learner": learner}
+    return {name: table.assign(**labels) for name, table in tables.items()}
 
 
 def _replays(plan: Comparison, task: str, learner: str, animals: Iterable[int]) -> Replays:
@@ -81,7 +73,7 @@ def _measure(plan: Comparison, task: str, made: Replays) -> pd.DataFrame:
 
 def _count_chains(made: Replays, min_length: int) -> pd.DataFrame:
     long = made.chains[made.chains["n_distinct"] >= min_length]
-    return long.groupby(list(CHAINS), observed=True).size().reset_index(name="count")
+    return long.groupby(list(COUNTED_BY), observed=True).size().reset_index(name="count")
 
 
 def _count_pauses(pauses: pd.DataFrame) -> pd.DataFrame:
@@ -93,10 +85,26 @@ def _count_pauses(pauses: pd.DataFrame) -> pd.DataFrame:
 
 
 def time_animal(plan: Comparison, task: str, learner: str) -> tuple[tuple[str, str], float]:
-    """Time one animal, all being compiled."""
+    """Time one animal, all being compiled.
+
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    task, learner : str
+        Which.
+
+    Returns
+    -------
+    which : tuple of str
+        The task and the learner.
+    seconds : float
+        Time to simulate and measure one animal.
+    """
     seconds = 0.0
     for _ in range(2):
         start = perf_counter()
-        _measure(plan, task, _replays(plan, task, learner, range(1)))
+        with plan.told(task):
+            _measure(plan, task, _replays(plan, task, learner, range(1)))
         seconds = perf_counter() - start
     return (task, learner), seconds

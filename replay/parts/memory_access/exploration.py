@@ -1,15 +1,50 @@
 """A world that was explored before the first step: every action was tried once in every state."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from replay.jit import kernel
 from replay.parts.markov_chain import MarkovChain, set_edge
+from replay.parts.memory_access.laps import note_tries
+from replay.parts.memory_access.priority_table import mark_stale
 from replay.parts.world_model import WorldModel, observe
 from replay.worlds.mdp import MDP
 
-__all__ = ["explore_chain", "explore_pairs"]
+__all__ = ["explore_chain", "explore_pairs", "explore_world", "link_ends"]
+
+
+def explore_world(memory: Any, mdp: MDP | None, link_starts: bool) -> None:
+    """Try every action once in every state, without reward.
+
+    Parameters
+    ----------
+    memory : NamedTuple
+        Of :mod:`replay.learners.prioritized_memory_access`.
+    mdp : MDP or None
+        The world.
+    link_starts : bool
+        Whether the chain of states goes on from each end to where episodes may start.
+
+    Raises
+    ------
+    ValueError
+        If the world is not known.
+    """
+    if mdp is None:
+        raise ValueError("pre_explored needs to know the world: give feed its mdp.")
+    if mdp.n_actions != memory.next_state.shape[1]:
+        raise ValueError(
+            f"pre_explored needs to know the world: it has {memory.next_state.shape[1]} actions, "
+            f"and its mdp {mdp.n_actions}."
+        )
+    memory.next_state[:] = explore_pairs(memory.model, mdp)
+    explore_chain(memory.need.chain, mdp, link_starts)
+    for s in range(mdp.n_states):
+        mark_stale(memory.table, s)
+    note_tries(memory.lap, int(np.count_nonzero(memory.next_state >= 0)))
 
 
 def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:
@@ -66,14 +101,43 @@ def explore_chain(chain: MarkovChain, mdp: MDP, link_starts: bool) -> None:
     any_action = np.full((1, mdp.n_actions), 1 / mdp.n_actions)
     moves = sparse.kron(sparse.eye_array(mdp.n_states), any_action) @ mdp.transition_matrix()
     if link_starts:
-        ends = sparse.csr_array(mdp.terminal[:, np.newaxis], dtype=float)
-        moves = moves + ends @ sparse.csr_array(mdp.start_probability[np.newaxis])
+        moves = moves + _links(mdp)
     edges = sparse.coo_array(moves)
     _set_all(chain, edges.row, edges.col, edges.data)
 
 
+def link_ends(chain: MarkovChain, mdp: MDP) -> None:
+    """Let a chain go on from each end to where episodes may start, as often as they do.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        What has no edges yet.
+    mdp : MDP
+        The world.
+
+    Examples
+    --------
+    >>> from replay.parts.markov_chain import markov_chain
+    >>> from replay.worlds.mazes import from_ascii
+    >>> chain = markov_chain(3, 10)
+    >>> link_ends(chain, from_ascii("..G"))
+    >>> sorted(chain.edges[:2][["next_state", "probability"]].tolist())
+    [(0, 0.5), (1, 0.5)]
+    """
+    links = sparse.coo_array(_links(mdp))
+    _set_all(chain, links.row, links.col, links.data)
+
+
+def _links(mdp: MDP) -> sparse.csr_array:
+    ends = sparse.csr_array(mdp.terminal[:, np.newaxis], dtype=float)
+    return ends @ sparse.csr_array(mdp.start_probability[np.newaxis])
+
+
 @kernel
-def _observe_all(model, next_state, terminal):
+def _observe_all(
+    model: WorldModel, next_state: NDArray[np.int32], terminal: NDArray[np.bool_]
+) -> None:
     for s in range(next_state.shape[0]):
         for a in range(next_state.shape[1]):
             if next_state[s, a] >= 0:
@@ -81,6 +145,11 @@ def _observe_all(model, next_state, terminal):
 
 
 @kernel
-def _set_all(chain, states, next_states, shares):
+def _set_all(
+    chain: MarkovChain,
+    states: NDArray[np.int32],
+    next_states: NDArray[np.int32],
+    shares: NDArray[np.float64],
+) -> None:
     for i in range(len(states)):
         set_edge(chain, states[i], next_states[i], shares[i])

@@ -3,16 +3,17 @@
 Its parameters are ``replay_at``, ``one_step_late``, ``link_starts`` and ``transition_rate``.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
-from replay.parts.markov_chain import move
+from replay.parts.markov_chain import MarkovChain, move
 from replay.parts.priorities import is_due
 
-__all__ = ["Lap", "begin_lap", "link_episodes", "mean_reward", "need_origin"]
+__all__ = ["Lap", "begin_lap", "least_priority", "link_episodes", "mean_reward", "need_origin"]
 __all__ += ["note_step", "note_tries"]
 
 _BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
@@ -32,8 +33,8 @@ class Lap(NamedTuple):
         The sum of all rewards so far, and their number.
     """
 
-    moment: np.ndarray
-    earned: np.ndarray
+    moment: NDArray[np.int64]
+    earned: NDArray[np.float64]
 
 
 def begin_lap() -> Lap:
@@ -51,7 +52,7 @@ def begin_lap() -> Lap:
 
 
 @inlined
-def note_step(lap, state, reward):
+def note_step(lap: Lap, state: int, reward: float) -> None:
     """Note a step that left a state."""
     lap.moment[_BEFORE] = state
     if lap.moment[_FIRST] < 0:
@@ -63,20 +64,57 @@ def note_step(lap, state, reward):
 
 
 @inlined
-def note_tries(lap, number):
+def note_tries(lap: Lap, number: int) -> None:
     """Note so many tries that earned nothing."""
     lap.earned[_N] += number
 
 
 @inlined
-def mean_reward(lap):
+def mean_reward(lap: Lap) -> float:
     """Return what a try earned on average."""
-    return lap.earned[_TOTAL] / lap.earned[_N]
+    mean: float = lap.earned[_TOTAL] / lap.earned[_N]
+    return mean
 
 
 @inlined
-def link_episodes(params, lap, chain, pause):
-    """Let the chain go on from an end to the start that follows; at first, to its own start."""
+def least_priority(params: Any, lap: Lap) -> float:
+    """Return the priority above which a backup is made, a parameter or the opportunity cost.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        ``min_priority`` and ``opportunity_cost`` of the learner.
+    lap : Lap
+        Where the agent stands.
+
+    Returns
+    -------
+    float
+        ``min_priority``, or what a try earned on average where that is less and counts.
+    """
+    least: float = params.min_priority
+    if params.opportunity_cost:
+        least = min(least, mean_reward(lap))
+    return least
+
+
+@inlined
+def link_episodes(params: Any, lap: Lap, chain: MarkovChain, pause: Any) -> None:
+    """Let the chain go on from an end to the start that follows.
+
+    An end of which no link is known yet is first linked to the start of its own episode.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        ``link_starts`` and ``transition_rate`` of the learner.
+    lap : Lap
+        Where the agent stands.
+    chain : MarkovChain
+        Moves between states; it needs room for both links of each end.
+    pause : NamedTuple
+        The pause: ``phase``, ``state``, ``terminated``.
+    """
     moment = lap.moment
     if pause.phase == EPISODE_END:
         moment[_END] = pause.state if pause.terminated and params.link_starts else -1
@@ -88,8 +126,18 @@ def link_episodes(params, lap, chain, pause):
 
 
 @inlined
-def need_origin(params, lap, pause):
-    """Return the state from which need is counted at a pause, or -1 if nothing is replayed."""
+def need_origin(params: Any, lap: Lap, pause: Any) -> int:
+    """Return the state from which need is counted at a pause, or -1 if nothing is replayed.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        ``replay_at`` and ``one_step_late`` of the learner.
+    lap : Lap
+        Where the agent stands.
+    pause : NamedTuple
+        The pause: ``phase``, ``state``, ``terminated``.
+    """
     moment, late = lap.moment, params.one_step_late
     waited = moment[_WAITING] == 1
     if pause.phase != REST:
@@ -99,4 +147,5 @@ def need_origin(params, lap, pause):
         due = True
     if not due or not moment[_REWARDED]:
         return -1
-    return moment[_BEFORE] if late and pause.phase != REST else pause.state
+    origin: int = moment[_BEFORE] if late and pause.phase != REST else pause.state
+    return origin

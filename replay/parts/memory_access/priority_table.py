@@ -1,16 +1,22 @@
 """Gain and priority of all pairs of state and action, of which the best is looked up often.
 
-What a change of values makes stale is marked, state by state, until it is computed anew.
+What a change of values makes stale is marked, state by state, until it is computed anew. The
+functions that compute it take the parameters and the memory of
+:mod:`replay.learners.prioritized_memory_access`.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined
+from replay.parts.gain import policy_gain
+from replay.parts.policies import Policy
 
-__all__ = ["LONGEST", "RANDOM", "SHORTEST", "TIES", "PriorityTable", "best_pair", "leave_out"]
-__all__ += ["mark_stale", "priority_table", "set_priority"]
+__all__ = ["LONGEST", "RANDOM", "SHORTEST", "TIES", "PriorityTable", "best_pair", "gain_of"]
+__all__ += ["leave_out", "mark_stale", "priority_table", "refresh", "set_priorities"]
+__all__ += ["set_priority"]
 
 TIES = ("shortest", "longest", "random")
 """Which backup is made of those of the same priority and different length."""
@@ -33,15 +39,18 @@ class PriorityTable(NamedTuple):
     is_stale : ndarray of bool, shape (n_states,)
         Whether a state is one of them.
     n_stale : ndarray of int64, shape (1,)
-        How many there are.
+        How many there are; none is there twice, so there is room for all.
+    after : ndarray of float64, shape (n_actions,)
+        Room for the action values of one state as they would be.
     """
 
-    gain: np.ndarray
-    priority: np.ndarray
-    highest: np.ndarray
-    stale: np.ndarray
-    is_stale: np.ndarray
-    n_stale: np.ndarray
+    gain: NDArray[np.float64]
+    priority: NDArray[np.float64]
+    highest: NDArray[np.float64]
+    stale: NDArray[np.int32]
+    is_stale: NDArray[np.bool_]
+    n_stale: NDArray[np.int64]
+    after: NDArray[np.float64]
 
 
 def priority_table(n_states: int, n_actions: int) -> PriorityTable:
@@ -62,11 +71,12 @@ def priority_table(n_states: int, n_actions: int) -> PriorityTable:
         np.zeros(n_states, dtype=np.int32),
         np.zeros(n_states, dtype=np.bool_),
         np.zeros(1, dtype=np.int64),
+        np.zeros(n_actions),
     )
 
 
 @inlined
-def mark_stale(table, state):
+def mark_stale(table: PriorityTable, state: int) -> None:
     """Mark a state whose gains have changed."""
     if not table.is_stale[state]:
         table.is_stale[state] = True
@@ -75,14 +85,14 @@ def mark_stale(table, state):
 
 
 @inlined
-def set_priority(table, state, action, priority):
+def set_priority(table: PriorityTable, state: int, action: int, priority: float) -> None:
     """Set the priority of a pair. Of a state all are set in a row, after `leave_out`."""
     table.priority[state, action] = priority
     table.highest[state] = max(table.highest[state], priority)
 
 
 @inlined
-def leave_out(table, state):
+def leave_out(table: PriorityTable, state: int) -> None:
     """Leave all pairs of a state out."""
     table.highest[state] = -1.0
     for a in range(table.priority.shape[1]):
@@ -90,7 +100,9 @@ def leave_out(table, state):
 
 
 @inlined
-def best_pair(table, rival, tie_break, rng):
+def best_pair(
+    table: PriorityTable, rival: float, tie_break: int, rng: np.random.Generator
+) -> tuple[int, int]:
     """Choose the pair of the highest priority; of several, any.
 
     Parameters
@@ -131,3 +143,47 @@ def best_pair(table, rival, tie_break, rng):
                         return s, a
                     left -= 1
     return -1, -1
+
+
+@inlined
+def gain_of(params: Any, memory: Any, s: int, a: int, target: float) -> float:
+    """Return what the policy gains in s by learning a target; 1 if gain does not count."""
+    if not params.use_gain:
+        return 1.0
+    values = memory.action_values
+    rate = 1.0 if params.copy_targets else params.learning_rate
+    after = values[s, a] + rate * (target - values[s, a])
+    policy = Policy(params.plan_policy, params.inverse_temperature, params.epsilon)
+    return policy_gain(policy, values, s, a, after, memory.table.after)
+
+
+@inlined
+def _is_replayed(params: Any, memory: Any, s: int, a: int) -> bool:
+    """Tell whether a pair was tried, and leads elsewhere."""
+    s_next = memory.next_state[s, a]
+    return bool(s_next >= 0 and (s_next != s or params.replay_bumps))
+
+
+@inlined
+def set_priorities(params: Any, memory: Any, s: int) -> None:
+    """Weigh the gains of a state by its need."""
+    table, need = memory.table, memory.need.expected[s]
+    leave_out(table, s)
+    for a in range(table.gain.shape[1]):
+        if _is_replayed(params, memory, s, a):
+            set_priority(table, s, a, need * max(table.gain[s, a], params.gain_floor))
+
+
+@inlined
+def refresh(params: Any, memory: Any) -> None:
+    """Compute the gains and priorities that are stale."""
+    table, values = memory.table, memory.values
+    for i in range(table.n_stale[0]):
+        s = table.stale[i]
+        table.is_stale[s] = False
+        for a in range(table.gain.shape[1]):
+            if _is_replayed(params, memory, s, a):
+                target = memory.reward[s, a] + params.discount * values[memory.next_state[s, a]]
+                table.gain[s, a] = gain_of(params, memory, s, a, target)
+        set_priorities(params, memory, s)
+    table.n_stale[0] = 0

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from replay.names import unknown_name
+from replay.checks import check_choice
 from replay.tasks import Task
 from replay.tasks.published import (
     arenas,
@@ -135,6 +135,4 @@ def find_task(name: str) -> TaskEntry:
     >>> len(find_task("linear_track").build().places)
     20
     """
-    if name not in TASKS:
-        raise unknown_name("task", name, TASKS)
-    return TASKS[name]
+    return TASKS[check_choice("task", name, TASKS)]

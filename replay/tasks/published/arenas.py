@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import networkx as nx
 import numpy as np
 
+from replay.checks import check_seed, check_whole
 from replay.tasks import (
     Block,
     Lap,
@@ -65,7 +66,9 @@ def barrier_arena(
     (12, 25)
     """
     wells = find_maze("barrier_arena")["landmarks"]["wells"]
-    rng = np.random.default_rng(seed)
+    n_sessions = check_whole("n_sessions", n_sessions, at_least=1, at_most=1000)
+    n_searches = check_whole("n_searches", n_searches)
+    rng = np.random.default_rng(check_seed(seed))
     homes = rng.choice(wells, size=n_sessions, replace=n_sessions > len(wells)).tolist()
     blocks = [Block("rest", 0, n_rest=N_REST)]
     for k, home in enumerate(homes):
@@ -140,6 +143,7 @@ def mattar_open_maze(n_explored: int = 5, n_laps: int = 40, n_searches: int = 3)
     >>> len(mattar_open_maze().places)
     47
     """
+    n_searches = check_whole("n_searches", n_searches)
     (goal,) = find_maze("mattar_open_maze")["landmarks"]["goal"]
     blocks = [
         Block("rest", 0, n_rest=N_REST),

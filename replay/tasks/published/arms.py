@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from replay.checks import check_whole
 from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path, task_of_routes
 from replay.tasks.published.maze_data import N_REST, about_maze, landmarks, maze_graph, maze_task
 
@@ -48,6 +49,8 @@ def eight_arm(n_goals: int = 4, n_trials: int = 40) -> Task:
     >>> eight_arm().model.n_actions
     11
     """
+    n_goals = check_whole("n_goals", n_goals, at_least=1, at_most=1000)
+    n_trials = check_whole("n_trials", n_trials, at_least=1, at_most=100_000)
     paid = {_HOME: _HOME_PAYS} | dict.fromkeys(_ENDS, _GOAL_PAYS)
     blocks = [Block("rest", 0, n_rest=N_REST)]
     for _ in range(n_goals):
@@ -124,7 +127,10 @@ def y_maze(n_laps: int = 36) -> Task:
     (choice,) = marks["choice"]
     arms = {arm: (choice, *marks[f"arm_{arm}"]) for arm in "abc"}
     order = ("ab", "bc", "ca", "ac", "cb", "ba")
-    routes = {f"{here}_to_{there}": (*arms[here][:0:-1], *arms[there]) for here, there in order}
+    routes = {
+        f"{here}_to_{there}": (*arms[here][:0:-1], *arms[there])
+        for here, there in map(tuple, order)
+    }
     blocks = [
         Block("rest", 0, n_rest=N_REST),
         Block("run", n_laps, tuple(routes), {arm[-1]: 1.0 for arm in arms.values()}, n_rest=N_REST),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from replay.checks import check_whole
 from replay.tasks import Block, Task, task_of_routes
 from replay.tasks.published.maze_data import N_REST, about_maze, maze_graph
 
@@ -70,6 +71,7 @@ def linear_track_novel(n_laps: int = 20, n_sessions: int = 3) -> Task:
     -------
     Task
     """
+    n_sessions = check_whole("n_sessions", n_sessions, at_least=1, at_most=1000)
     blocks = [
         Block(f"session {k + 1}", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=N_REST)
         for k in range(n_sessions)

@@ -13,8 +13,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from replay.checks import check_choice
 from replay.data import data_file
-from replay.names import unknown_name
 from replay.tasks import Block, Laps, Rule, Task, explore
 
 __all__ = ["N_REST", "about_maze", "find_maze", "landmarks", "maze_graph", "maze_task"]
@@ -27,8 +27,9 @@ _NOISE = "Rewards vary by a tenth of their mean, as in the simulations of Mattar
 
 
 @cache
-def _mazes() -> dict[str, Any]:
-    return json.loads(data_file("mazes.json").read_text(encoding="utf-8"))
+def _mazes() -> dict[str, dict[str, Any]]:
+    mazes: dict[str, dict[str, Any]] = json.loads(data_file("mazes.json").read_bytes())
+    return mazes
 
 
 def find_maze(name: str) -> dict[str, Any]:
@@ -56,9 +57,7 @@ def find_maze(name: str) -> dict[str, Any]:
     >>> find_maze("w_track")["landmarks"]["choice"]
     ['X']
     """
-    if name not in _mazes():
-        raise unknown_name("maze", name, _mazes())
-    return _mazes()[name]
+    return _mazes()[check_choice("maze", name, _mazes())]
 
 
 def maze_graph(name: str) -> nx.Graph:

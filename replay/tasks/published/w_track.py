@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from replay.checks import check_whole
 from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path
 from replay.tasks.published.maze_data import N_REST, maze_graph, maze_task
 
@@ -45,6 +46,7 @@ def w_track(n_laps: int = 24, n_sessions: int = 8) -> Task:
     >>> len(task.places), sorted({state.memory for state in task.model.states})
     (50, ['', 'left', 'right'])
     """
+    n_sessions = check_whole("n_sessions", n_sessions, at_least=1, at_most=1000)
     blocks = [Block("rest", 0, n_rest=N_REST)]
     paid = dict.fromkeys((_CENTRE, *_WELLS.values()), 1.0)
     for k in range(n_sessions):

@@ -1,0 +1,66 @@
+"""The commands ``replay figures``, ``replay gallery`` and ``replay status``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analyses.cli.terminal import print_table
+
+__all__ = ["figures", "gallery", "status"]
+
+
+def figures(
+    folder: Annotated[Path, typer.Argument(help="What a command made with --out.")],
+) -> None:
+    """Draw the figures of a result folder anew, as PDF and PNG."""
+    from analyses.studies.figures import draw_all
+
+    for path in draw_all(folder):
+        print(path)
+
+
+def gallery(
+    out: Annotated[Path, typer.Option(help="The picture to write; beside it comes a PDF.")] = Path(
+        "gallery.png"
+    ),
+) -> None:
+    """Draw one maze, one moment, and what each learner would replay next.
+
+    The first time, learners are compiled (about a minute).
+    """
+    from analyses.plots.gallery import gallery_figure
+    from analyses.plots.style import save
+    from analyses.studies.gallery import laps, next_replay
+
+    mdp, transitions = laps()
+    figure = gallery_figure(next_replay(mdp, transitions), transitions, mdp)
+    for path in save(figure, out.with_suffix("")):
+        print(path)
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(help="What a command made with --out, or is making.")],
+) -> None:
+    """Tell what there is in a result folder, what is missing, and what is damaged.
+
+    The exit code is 0 if it is complete and whole, else 1.
+    """
+    from analyses.jobs.results import Results
+
+    found = Results(folder).status()
+    rows = [
+        (name, f"{n_done} of {n_pieces}", str(n_damaged))
+        for name, n_pieces, n_done, n_damaged in found.groups.itertuples(index=False)
+    ]
+    print_table(("what", "pieces done", "damaged files"), rows)
+    products = [name for name in found.missing if "/" not in name]
+    for what, names in (("Not made yet:", products), ("Damaged or gone:", found.damaged)):
+        for name in names:
+            print(what, name)
+    if found.missing or found.damaged:
+        print("The command that made it, with the same options, goes on.")
+        raise typer.Exit(1)
+    print("Complete and whole.")

@@ -1,0 +1,58 @@
+"""The commands ``replay classify`` and ``replay animate``, which read an event log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analyses.cli.terminal import print_table, say, screen
+
+__all__ = ["animate", "classify"]
+
+
+def classify(
+    log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
+    out: Annotated[Path, typer.Option(help="The table to write.")] = Path("sequences.parquet"),
+    across_events: Annotated[
+        bool, typer.Option("--across-events", help="Follow causes through later events.")
+    ] = False,
+) -> None:
+    """Chain the backups of an event log into sequences, and classify each of them."""
+    from analyses.jobs.results import write_table
+    from analyses.sequences.classification import classify as classify_log
+    from replay.files import replacing
+    from replay.log.event_log import EventLog
+
+    sequences = classify_log(EventLog.read(log), across_events=across_events)
+    with replacing(out) as beside:
+        write_table(sequences, beside)
+    long = sequences[sequences["length"] >= 3]
+    kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
+    rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
+    print_table(("run", "kind (3 states or more)", "sequences"), rows)
+    say(f"{len(sequences):,} sequences in {out}")
+
+
+def animate(
+    log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
+    event: Annotated[
+        int | None, typer.Option(help="Which replay event; by default that of the longest sequence")
+    ] = None,
+    run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
+    mdp: Annotated[
+        Path | None,
+        typer.Option(help="The world, JSON as in mdps/; logs of replay reproduce need none."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
+) -> None:
+    """Show a pause: the agent at rest, and the replay that runs over the world."""
+    from analyses.jobs.worlds import read_mdp, world_of_log
+    from analyses.plots.pause import animate_pause
+    from replay.log.event_log import EventLog
+
+    world = world_of_log(log) if mdp is None else read_mdp(mdp)
+    with screen.status(f"{out}: some seconds"):
+        animate_pause(EventLog.read(log), event, out, run=run, mdp=world)
+    print(out)

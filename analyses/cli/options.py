@@ -1,0 +1,154 @@
+"""Options that several commands share, and how they are read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["Cluster", "Jobs", "Seed", "is_all", "read_learners", "read_steps", "split"]
+
+Jobs = Annotated[
+    int | None, typer.Option(help="How many processes to use; by default one for each core.")
+]
+Cluster = Annotated[
+    str | None, typer.Option(help="A Dask scheduler whose workers do it: tcp://host:port.")
+]
+Seed = Annotated[int, typer.Option(help="The seed of all random numbers.")]
+
+_WHOLE = re.compile(r"-?[\d_]{1,30}")
+
+
+def split(names: Sequence[str]) -> list[str]:
+    """Separate names that were given several times or with commas; `all` is none of them.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What was typed.
+
+    Returns
+    -------
+    list of str
+        Each name once.
+
+    Examples
+    --------
+    >>> split(["maze,tree", "all", "tree"])
+    ['maze', 'tree']
+    """
+    each = [name.strip() for text in names for name in text.split(",")]
+    return list(dict.fromkeys(name for name in each if name != "all"))
+
+
+def is_all(names: Sequence[str]) -> bool:
+    """Tell whether one of the names is `all`.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What was typed.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+
+    Examples
+    --------
+    >>> is_all(["maze,all"])
+    True
+    """
+    return any(name.strip() == "all" for text in names for name in text.split(","))
+
+
+def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Read learners with their parameters as they are typed.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Each the name of a learner, and after blanks parameters as ``name=value``.
+
+    Returns
+    -------
+    dict
+        Text -> name in ``LEARNERS`` and parameters.
+
+    Raises
+    ------
+    ValueError
+        If a learner or a parameter is unknown, or no learner is given.
+
+    Examples
+    --------
+    >>> read_learners(["dyna_q", "dyna_q n_replays=5"])
+    {'dyna_q': ('dyna_q', {}), 'dyna_q n_replays=5': ('dyna_q', {'n_replays': 5})}
+    """
+    from replay.checks import shown
+    from replay.learners import LEARNERS, find_learner
+
+    found = {}
+    for text in texts:
+        name, *pairs = text.split() or [""]
+        given = {}
+        for pair in pairs:
+            key, equals, value = pair.partition("=")
+            if not (key and equals and value):
+                raise ValueError(
+                    f"After the name of a learner come parameters as name=value, got {shown(pair)}."
+                )
+            given[key] = _value(value)
+        find_learner(name, given)
+        found[" ".join((name, *pairs))] = (name, given)
+    if not found:
+        raise ValueError(f"Name at least one learner. Choose from: {', '.join(LEARNERS)}.")
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def read_steps(text: str | None) -> int | dict[str, int] | None:
+    """Read numbers of steps as they are typed.
+
+    Parameters
+    ----------
+    text : str, optional
+        One number, or numbers by experiment.
+
+    Returns
+    -------
+    int, dict or None
+        The number or numbers; None if nothing was typed.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> read_steps("maze=100_000"), read_steps("300")
+    ({'maze': 100000}, 300)
+    """
+    from replay.checks import shown
+
+    if text is None:
+        return None
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(name.strip() and _WHOLE.fullmatch(number.strip()) for name, _, number in pairs):
+        raise ValueError(
+            "--steps must be one number, or numbers by experiment such as maze=100000; got "
+            f"{shown(text)}."
+        )
+    return {name.strip(): int(number) for name, _, number in pairs}

@@ -1,0 +1,108 @@
+"""The commands ``replay reproduce``, ``replay discrepancies`` and ``replay experiments``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analyses.cli.options import Cluster, Jobs, Seed, read_steps, split
+from analyses.cli.studies import do_study
+from analyses.cli.terminal import print_table, say
+
+__all__ = ["discrepancies", "experiments", "reproduce"]
+
+
+def reproduce(
+    experiment: Annotated[
+        list[str], typer.Option(help="Which experiment; several times, or with commas.")
+    ] = [],  # noqa: B006
+    learner: Annotated[
+        list[str], typer.Option(help="Which learner; several times, or with commas.")
+    ] = [],  # noqa: B006
+    mdps: Annotated[int | None, typer.Option(help="Worlds of each experiment.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Runs of each learner in a world.")] = None,
+    steps: Annotated[
+        str | None,
+        typer.Option(help="Steps of a run: 100000, or by experiment, as in maze=100000."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="The sizes of the paper.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    log: Annotated[
+        str,
+        typer.Option(
+            help="What is logged. replay: what is replayed; all: online updates too; none: "
+            "nothing, and nothing is classified."
+        ),
+    ] = "replay",
+    keep_logs: Annotated[
+        int, typer.Option(help="Of how many runs of each learner the whole log is kept.")
+    ] = 1,
+    variant: Annotated[
+        str,
+        typer.Option(
+            help="What to follow where text and code of the paper disagree. published: the code; "
+            "text: the text; fixed: the code with a corrected queue; or the text in some "
+            "discrepancies only, such as D1 or D1+D2."
+        ),
+    ] = "published",
+    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("results"),
+) -> None:
+    """Simulate the paper's experiments, classify what is replayed, and draw the figures.
+
+    Without options: all four experiments and all nine learners, in about a minute. The same command
+    goes on where it was interrupted.
+    """
+    from analyses.studies.brea_2018.reproduce import STUDY
+    from analyses.studies.brea_2018.reproduction import plan_reproduction
+
+    plan = plan_reproduction(
+        split(experiment),
+        split(learner),
+        n_mdps=mdps,
+        n_seeds=seeds,
+        n_steps=read_steps(steps),
+        full=full,
+        seed=seed,
+        log=log,
+        keep_logs=keep_logs,
+        variant=variant,
+    )
+    do_study(STUDY, plan, out, jobs, cluster)
+    if not full:
+        say("The whole paper: replay reproduce --full --out full")
+
+
+def discrepancies(
+    folder: Annotated[
+        Path, typer.Argument(help="What replay reproduce made; sizes and seed are those of it.")
+    ] = Path("results"),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The folder for the results; by default FOLDER/discrepancies."),
+    ] = None,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+) -> None:
+    """Tell what each disagreement of the paper's text with its code does to the learning curves.
+
+    The learners that the text describes act in the same worlds, one discrepancy at a time and all
+    together. The same command goes on where it was interrupted.
+    """
+    from analyses.studies.discrepancies import STUDY, plan_variants
+
+    do_study(STUDY, plan_variants(folder), out or folder / "discrepancies", jobs, cluster)
+
+
+def experiments() -> None:
+    """List the paper's experiments and their sizes."""
+    from replay.experiments import EXPERIMENTS
+
+    rows = [
+        (each.name, each.title, *(f"{n:,}" for n in (each.n_mdps, each.n_seeds, each.n_steps)))
+        for each in EXPERIMENTS.values()
+    ]
+    print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)

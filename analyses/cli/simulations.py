@@ -1,0 +1,127 @@
+"""The commands ``replay compare``, ``replay change`` and ``replay demands``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analyses.cli.options import Cluster, Jobs, Seed, is_all, read_learners, split
+from analyses.cli.studies import do_study
+
+__all__ = ["change", "compare", "demands"]
+
+
+def compare(
+    task: Annotated[
+        list[str],
+        typer.Option(
+            help="Which task; several times, or with commas; an unknown name lists them. Or a "
+            "Python file of yours that defines TASK."
+        ),
+    ] = ["all"],  # noqa: B006
+    learner: Annotated[
+        list[str],
+        typer.Option(
+            help="Which learner; several times, or with commas. Parameters follow the name: "
+            "'dyna_q n_replays=5'."
+        ),
+    ] = ["all"],  # noqa: B006
+    animals: Annotated[int, typer.Option(help="Animals of each learner in each task.")] = 20,
+    behaviour: Annotated[
+        str, typer.Option(help="given: all run the same laps; own: as the learner acts.")
+    ] = "given",
+    findings: Annotated[
+        Path | None, typer.Option(help="A CSV file of published numbers of your own.")
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("comparison"),
+) -> None:
+    """Let learners go through the tasks of experiments, and hold their replay against findings.
+
+    Without options: all learners in all tasks. The same command goes on where it was interrupted.
+    """
+    from analyses.findings.published import findings as read_findings
+    from analyses.studies.comparison.compare_learners import STUDY
+    from analyses.studies.comparison.plan import all_learners, plan_comparison
+    from replay.tasks.published import TASKS
+
+    named = split(learner)
+    chosen = dict(all_learners()) if is_all(learner) else {}
+    chosen |= read_learners(named) if named or not chosen else {}
+    plan = plan_comparison(
+        [*(TASKS if is_all(task) else ()), *split(task)],
+        chosen,
+        n_animals=animals,
+        behaviour=behaviour,
+        seed=seed,
+        findings=read_findings(findings),
+    )
+    do_study(STUDY, plan, out, jobs, cluster)
+
+
+def change(
+    world: Annotated[str, typer.Option(help="Which world; an unknown name lists them.")],
+    learner: Annotated[
+        list[str],
+        typer.Option(
+            help="Which learner; several times, or with commas. Parameters follow the name: "
+            "'prioritized_sweeping forgetting=0.5'."
+        ),
+    ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
+    mdps: Annotated[int, typer.Option(help="How many worlds are drawn.")] = 10,
+    seeds: Annotated[int, typer.Option(help="Runs of each learner in a world.")] = 4,
+    steps: Annotated[
+        int | None, typer.Option(help="Steps of each phase; by default what suits the world.")
+    ] = None,
+    rest: Annotated[int, typer.Option(help="Pauses of rest after each phase.")] = 0,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("changes"),
+) -> None:
+    """Let learners act in a world that changes: reward rate, time to recover, and replay.
+
+    The same command goes on where it was interrupted.
+    """
+    from analyses.studies.changes import STUDY, plan_change
+
+    plan = plan_change(
+        world,
+        read_learners(split(learner)),
+        n_mdps=mdps,
+        n_seeds=seeds,
+        n_steps=steps,
+        n_rest=rest,
+        seed=seed,
+    )
+    do_study(STUDY, plan, out, jobs, cluster)
+
+
+def demands(
+    learner: Annotated[
+        list[str], typer.Option(help="Which learner; several times, or with commas.")
+    ] = ["all"],  # noqa: B006
+    mdps: Annotated[int, typer.Option(help="Worlds of each size.")] = 3,
+    visits: Annotated[
+        int, typer.Option(help="Steps of a run, for each pair of state and action.")
+    ] = 5,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    cluster: Cluster = None,
+    out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("demands"),
+) -> None:
+    """Count the words of memory and the operations a step that learners need, as worlds grow.
+
+    Without options: all learners, in a minute or two; most of them need seconds. The same
+    command goes on where it was interrupted.
+    """
+    from analyses.studies.demands import STUDY, plan_demands
+    from replay.learners import LEARNERS
+
+    names = [*(LEARNERS if is_all(learner) else ()), *split(learner)]
+    plan = plan_demands(names, n_mdps=mdps, visits=visits, seed=seed)
+    do_study(STUDY, plan, out, jobs, cluster)

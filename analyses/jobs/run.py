@@ -1,0 +1,241 @@
+"""Do a study: make what is not done yet, piece by piece, and then its tables and figures.
+
+Pieces don't depend on one another, so any number of processes gives the same bytes; what is
+finished is kept, and the same call goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import io
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import pandas as pd
+
+from analyses.jobs import workers
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.results import Results, write_table
+from analyses.jobs.study import Figures, Piece, Plan, Study
+from replay.jit import sources_digest
+
+__all__ = ["draw_figures", "manifest", "run"]
+
+
+def run(
+    study: Study[Plan],
+    plan: Plan,
+    out: str | Path | None = None,
+    *,
+    jobs: int = 1,
+    cluster: str | None = None,
+    on_cost: Callable[[Cost], None] | None = None,
+    on_piece: Callable[[Piece], None] = lambda piece: None,
+    tell: Callable[[str], None] = print,
+) -> dict[str, pd.DataFrame]:
+    """Do all of a study that is not done yet, and make its tables and figures.
+
+    Parameters
+    ----------
+    study : Study
+        What is asked.
+    plan : object
+        How much of it; a plan of this study.
+    out : path, optional
+        The result folder. Without it nothing is kept and nothing is drawn.
+    jobs : int, default 1
+        How many processes to use; 1 starts none.
+    cluster : str, optional
+        Address of a Dask scheduler whose workers make the pieces; the rest is done here.
+    on_cost : callable, optional
+        Called with a `Cost` before the first piece, or after the first two of each process if the
+        study has no estimate of its own; not at all if no more are left to do.
+    on_piece : callable, optional
+        Called after each piece, those found done included.
+    tell : callable, default print
+        Told in a sentence what the user should know meanwhile.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        The final tables, by the name of their files.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder holds something else.
+    OSError
+        If another process is writing to the folder, or it is read-only.
+    ValueError
+        If the number of processes is out of range, or a manifest is damaged.
+    """
+    jobs = workers.n_processes(jobs)
+    scratch = TemporaryDirectory(prefix="hippocampal-replay-") if out is None else nullcontext(out)
+    with scratch as folder:
+        results = Results(folder)
+
+        def tell_damage(name: str) -> None:
+            tell(f"{name} is damaged or gone, and is made again.")
+
+        with results.writing(manifest(study, plan), tell_damage):
+            left = []
+            for piece in study.all_pieces(plan):
+                damaged = results.damaged(piece)
+                for name in damaged:
+                    tell_damage(name)
+                if results.is_finished(piece) and not damaged:
+                    on_piece(piece)
+                else:
+                    left.append(piece)
+            # The largest first, so that at the end no process works alone for long.
+            left.sort(key=lambda piece: -study.size(plan, piece))
+            with workers.pool(min(jobs, len(left)), cluster, tell) as call:
+                if left and on_cost is not None and study.estimate is not None:
+                    on_cost(study.estimate(plan, left, call))
+                    on_cost = None
+                for piece in _make_pieces(study, plan, left, results, call, on_cost):
+                    on_piece(piece)
+            tables = dict(study.summarise(plan, results))
+            for name, table in tables.items():
+                results.write(name, table)
+            results.finish("tables")
+            if out is not None:
+                # Other processes than above, which still hold what pieces needed.
+                with workers.pool(min(jobs, len(study.figures)), None, tell) as call:
+                    work = [(drawing, results.folder) for drawing in study.figures.values()]
+                    deque(call(_draw, work), maxlen=0)
+                results.finish("figures")
+    return tables
+
+
+def manifest(study: Study[Plan], plan: Plan) -> dict[str, Any]:
+    """Tell all that is needed to make the results of a study again.
+
+    Parameters
+    ----------
+    study : Study
+        What is asked.
+    plan : object
+        A plan of this study.
+
+    Returns
+    -------
+    dict
+        The study and its command, versions of the software, the digest of the sources on which the
+        results depend, the number of pieces by group, and what the plan says.
+    """
+    return {
+        "study": study.name,
+        "command": study.command,
+        "versions": workers.versions(),
+        **study.describe(plan),
+        "pieces": dict(study.pieces(plan)),
+        "sources": _sources(study),
+    }
+
+
+def _sources(study: Study[Any]) -> str:
+    """Name the contents of the source files that the tables of a study depend on."""
+    functions = (study.make, study.summarise)
+    modules = {function.__module__ for function in functions}
+    if all(module.partition(".")[0] in ("analyses", "replay") for module in modules):
+        return sources_digest(*sorted(modules))
+    # Of a study from elsewhere nobody knows what else it imports.
+    digest = hashlib.sha256(sources_digest().encode())
+    for file in sorted({inspect.getsourcefile(function) or "" for function in functions} - {""}):
+        digest.update(Path(file).read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _make_pieces(
+    study: Study[Plan],
+    plan: Plan,
+    left: Sequence[Piece],
+    results: Results,
+    call: workers.Call,
+    on_cost: Callable[[Cost], None] | None,
+) -> Iterator[Piece]:
+    n_bytes, seconds = 0, 0.0
+    n_first = call.n_processes  # each process may have to compile for its first piece
+    work = [(study.make, plan, piece, call.is_far) for piece in left]
+    with closing(call(_make, work)) as made:
+        for n_made, (piece, files, took) in enumerate(made, start=1):
+            n_bytes += sum(map(_size, files.values()))
+            results.keep_piece(piece, files)
+            seconds += took if n_made > n_first else 0.0
+            yield piece
+            n_left = len(left) - n_made
+            if on_cost is not None and n_made == 2 * n_first and n_left:
+                mean_bytes = n_bytes / n_made * n_left + BYTES_OF_FIGURES
+                on_cost(Cost({"pieces": n_left}, seconds / n_first * n_left, mean_bytes))
+
+
+def _size(content: bytes | Path) -> int:
+    return len(content) if isinstance(content, bytes) else content.stat().st_size
+
+
+def _make(
+    make: Callable[[Any, Piece], Mapping[str, pd.DataFrame | Path]],
+    plan: Any,
+    piece: Piece,
+    sends: bool,
+) -> tuple[Piece, dict[str, bytes | Path], float]:
+    """Make a piece on a worker.
+
+    Tables are sent to the main process. Other files, which may be large, are left where they are,
+    for it to move, unless the worker has no file system in common with it.
+    """
+    start = perf_counter()
+    files: dict[str, bytes | Path] = {}
+    for name, content in make(plan, piece).items():
+        if isinstance(content, pd.DataFrame):
+            file = io.BytesIO()
+            write_table(content, file)
+            files[f"pieces/{piece.group}/{piece.number}/{name}.parquet"] = file.getvalue()
+        elif sends:
+            files[name] = content.read_bytes()
+            content.unlink()
+        else:
+            files[name] = content
+    return piece, files, perf_counter() - start
+
+
+def draw_figures(study: Study[Any], names: Iterable[str], folder: str | Path) -> list[Path]:
+    """Draw figures of a result folder.
+
+    Parameters
+    ----------
+    study : Study
+        The study that made the folder.
+    names : iterable of str
+        Names in its ``figures``.
+    folder : path
+        The result folder.
+
+    Returns
+    -------
+    list of Path
+        The files, PDF and PNG, in ``figures`` of the folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a table is missing.
+    """
+    return [path for name in names for path in _draw(study.figures[name], Path(folder))]
+
+
+def _draw(drawing: Figures, folder: Path) -> list[Path]:
+    from analyses.plots.style import save
+
+    return [
+        path
+        for name, figure in drawing(Results(folder))
+        for path in save(figure, folder / "figures" / name)
+    ]

@@ -1,0 +1,233 @@
+"""What a study is: a question, how it is cut into pieces, and what is made of these.
+
+A study is a record of functions. :func:`analyses.jobs.run.run` does with every study what long work
+needs: it tells the cost, makes the pieces in processes or on a cluster, keeps what is finished,
+goes on after an interruption, and makes tables and figures of all pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+import pandas as pd
+
+from analyses.jobs.cost import Cost
+from replay.checks import check_number, check_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from analyses.jobs.results import Results
+
+__all__ = [
+    "MOST",
+    "MOST_STEPS",
+    "Figures",
+    "Piece",
+    "Plan",
+    "Runner",
+    "Shown",
+    "SizedPlan",
+    "Study",
+]
+
+MOST = 1_000_000
+"""The most worlds, animals or runs in each of them that can be asked for."""
+
+MOST_STEPS = 10**12
+"""The most steps of a run that can be asked for."""
+
+_LARGEST_SIZE = 10_000
+
+Plan = TypeVar("Plan")
+Result = TypeVar("Result")
+
+
+class Piece(NamedTuple):
+    """A part of the work that depends on no other part.
+
+    Attributes
+    ----------
+    group : str
+        What it belongs to, such as an experiment or a task; a name for a folder.
+    number : int
+        Which of the group, from 0.
+    """
+
+    group: str
+    number: int
+
+
+class SizedPlan(NamedTuple):
+    """The plan of a study without other options than its size and its seed.
+
+    Attributes
+    ----------
+    pieces : dict
+        Group -> number of pieces.
+    seed : int
+        Seed of everything.
+    """
+
+    pieces: dict[str, int]
+    seed: int
+
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest is to hold besides the numbers of pieces."""
+        return {"seed": self.seed}
+
+    def n_pieces(self) -> dict[str, int]:
+        """Give the number of pieces in each group."""
+        return self.pieces
+
+
+class Shown(NamedTuple):
+    """Something to print when a study is finished.
+
+    Attributes
+    ----------
+    title : str
+        A line above the table; none if it is empty.
+    table : pandas.DataFrame
+        The table as it is to be printed; nothing if it has no columns.
+    note : str
+        Lines below the table.
+    """
+
+    title: str = ""
+    table: pd.DataFrame = pd.DataFrame()
+    note: str = ""
+
+
+class Runner(Protocol):
+    """Calls a function with many arguments, in processes of this machine or on a cluster."""
+
+    def __call__(
+        self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
+    ) -> Iterator[Result]:
+        """Give what the function returns, in any order."""
+        ...
+
+
+Figures = Callable[["Results"], Iterator[tuple[str, "Figure"]]]
+"""Reads the tables of a result folder and gives figures, each with the name of its file."""
+
+
+def _one(plan: object, piece: Piece) -> float:
+    return 1.0
+
+
+def _nothing(plan: object, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Study(Generic[Plan]):
+    """A question, and all that is done to answer it.
+
+    A plan says what is to be done, and can be sent to other processes. What a study imports for its
+    figures is imported within their functions, so that workers need no plotting.
+
+    Attributes
+    ----------
+    name : str
+        Its name in ``analyses.studies.STUDIES``.
+    question : str
+        What it asks.
+    command : str
+        The command that does it, for messages.
+    plan : callable
+        ``plan(size, seed)`` makes the usual plan, with so many times the usual number of animals or
+        worlds. Commands with more options make plans of their own.
+    describe : callable
+        ``describe(plan)`` gives all that the results depend on besides the sources of the program,
+        as it goes into the manifest.
+    pieces : callable
+        ``pieces(plan)`` gives the number of pieces in each group.
+    make : callable
+        ``make(plan, piece)`` gives the tables of a piece by name, and other files, which it wrote
+        to temporary folders, by their place in the result folder. The same plan and piece give the
+        same bytes.
+    summarise : callable
+        ``summarise(plan, results)`` makes the final tables of all pieces, by the name of their
+        files; it may write other files to the folder.
+    figures : mapping
+        Name -> function that draws.
+    show : callable, optional
+        ``show(plan, tables)`` gives what of the final tables is worth printing.
+    size : callable, optional
+        ``size(plan, piece)`` tells how much work a piece is, in any unit. Large ones begin first.
+    estimate : callable, optional
+        ``estimate(plan, left, call)`` tells what the pieces that are left cost; it may try out
+        something with ``call``, a `Runner`. Without it the first pieces tell.
+
+    Examples
+    --------
+    >>> def make(n_numbers, piece):
+    ...     return {"squares": pd.DataFrame({"square": [piece.number**2]})}
+    >>> def summarise(n_numbers, results):
+    ...     return {"squares.csv": results.read_pieces("squares")}
+    >>> study = Study(
+    ...     "squares", "What are the squares?", "replay study squares",
+    ...     plan=lambda size, seed: round(3 * size), describe=lambda plan: {"n_numbers": plan},
+    ...     pieces=lambda plan: {"numbers": plan}, make=make, summarise=summarise, figures={})
+    >>> from analyses.jobs.run import run
+    >>> run(study, study.plan(1, 0))["squares.csv"]["square"].tolist()
+    [0, 1, 4]
+    """
+
+    name: str
+    question: str
+    command: str
+    plan: Callable[[float, int], Plan]
+    describe: Callable[[Plan], Mapping[str, Any]]
+    pieces: Callable[[Plan], Mapping[str, int]]
+    make: Callable[[Plan, Piece], Mapping[str, pd.DataFrame | Path]]
+    summarise: Callable[[Plan, Results], Mapping[str, pd.DataFrame]]
+    figures: Mapping[str, Figures] = field(default_factory=dict)
+    show: Callable[[Plan, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
+    size: Callable[[Plan, Piece], float] = _one
+    estimate: Callable[[Plan, Sequence[Piece], Runner], Cost] | None = None
+
+    def usual_plan(self, size: float = 1.0, seed: int = 0) -> Plan:
+        """Plan the study at its usual size, or at a multiple of it.
+
+        Parameters
+        ----------
+        size : float, default 1
+            How many animals or worlds, times the usual number; at most 10,000.
+        seed : int, default 0
+            Seed of everything.
+
+        Returns
+        -------
+        object
+            The plan.
+
+        Raises
+        ------
+        ValueError
+            If a number is out of range.
+        """
+        check_number("The size of a study", size, at_least=0, at_most=_LARGEST_SIZE)
+        if size == 0:
+            raise ValueError("The size of a study must be above 0, got 0.")
+        return self.plan(size, check_whole("The seed", seed))
+
+    def all_pieces(self, plan: Plan) -> list[Piece]:
+        """List all pieces of a plan, group by group.
+
+        Parameters
+        ----------
+        plan : object
+            A plan of this study.
+
+        Returns
+        -------
+        list of Piece
+            The pieces.
+        """
+        return [Piece(group, index) for group, n in self.pieces(plan).items() for index in range(n)]

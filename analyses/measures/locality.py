@@ -1,0 +1,110 @@
+"""S3: where chains begin and end, on which side of the maze they run, and in which arm.
+
+All are shares of chains.
+
+``S3`` [1]_
+    Those that begin within the task's `local_radius` of the animal. Null: the share of places
+    there.
+``S3_remote`` [1]_
+    Those that begin further away. Null: the share of places there.
+``S3_local_end`` [1]_
+    Those that end within that radius. Null: the share of places there.
+``S3_opposite`` [2]_
+    Those on the other side of the maze, of all that run on one side. Null: 0.5.
+``S3_away`` [3]_
+    Those that end further from the animal than they begin, of directional ones that end nearer or
+    further. Null: 0.5.
+``S3_remote_arm`` [4]_
+    Those in another arm than where the animal is, of all in an arm. Null: the share of the other
+    arms.
+
+References
+----------
+.. [1] Davidson, Kloosterman & Wilson (2009). Hippocampal replay of extended experience.
+   https://doi.org/10.1016/j.neuron.2009.07.027
+.. [2] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
+   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+.. [3] Mallory, Widloski & Foster (2025). The time course and organization of hippocampal replay.
+   https://doi.org/10.1126/science.ads4760
+.. [4] Gillespie et al. (2021). Hippocampal replay reflects specific past experiences rather than a
+   plan for subsequent choice. https://doi.org/10.1016/j.neuron.2021.07.029
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analyses.measures.replays import (
+    Replays,
+    Statistic,
+    between_nodes,
+    chosen,
+    directional,
+    share,
+)
+from analyses.measures.sides import arms, main_arm, sides
+
+__all__ = ["LOCALITY_STATISTICS"]
+
+
+def _local(
+    replays: Replays,
+    min_length: int = 5,
+    order: str = "causal",
+    *,
+    end: str = "first",
+    remote: bool = False,
+) -> pd.DataFrame:
+    """Share of chains whose first (or last) state is near the animal, or is not."""
+    chains = chosen(replays, min_length, order, [end, "place"])
+    near = between_nodes(replays.task) <= replays.task.local_radius
+    place = chains["place"].to_numpy()
+    hits, chance = near[place, chains[end]], near.mean(axis=1)[place]
+    return share(replays, chains, hits ^ remote, 1 - chance if remote else chance)
+
+
+def _opposite(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Share of chains on the other side of the maze, of those on one side; see `sides`."""
+    columns = ["states", "place", "episode", "phase"]
+    chains = chosen(replays, min_length, order, columns)
+    side = sides(replays, chains)
+    return share(replays, chains[side != ""], side[side != ""] == "opposite", 0.5)
+
+
+def _away(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Share of chains that end further away than they begin, among those that move at all."""
+    columns = ["first", "last", "place", "direction"]
+    chains = directional(chosen(replays, min_length, order, columns))
+    steps, place = between_nodes(replays.task), chains["place"].to_numpy()
+    change = steps[place, chains["last"]] - steps[place, chains["first"]]
+    return share(replays, chains[change != 0], change[change != 0] > 0, 0.5)
+
+
+def _segment(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+    """Share of chains that run in another arm than the one where the animal is."""
+    chains = chosen(replays, min_length, order, ["states", "place"])
+    arm = arms(replays)
+    here, there = arm[chains["place"].to_numpy()], main_arm(arm, chains)
+    kept = there >= 0
+    n_arms = max(int(arm.max(initial=-1)) + 1, 1)
+    chance = np.where(here >= 0, 1 - 1 / n_arms, 1.0)
+    return share(replays, chains[kept], (there != here)[kept], chance[kept])
+
+
+LOCALITY_STATISTICS: dict[str, Statistic] = {
+    "S3": Statistic("chains that begin near the animal", _local, is_share=True),
+    "S3_remote": Statistic(
+        "chains that begin elsewhere", partial(_local, remote=True), is_share=True
+    ),
+    "S3_local_end": Statistic(
+        "chains that end near the animal", partial(_local, end="last"), is_share=True
+    ),
+    "S3_opposite": Statistic(
+        "chains on the other side, of those on one side", _opposite, is_share=True
+    ),
+    "S3_away": Statistic("chains that lead away from the animal", _away, is_share=True),
+    "S3_remote_arm": Statistic("chains in another arm than the animal", _segment, is_share=True),
+}

@@ -1,0 +1,188 @@
+"""On which side of a maze, and in which arm, chains and laps run."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.measures.replays import (
+    Paths,
+    Replays,
+    covered,
+    is_one_of,
+    landmark,
+    laps_around,
+    paths,
+)
+
+__all__ = ["arms", "lap_side", "main_arm", "own_sides", "runs_on", "side_run", "sides"]
+
+_LEFT, _RIGHT = ("left_loop", "left_arm"), ("right_loop", "right_arm")
+_ARM = re.compile(r"arm(\d+|_\w)")
+
+_LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05
+
+
+def sides(replays: Replays, chains: pd.DataFrame) -> NDArray[np.str_]:
+    """Tell which chains run on the animal's side of the maze, and which on the other.
+
+    The animal's side is where it is or, where the sides meet, that of the lap it has just run. A
+    chain is on a side if it covers more than 10 % of it and less than 5 % of the other [1]_.
+
+    Parameters
+    ----------
+    replays : Replays
+        Of a task with the landmarks `left_loop` and `right_loop`.
+    chains : DataFrame
+        Chains with `animal, states, place, episode, phase`.
+
+    Returns
+    -------
+    ndarray of str, shape (n_chains,)
+        ``same``, ``opposite``, or nothing.
+
+    References
+    ----------
+    .. [1] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple
+       function of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+    """
+    left, right = own_sides(replays)
+    own = _side_at(replays)[chains["place"].to_numpy()]
+    before, _ = laps_around(replays, chains)
+    own = np.where(own == 0, np.append(lap_side(replays), 0)[before], own)
+    runs = runs_on(left, right, paths(chains))
+    return np.select([runs * own > 0, runs * own < 0], ["same", "opposite"], "")
+
+
+def runs_on(left: NDArray[np.bool_], right: NDArray[np.bool_], walked: Paths) -> NDArray[np.int64]:
+    """Tell on which side chains run, as `sides` has it.
+
+    Parameters
+    ----------
+    left, right : ndarray of bool, shape (n_places,)
+        The places on each side, as from `own_sides`.
+    walked : Paths
+        The states of chains.
+
+    Returns
+    -------
+    ndarray of int, shape (n_chains,)
+        -1 left, 1 right, else 0.
+
+    Examples
+    --------
+    >>> from analyses.measures.replays import paths
+    >>> walked = paths(pd.DataFrame({"states": [[0, 1], [1, 2], [3, 2]]}))
+    >>> place = np.arange(4)
+    >>> runs_on(place < 2, place >= 2, walked).tolist()
+    [-1, 0, 1]
+    """
+    on_left, on_right = (covered(walked, side) / max(side.sum(), 1) for side in (left, right))
+    runs = np.zeros(walked.n_chains, dtype=int)
+    runs[(on_right > _LEAST_OF_ONE) & (on_left < _LEAST_OF_OTHER)] = 1
+    runs[(on_left > _LEAST_OF_ONE) & (on_right < _LEAST_OF_OTHER)] = -1
+    return runs
+
+
+def own_sides(replays: Replays) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which analysed states lie on the left only, and which on the right only.
+
+    Parameters
+    ----------
+    replays : Replays
+        Of a task with the landmarks `left_loop, right_loop` or `left_arm, right_arm`.
+
+    Returns
+    -------
+    left, right : ndarray of bool, shape (n_places,)
+        Whether each lies there.
+    """
+    left, right = (landmark(replays.task, *names) for names in (_LEFT, _RIGHT))
+    return left & ~right, right & ~left
+
+
+def lap_side(replays: Replays) -> NDArray[np.int64]:
+    """Tell the side of each lap by its name.
+
+    Parameters
+    ----------
+    replays : Replays
+        Its laps have a column `lap`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_laps,)
+        -1 of laps named ``left``, 1 of those named ``right``, else 0.
+    """
+    name = replays.laps["lap"]
+    return is_one_of(name, ["right"]).astype(int) - is_one_of(name, ["left"])
+
+
+def _side_at(replays: Replays) -> NDArray[np.int64]:
+    left, right = own_sides(replays)
+    return right.astype(int) - left
+
+
+def side_run(replays: Replays) -> NDArray[np.int64]:
+    """Tell the side from which each lap came or, if it began on none, to which it went.
+
+    Parameters
+    ----------
+    replays : Replays
+        The tables; laps have `start, end`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_laps,)
+        -1 left, 1 right, else 0.
+    """
+    side = _side_at(replays)
+    start, end = (side[replays.laps[name].to_numpy(int)] for name in ("start", "end"))
+    came: NDArray[np.int64] = np.where(start != 0, start, end)
+    return came
+
+
+def arms(replays: Replays) -> NDArray[np.int64]:
+    """Give the number of the arm that each analysed state lies in.
+
+    Parameters
+    ----------
+    replays : Replays
+        Of a task whose arms are landmarks such as ``arm1`` or ``arm_a``.
+
+    Returns
+    -------
+    ndarray of int, shape (n_places,)
+        Arms are counted from 0, in the order of the landmarks; -1 for none.
+    """
+    number = np.full(len(replays.task.node), -1)
+    names = [name for name in replays.task.landmarks if _ARM.fullmatch(name)]
+    for i, name in enumerate(names):
+        number[landmark(replays.task, name)] = i
+    return number
+
+
+def main_arm(arm: NDArray[np.int64], chains: pd.DataFrame) -> NDArray[np.int64]:
+    """Give the arm of which each chain visits most states.
+
+    Parameters
+    ----------
+    arm : ndarray of int, shape (n_places,)
+        The arm of each analysed state, as from `arms`.
+    chains : DataFrame
+        Has a column `states`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_chains,)
+        The arm; -1 of a chain that visits none.
+    """
+    n_arms = int(arm.max(initial=-1)) + 1
+    if not n_arms or not len(chains):
+        return np.full(len(chains), -1)
+    walked = paths(chains)
+    visits = np.stack([covered(walked, arm == i) for i in range(n_arms)], axis=1)
+    return np.where(visits.any(axis=1), visits.argmax(axis=1), -1)

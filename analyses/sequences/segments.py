@@ -1,0 +1,122 @@
+"""Forward and reverse segments of replay events, by the rule of Mattar & Daw (2018).
+
+Of every backup the last step counts, so that a path that grows step by step is one segment. Two
+backups in a row go forward if the first one leads to the state of the second, and in reverse if the
+second one leads to the state of the first, even if both are true. A segment is a maximal run of one
+direction.
+
+References
+----------
+.. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
+   https://doi.org/10.1038/s41593-018-0232-z
+"""
+
+import numpy as np
+import pandas as pd
+
+from replay.checks import check_table
+
+__all__ = ["find_segments", "segments_per_episode"]
+
+_PLACES = {"episode_end": "goal", "start": "start", "step": "start", "rest": "rest"}
+"""Learners that replay a step late replay at a start in a step."""
+
+
+def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
+    """Find the segments of replay events that go on in one direction.
+
+    Parameters
+    ----------
+    backups : DataFrame
+        The backups of an event log, in order: `run, episode, step, phase, event, pop, state,
+        action, next_state, priority`.
+    min_length : int, default 5
+        Segments of fewer states are left out.
+
+    Returns
+    -------
+    DataFrame
+        A row a segment: `run, episode, step, event, place` (``goal``, ``start`` or ``rest``),
+        `direction` (``forward`` or ``reverse``), `first` (which backup of the event begins it),
+        `length`, `states` and `actions` (in order of replay) and `priority` (the highest).
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or `min_length` is below 2.
+
+    Examples
+    --------
+    >>> backups = pd.DataFrame({"run": 0, "episode": 0, "step": 0, "phase": "start", "event": 0,
+    ...                         "pop": [0, 1, 2], "state": [0, 1, 2], "action": 0,
+    ...                         "next_state": [1, 2, 3], "priority": 0.1})
+    >>> find_segments(backups, min_length=3)[["direction", "states"]].to_numpy().tolist()
+    [['forward', (0, 1, 2)]]
+    """
+    whole = ["run", "episode", "step", "event"]
+    columns = [*whole, "phase", "pop", "state", "action", "next_state", "priority"]
+    check_table(backups, columns, "backups")
+    if min_length < 2:
+        raise ValueError(f"A segment has at least 2 states, got min_length={min_length}.")
+    replayed = backups.loc[backups["event"] >= 0, columns]
+    last = replayed.drop_duplicates(["run", "event", "pop"], keep="last")
+    state, next_state, run, event = (
+        last[name].to_numpy() for name in ("state", "next_state", "run", "event")
+    )
+    # The direction from each backup to the one after it; 0 where there is none.
+    together = (run[1:] == run[:-1]) & (event[1:] == event[:-1])
+    reverse, forward = next_state[1:] == state[:-1], next_state[:-1] == state[1:]
+    direction = np.select([together & reverse, together & forward], [2, 1], 0)
+    edges = np.flatnonzero(np.diff(direction, prepend=-1, append=-1))
+    begins, lengths = edges[:-1], np.diff(edges) + 1
+    kept = (direction[begins] > 0) & (lengths >= min_length) if len(begins) else slice(0)
+    begins, lengths = begins[kept], lengths[kept]
+    rows = [slice(begin, begin + length) for begin, length in zip(begins, lengths, strict=True)]
+    first = last.iloc[begins]
+    return pd.DataFrame(
+        {
+            **{name: first[name].to_numpy() for name in whole},
+            "place": first["phase"].astype(str).map(_PLACES).to_numpy(),
+            "direction": np.array(["", "forward", "reverse"])[direction[begins]].astype(object),
+            "first": first["pop"].to_numpy(),
+            "length": lengths,
+            "states": [tuple(last["state"].iloc[part].tolist()) for part in rows],
+            "actions": [tuple(last["action"].iloc[part].tolist()) for part in rows],
+            "priority": [last["priority"].iloc[part].max() for part in rows],
+        }
+    )
+
+
+def segments_per_episode(segments: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """Count segments per episode, at the start and at the goal.
+
+    Parameters
+    ----------
+    segments : DataFrame
+        As `find_segments` gives them.
+    steps : DataFrame
+        The steps of the same log: `run, episode`.
+
+    Returns
+    -------
+    DataFrame
+        `run, place, direction, n_segments, n_episodes, per_episode`, four rows a run.
+
+    Examples
+    --------
+    >>> segments = pd.DataFrame({"run": [0], "place": "goal", "direction": "reverse"})
+    >>> steps = pd.DataFrame({"run": 0, "episode": [0, 1, 1, 1]})
+    >>> segments_per_episode(segments, steps)["per_episode"].tolist()
+    [0.0, 0.0, 0.0, 0.5]
+    """
+    check_table(segments, ["run", "place", "direction"], "segments")
+    check_table(steps, ["run", "episode"], "steps")
+    n_episodes = steps.groupby("run")["episode"].nunique()
+    cells = pd.MultiIndex.from_product(
+        [n_episodes.index, ["start", "goal"], ["forward", "reverse"]],
+        names=["run", "place", "direction"],
+    )
+    counts = segments.groupby(["run", "place", "direction"]).size().reindex(cells, fill_value=0)
+    table = counts.rename("n_segments").reset_index()
+    table["n_episodes"] = table["run"].map(n_episodes)
+    return table.assign(per_episode=table["n_segments"] / table["n_episodes"])

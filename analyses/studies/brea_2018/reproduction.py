@@ -1,0 +1,235 @@
+"""What to reproduce: which experiments and learners, how much of each, from which seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from analyses.jobs.study import MOST, MOST_STEPS, Piece
+from replay.checks import check_choice, check_whole
+from replay.experiments import (
+    EXPERIMENTS,
+    PAPER_LEARNERS,
+    Experiment,
+    find_experiment,
+    find_variant,
+)
+from replay.learners import LEARNERS, find_learner
+
+__all__ = ["N_WINDOWS", "Reproduction", "log_folder", "plan_reproduction"]
+
+N_WINDOWS = 100
+"""Into how many windows the steps of a run are cut for its reward rate."""
+
+_QUICK = {
+    "deterministic_tree": (10, 2, 20_000),
+    "deterministic_tree_intermittent": (10, 2, 20_000),
+    "stochastic_tree": (10, 4, 10_000),
+    "maze": (6, 1, 300_000),
+}
+_LOGS = ("replay", "all", "none")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What to reproduce.
+
+    Attributes
+    ----------
+    experiments, learners : tuple of str
+        Names in ``EXPERIMENTS`` and ``LEARNERS``.
+    n_mdps, n_seeds, n_steps : dict
+        Experiment -> worlds, runs of each learner in each world, steps of a run.
+    seed : int
+        Seed of everything.
+    log : {"replay", "all", "none"}
+        What is logged; with ``"none"`` nothing is classified.
+    keep_logs : int
+        Of how many runs of each learner in each experiment the whole log is kept.
+    variant : str
+        Where text and code of the paper disagree: a name in ``VARIANTS``, or discrepancies in which
+        the text is followed, as in ``"D1+D2"``.
+    """
+
+    experiments: tuple[str, ...]
+    learners: tuple[str, ...]
+    n_mdps: Mapping[str, int]
+    n_seeds: Mapping[str, int]
+    n_steps: Mapping[str, int]
+    seed: int = 0
+    log: str = "replay"
+    keep_logs: int = 1
+    variant: str = "published"
+
+    def experiment(self, name: str) -> Experiment:
+        """Give an experiment as the plan's variant has it."""
+        return EXPERIMENTS[name].variant(self.variant)
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are in all."""
+        return sum(self.n_mdps[name] * self.n_seeds[name] for name in self.experiments) * len(
+            self.learners
+        )
+
+    @property
+    def total_steps(self) -> int:
+        """How many steps there are in all runs."""
+        return sum(self.n_mdps[name] * self.world_steps(name) for name in self.experiments)
+
+    def world_steps(self, experiment: str) -> int:
+        """Count the steps of all runs in one world of an experiment."""
+        return self.n_seeds[experiment] * self.n_steps[experiment] * len(self.learners)
+
+    def n_kept(self, piece: Piece) -> int:
+        """Count the runs of each learner in one world whose whole logs are kept."""
+        if self.log == "none":
+            return 0
+        n_seeds = self.n_seeds[piece.group]
+        return min(max(self.keep_logs - piece.number * n_seeds, 0), n_seeds)
+
+    def n_pieces(self) -> dict[str, int]:
+        """Give the number of pieces: one for each world of each experiment."""
+        return {name: self.n_mdps[name] for name in self.experiments}
+
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest is to hold: all that is needed to make the results again."""
+        return {
+            **asdict(self),
+            "parameters": {name: self._parameters(name) for name in self.experiments},
+        }
+
+    def _parameters(self, experiment: str) -> dict[str, dict[str, Any]]:
+        parameters = self.experiment(experiment).parameters
+        return {
+            learner: {
+                key: value if np.isfinite(value) else "inf"
+                for key, value in parameters[learner]._asdict().items()
+            }
+            for learner in self.learners
+        }
+
+
+def plan_reproduction(
+    experiments: Sequence[str] = (),
+    learners: Sequence[str] = (),
+    *,
+    n_mdps: int | None = None,
+    n_seeds: int | None = None,
+    n_steps: int | Mapping[str, int] | None = None,
+    full: bool = False,
+    size: float = 1.0,
+    seed: int = 0,
+    log: str = "replay",
+    keep_logs: int = 1,
+    variant: str = "published",
+) -> Reproduction:
+    """Check what is asked for, and fill in the sizes.
+
+    Parameters
+    ----------
+    experiments, learners : sequence of str
+        Which; none means all experiments and the paper's nine learners.
+    n_mdps, n_seeds : int, optional
+        Worlds of every experiment, and runs of each learner in each of them.
+    n_steps : int or dict, optional
+        Steps of a run, a multiple of 100; by experiment if it is a dict.
+    full : bool, default False
+        Whether sizes that are not given are the paper's, or such as need about a minute.
+    size : float, default 1
+        A factor of the number of worlds, if that is not given.
+    seed : int, default 0
+        Seed of everything.
+    log : {"replay", "all", "none"}, default "replay"
+        What is logged.
+    keep_logs : int, default 1
+        Of how many runs of each learner in each experiment the whole log is kept.
+    variant : str, default "published"
+        A name in ``VARIANTS``, or discrepancies, as in ``"D1+D2"``.
+
+    Returns
+    -------
+    Reproduction
+        The plan.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or a number out of range.
+
+    Examples
+    --------
+    >>> plan_reproduction(["maze"], ["q_learning"], full=True).n_runs
+    400
+    """
+    names = [find_experiment(name).name for name in experiments] or list(EXPERIMENTS)
+    names = [name for name in EXPERIMENTS if name in names]
+    chosen = [find_learner(name).name for name in learners] or list(PAPER_LEARNERS)
+    sizes = {
+        name: (EXPERIMENTS[name].n_mdps, EXPERIMENTS[name].n_seeds, EXPERIMENTS[name].n_steps)
+        if full
+        else _QUICK[name]
+        for name in names
+    }
+    steps = n_steps if isinstance(n_steps, Mapping) else dict.fromkeys(names, n_steps)
+    for name in steps:
+        if find_experiment(name).name not in names:
+            raise ValueError(f"Steps are given for {name}, which is not among the experiments.")
+    for what, number in (("worlds", n_mdps), ("seeds", n_seeds)):
+        if number is not None:
+            check_whole(f"The number of {what}", number, at_least=1, at_most=MOST)
+    check_whole("The seed", seed)
+    check_whole("The number of logs to keep", keep_logs)
+    check_choice("log", log, _LOGS)
+    find_variant(variant)
+    lengths = {
+        name: usual[2] if (number := steps.get(name)) is None else _whole_windows(name, number)
+        for name, usual in sizes.items()
+    }
+    return Reproduction(
+        tuple(names),
+        tuple(name for name in LEARNERS if name in chosen),
+        {
+            name: max(round(usual[0] * size), 1) if n_mdps is None else n_mdps
+            for name, usual in sizes.items()
+        },
+        {name: usual[1] if n_seeds is None else n_seeds for name, usual in sizes.items()},
+        lengths,
+        seed,
+        log,
+        keep_logs,
+        variant,
+    )
+
+
+def _whole_windows(experiment: str, n_steps: int) -> int:
+    """Check that a run is cut into windows of equal length."""
+    what = f"The number of steps of {experiment}"
+    number = check_whole(what, n_steps, at_least=N_WINDOWS, at_most=MOST_STEPS)
+    if number % N_WINDOWS:
+        raise ValueError(
+            f"{what} must be a multiple of {N_WINDOWS}, for {N_WINDOWS} windows of equal length; "
+            f"got {number}. Try {number // N_WINDOWS * N_WINDOWS}."
+        )
+    return number
+
+
+def log_folder(experiment: str, learner: str, index: int, run: int) -> str:
+    """Name the place of a whole event log in the result folder.
+
+    Parameters
+    ----------
+    experiment, learner : str
+        Which.
+    index, run : int
+        The number of the world, and of the run in it.
+
+    Returns
+    -------
+    str
+        The place, from the result folder on.
+    """
+    return f"logs/{experiment}/{learner}-{index}-{run}"

@@ -1,0 +1,145 @@
+"""What a worker does: all runs of all learners in one world of one experiment.
+
+Workers load this module and what it needs, and neither statistics nor figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.jobs.results import write_parts
+from analyses.jobs.study import Piece
+from analyses.sequences.classification import classify_parts
+from analyses.sequences.counts import CHAINS, ReplayCounts
+from analyses.studies.baselines import baselines
+from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction, log_folder
+from analyses.tables import KINDS
+from replay.log.blocks import Block, window_ends
+from replay.log.event_log import EventLog
+from replay.log.parquet import parts
+from replay.simulation import Run, simulate
+
+__all__ = ["keep_log", "make_runs"]
+
+
+def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path]:
+    """Make all runs in one world.
+
+    Parameters
+    ----------
+    plan : Reproduction
+        What to reproduce.
+    piece : Piece
+        The experiment, and the number of the world.
+
+    Returns
+    -------
+    dict
+        ``windows``: a row for each window of each run, with `time_step, reward_rate, learner, mdp,
+        seed`, and the reward rates of the `random` and the `optimal` policy; ``counts``: how many
+        chains of each kind began in each window; and the files of the logs that are kept.
+    """
+    name, index = piece
+    experiment = plan.experiment(name)
+    mdp = experiment.mdp(index, plan.seed)
+    between = baselines(mdp, discount=experiment.discount, epsilon=experiment.epsilon)
+    # One table for all runs: making one for each takes longer than the run.
+    columns: dict[str, list[NDArray[Any]]] = {}
+    files: dict[str, Path] = {}
+    replayed: dict[str, NDArray[np.int64]] = {}
+    for run, learner in product(range(plan.n_seeds[name]), plan.learners):
+        learn = partial(
+            simulate,
+            mdp,
+            learner,
+            experiment.parameters[learner],
+            n_steps=plan.n_steps[name],
+            seed=experiment.run_seed(index, run, plan.seed),
+            log=plan.log,
+            n_windows=N_WINDOWS,
+        )
+        counts = ReplayCounts(plan.n_steps[name], N_WINDOWS) if plan.log != "none" else None
+        if counts is None:
+            result = learn()
+        elif run < plan.n_kept(piece):
+            labels = {"experiment": name, "learner": learner, "mdp": index, "seed": run}
+            log = Path(mkdtemp(prefix="hippocampal-replay-")) / "log"
+            result = keep_log(log, labels, counts, learn)
+            place = log_folder(name, learner, index, run)
+            files |= {f"{place}/{file.name}": file for file in log.iterdir()}
+        else:
+            result = learn(on_block=counts.add)
+        described: dict[str, Any] = {
+            "learner": learner,
+            "mdp": index,
+            "seed": run,
+            **between._asdict(),
+        }
+        measured = {
+            "time_step": result.window_ends,
+            "reward_rate": result.window_rewards / np.diff(result.window_ends, prepend=0),
+            **{column: np.repeat(value, N_WINDOWS) for column, value in described.items()},
+        }
+        if counts is not None:
+            replayed[learner] = replayed.get(learner, 0) + counts.counts
+        for column, values in measured.items():
+            columns.setdefault(column, []).append(values)
+    table = pd.DataFrame({column: np.concatenate(values) for column, values in columns.items()})
+    made: dict[str, pd.DataFrame | Path] = {"windows": table, **files}
+    if replayed:
+        ends = window_ends(plan.n_steps[name], N_WINDOWS)
+        made["counts"] = _counts_table(replayed, ends).assign(mdp=index)
+    return made
+
+
+def _counts_table(counts: dict[str, NDArray[np.int64]], ends: NDArray[np.int64]) -> pd.DataFrame:
+    """List how many chains of each kind began in each window, summed over the runs of a learner."""
+    names = ["learner", "time_step", "chains", "kind"]
+    rows = pd.MultiIndex.from_product([list(counts), ends.tolist(), CHAINS, KINDS], names=names)
+    return pd.Series(np.ravel(list(counts.values())), rows, name="count").reset_index()
+
+
+def keep_log(
+    folder: Path, labels: dict[str, Any], counts: ReplayCounts, learn: Callable[..., Run]
+) -> Run:
+    """Make a run that is counted as any other, and write its log and its sequences besides.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; it must not exist yet.
+    labels : dict
+        What the run is: columns before those of the sequences, with `experiment` among them.
+    counts : ReplayCounts
+        Counts the run.
+    learn : callable
+        ``learn(on_block=...)`` makes the run.
+
+    Returns
+    -------
+    Run
+        The run.
+    """
+    with EventLog.saving(folder) as add:
+
+        def on_block(block: Block) -> None:
+            counts.add(block)
+            add(block.log.label(experiment=labels["experiment"]))
+
+        result = learn(on_block=on_block)
+    sequences = classify_parts(counts.experience, parts(folder, "backups"))
+    write_parts((_labelled(part, labels) for part in sequences), folder / "sequences.parquet")
+    return result
+
+
+def _labelled(sequences: pd.DataFrame, labels: dict[str, Any]) -> pd.DataFrame:
+    return sequences.assign(**labels)[[*labels, *sequences.columns]]

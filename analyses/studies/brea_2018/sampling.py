@@ -1,0 +1,210 @@
+"""What a reproduction costs before it starts: short runs of each learner, scaled to the plan."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import NamedTuple
+
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.study import Piece, Runner
+from analyses.sequences.counts import ReplayCounts
+from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
+from analyses.studies.brea_2018.runs import keep_log
+from replay.learners import LEARNERS
+from replay.learners.contract import LearnerModule
+from replay.simulation import simulate
+from replay.worlds.mazes import random_maze
+
+__all__ = ["Sample", "add_up", "estimate_cost", "extrapolate", "sample_runs"]
+
+_WHOLE = 20_000
+_LONGEST = 1_000_000
+_BYTES_PER_STEP = 4
+_BYTES_PER_BACKUP = 10
+_BYTES_PER_RUN = 3_000
+_READINGS = 2  # of a log that is kept: to classify it, and to draw it
+
+
+class Sample(NamedTuple):
+    """What one run of a learner in an experiment costs.
+
+    Attributes
+    ----------
+    experiment, learner : str
+        Which.
+    seconds : float
+        Time to simulate it and to count what it replays.
+    n_backups : float
+        How many backups it logs.
+    seconds_to_keep : float
+        Time to write its log, and to classify and draw it.
+    """
+
+    experiment: str
+    learner: str
+    seconds: float
+    n_backups: float
+    seconds_to_keep: float = 0.0
+
+
+class Measured(NamedTuple):
+    """What a run, or a part of it, took: seconds, backups, and seconds to keep its log."""
+
+    seconds: float
+    n_backups: float
+    seconds_to_keep: float = 0.0
+
+
+def extrapolate(n_steps: int, run: Callable[[int], Measured]) -> Measured:
+    """Guess what a run takes from shorter ones.
+
+    A run of up to 20,000 steps is made as it is. A longer one is extrapolated from its first tenth
+    and fifth, or from its first one and two million steps if these are less, because learners
+    replay most while they know little.
+
+    Parameters
+    ----------
+    n_steps : int
+        Steps of the run.
+    run : callable
+        ``run(n_steps)`` makes one and measures it.
+
+    Returns
+    -------
+    Measured
+        The guess.
+
+    Examples
+    --------
+    >>> extrapolate(1_000_000, lambda n_steps: Measured(n_steps / 1e6, n_steps / 100))
+    Measured(seconds=1.0, n_backups=10000.0, seconds_to_keep=0.0)
+    """
+    if n_steps <= _WHOLE:
+        return run(n_steps)
+    length = min(n_steps // 10, _LONGEST)
+    early, later = run(length), run(2 * length)
+    lengths = n_steps / length - 2
+    return Measured(
+        *(last + max(last - first, 0) * lengths for first, last in zip(early, later, strict=True))
+    )
+
+
+def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
+    """Time runs of a learner in an experiment that are as short as may be.
+
+    Parameters
+    ----------
+    plan : Reproduction
+        What to reproduce.
+    name, learner : str
+        The experiment and the learner.
+
+    Returns
+    -------
+    Sample
+        What one run costs.
+    """
+    experiment = plan.experiment(name)
+    mdp = experiment.mdp(0, plan.seed)
+    parameters, seed = experiment.parameters[learner], experiment.run_seed(0, 0, plan.seed)
+
+    def run(n_steps: int) -> Measured:
+        learn = partial(
+            simulate, mdp, learner, parameters, n_steps=n_steps, seed=seed, log=plan.log
+        )
+        start = perf_counter()
+        if plan.log == "none":
+            learn()
+            return Measured(perf_counter() - start, 0)
+        counts = ReplayCounts(n_steps, N_WINDOWS)
+        learn(on_block=counts.add)
+        seconds, n_backups = perf_counter() - start, counts.n_backups
+        if not plan.keep_logs:
+            return Measured(seconds, n_backups)
+        counts = ReplayCounts(n_steps, N_WINDOWS)
+        start = perf_counter()
+        with TemporaryDirectory(prefix="hippocampal-replay-") as folder:
+            keep_log(Path(folder) / "log", {"experiment": name}, counts, learn)
+        return Measured(seconds, n_backups, _READINGS * max(perf_counter() - start - seconds, 0.0))
+
+    run(N_WINDOWS)  # to load what is compiled
+    return Sample(name, learner, *extrapolate(plan.n_steps[name], run))
+
+
+def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> Cost:
+    """Tell what pieces cost, by short runs of each learner in each experiment.
+
+    Parameters
+    ----------
+    plan : Reproduction
+        What to reproduce.
+    left : sequence of Piece
+        Which of its pieces.
+    call : Runner
+        Makes the short runs.
+
+    Returns
+    -------
+    Cost
+        The estimate.
+    """
+    # Compiling each loop once, in one process each, beats doing it in all of them.
+    modules: dict[LearnerModule, str] = {}
+    for name in plan.learners:
+        modules.setdefault(LEARNERS[name][0], name)
+    deque(call(_warm_up, [(name, plan.log) for name in modules.values()]), maxlen=0)
+    names = dict.fromkeys(piece.group for piece in left)
+    sizes = [(plan, *each) for each in product(names, plan.learners)]
+    return add_up(plan, left, call(sample_runs, sizes))
+
+
+def _warm_up(learner: str, log: str) -> None:
+    """Compile all that runs of a learner need."""
+    counts = ReplayCounts(N_WINDOWS, N_WINDOWS) if log != "none" else None
+    on_block = counts.add if counts else None
+    simulate(random_maze(8), learner, n_steps=N_WINDOWS, log=log, on_block=on_block)
+
+
+def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample]) -> Cost:
+    """Add up what pieces cost.
+
+    Parameters
+    ----------
+    plan : Reproduction
+        What to reproduce.
+    pieces : iterable of Piece
+        Which of its pieces.
+    samples : iterable of Sample
+        One for each learner and experiment.
+
+    Returns
+    -------
+    Cost
+        The sum, with room for tables and figures. Memory does not grow with the steps of a run:
+        what does, the index of experience, is in a temporary file when it is large, of a hundred
+        bytes a step at most, and logs are written and read part by part.
+    """
+    samples = list(samples)
+    n_steps, n_backups, seconds, n_bytes = 0, 0.0, 0.0, float(BYTES_OF_FIGURES)
+    for piece in pieces:
+        name, n_seeds, n_kept = piece.group, plan.n_seeds[piece.group], plan.n_kept(piece)
+        ours = [each for each in samples if each.experiment == name]
+        n_steps += plan.world_steps(name)
+        n_backups += n_seeds * sum(each.n_backups for each in ours)
+        seconds += n_seeds * sum(each.seconds for each in ours)
+        seconds += n_kept * sum(each.seconds_to_keep for each in ours)
+        kept = n_kept * sum(
+            _BYTES_PER_STEP * plan.n_steps[name] + _BYTES_PER_BACKUP * each.n_backups
+            for each in ours
+        )
+        n_bytes += _BYTES_PER_RUN * n_seeds * len(ours) + kept
+    counts = {"steps": n_steps}
+    if plan.log != "none":
+        counts["backups"] = round(n_backups)
+    return Cost(counts, seconds, n_bytes)

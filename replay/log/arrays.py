@@ -1,0 +1,159 @@
+"""Large arrays: in memory that earlier work is done with, or on disk."""
+
+import errno
+import mmap
+import os
+import sys
+import tempfile
+import threading
+import weakref
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["GrowingArray", "uninitialised"]
+
+_SMALLEST = 1 << 17
+_MOST_BYTES = 1 << 27
+_MOST_IN_MEMORY = 1 << 25
+_NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+_spare: list[NDArray[Any]] = []
+_lock = threading.Lock()
+
+
+def _references(arrays: list[NDArray[Any]], place: int) -> int:
+    return sys.getrefcount(arrays[place])
+
+
+_ALONE = _references([np.empty(0)], 0)
+"""How many references there are to an array that only a list knows: no view of it is left."""
+
+
+def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Make an array whose content is yet to be written, of memory that an earlier run is done with.
+
+    Memory that the operating system hands out anew costs more to touch than a learner's step.
+
+    Parameters
+    ----------
+    n_rows : int
+        Its length.
+    dtype : dtype
+        Its type.
+
+    Returns
+    -------
+    ndarray of dtype, shape (n_rows,)
+        An array that nobody else knows.
+
+    Examples
+    --------
+    >>> len(uninitialised(3, np.float64))
+    3
+    """
+    n_bytes = n_rows * np.dtype(dtype).itemsize
+    if not _SMALLEST <= n_bytes <= _MOST_BYTES // 2:
+        return np.empty(n_rows, dtype=dtype)
+    with _lock:
+        fitting = [
+            place
+            for place in range(len(_spare))
+            if n_bytes <= len(_spare[place]) and _references(_spare, place) == _ALONE
+        ]
+        if fitting:
+            best = min(fitting, key=lambda place: len(_spare[place]))
+            memory = _spare.pop(best)
+        else:
+            memory = np.empty(n_bytes, dtype=np.uint8)
+        _spare.append(memory)
+        while sum(map(len, _spare)) > _MOST_BYTES:
+            del _spare[0]
+        return memory[:n_bytes].view(dtype)
+
+
+class GrowingArray:
+    """An array that is filled from its beginning, and made longer as need be.
+
+    Up to 32 MB it is as `uninitialised` makes it. Then it becomes a temporary file without a name,
+    in the folder that :mod:`tempfile` chooses, mapped into memory: what the operating system needs
+    the memory for, it writes out. So the array may outgrow the memory, but not the disk; in a
+    folder that is kept in memory nothing is gained.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The type of its rows.
+
+    Attributes
+    ----------
+    rows : ndarray of dtype
+        The array; another one after `reserve`.
+
+    Examples
+    --------
+    >>> array = GrowingArray(np.float64)
+    >>> array.reserve(2)
+    >>> array.rows[:2] = 1.0, 2.0
+    >>> array.reserve(10_000_000)
+    >>> array.rows[:2].tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self.rows = np.empty(0, dtype)
+        self._file: IO[bytes] | None = None
+        self._n_reserved = 0
+
+    def reserve(self, n_rows: int) -> None:
+        """Make sure that there are so many rows.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows may be written to.
+
+        Raises
+        ------
+        OSError
+            If the disk is full.
+        """
+        most_in_memory = _MOST_IN_MEMORY // self.rows.itemsize
+        if n_rows > max(len(self.rows), most_in_memory):
+            self._map(max(n_rows, 2 * len(self.rows)))
+        elif n_rows > len(self.rows):
+            longer = uninitialised(
+                max(n_rows, min(2 * len(self.rows), most_in_memory)), self.rows.dtype
+            )
+            longer[: len(self.rows)] = self.rows
+            self.rows = longer
+        self._allocate(n_rows * self.rows.itemsize)
+
+    def _map(self, n_rows: int) -> None:
+        known = self.rows
+        n_bytes = n_rows * known.itemsize
+        is_new = self._file is None
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the array is)
+            weakref.finalize(self, self._file.close)
+        self._file.truncate(n_bytes)
+        self.rows = np.frombuffer(mmap.mmap(self._file.fileno(), n_bytes), known.dtype)
+        if is_new:
+            self._allocate(known.nbytes)
+            self.rows[: len(known)] = known
+
+    def _allocate(self, n_bytes: int) -> None:
+        """Reserve room on the disk: writing to a mapped file that finds none ends the process."""
+        n_more = n_bytes - self._n_reserved
+        if self._file is None or n_more <= 0 or not hasattr(os, "posix_fallocate"):
+            return
+        try:
+            os.posix_fallocate(self._file.fileno(), self._n_reserved, n_more)
+        except OSError as error:
+            if error.errno not in _NOT_SUPPORTED:
+                raise OSError(
+                    error.errno,
+                    f"{tempfile.gettempdir()} has no room for {n_more / 1e6:,.0f} MB more of "
+                    "temporary files; TMPDIR names another folder",
+                ) from error
+        self._n_reserved = n_bytes

@@ -1,0 +1,395 @@
+"""Expected visits of a Markov chain, by eliminating one state after another.
+
+To eliminate a state is to let the others pass to each other what went through it, as in Gaussian
+elimination. Nothing is ever subtracted [1]_: a state's diagonal is the sum of what leaves it, so
+that every number, however small, is true to the last digits. States with few neighbours go first
+[2]_, so few pairs become neighbours; that order is found anew only when the chain has a new edge.
+Rows are kept from one call to the next: only those that moved, and what they pass through, are
+computed anew.
+
+References
+----------
+.. [1] Grassmann, Taksar & Heyman (1985), Regenerative analysis and steady state distributions for
+   Markov chains. https://doi.org/10.1287/opre.33.5.1107
+.. [2] Tinney & Walker (1967), Direct solutions of sparse network equations by optimally ordered
+   triangular factorization. https://doi.org/10.1109/PROC.1967.6011
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import inlined
+from replay.parts.markov_chain import MarkovChain, expected_visits
+
+__all__ = ["Elimination", "elimination", "solve_visits"]
+
+_MOST_PER_EDGE = 16
+_NONE = -1
+
+
+class Elimination(NamedTuple):
+    """What is kept of an elimination. A state's place is when it was eliminated.
+
+    Attributes
+    ----------
+    order, place : ndarray of int32, shape (n_states,)
+        The state at each place, and the place of each state; -1: not yet.
+    begin_later, begin_earlier : ndarray of int32, shape (n_states + 1,)
+        Where the rows of the following tables begin, by place.
+    later : ndarray of int32, shape (room,)
+        The neighbours of a state when it was eliminated, which go later.
+    earlier : ndarray of int32, shape (room,)
+        The places of those for which a state was such a neighbour, in order.
+    onward : ndarray of float64, shape (room,)
+        What a state passes on to each of ``later``, not counting what it keeps to itself.
+    back : ndarray of float64, shape (room,)
+        The share of visits to a state that leads to visits of each of ``earlier``.
+    leaving : ndarray of float64, shape (n_states,)
+        The sum of what a place passes on, and of what it loses.
+    lost : ndarray of float64, shape (n_states,)
+        What it loses to discount.
+    row : ndarray of float64, shape (n_states,)
+        Room for a row of the chain; 0 between calls.
+    is_new : ndarray of bool, shape (n_states,)
+        Which places were computed anew by the latest call.
+    neighbour, next_one : ndarray of int32, shape (2 * room,)
+        Linked lists of neighbours, while the order is found.
+    first_one, degree, mark : ndarray of int32, shape (n_states,)
+        Where these lists begin, how long they are, and which states one of them holds.
+    n_edges : ndarray of int64, shape (1,)
+        How many edges the chain had when the order was found.
+    """
+
+    order: NDArray[np.int32]
+    place: NDArray[np.int32]
+    begin_later: NDArray[np.int32]
+    begin_earlier: NDArray[np.int32]
+    later: NDArray[np.int32]
+    earlier: NDArray[np.int32]
+    onward: NDArray[np.float64]
+    back: NDArray[np.float64]
+    leaving: NDArray[np.float64]
+    lost: NDArray[np.float64]
+    row: NDArray[np.float64]
+    is_new: NDArray[np.bool_]
+    neighbour: NDArray[np.int32]
+    next_one: NDArray[np.int32]
+    first_one: NDArray[np.int32]
+    degree: NDArray[np.int32]
+    mark: NDArray[np.int32]
+    n_edges: NDArray[np.int64]
+
+
+def elimination(n_states: int, n_edges: int) -> Elimination:
+    """Make room for an elimination.
+
+    Neighbours have room for 16 pairs an edge, or for all pairs of states if these are fewer.
+    Whether that suffices is seen when they are listed; if not, `solve_visits` does without.
+
+    Parameters
+    ----------
+    n_states : int
+        Number of states.
+    n_edges : int
+        The most edges that the chain can have.
+
+    Returns
+    -------
+    Elimination
+        Nothing is eliminated yet.
+
+    Examples
+    --------
+    >>> from replay.parts.markov_chain import markov_chain, move
+    >>> chain, visits = markov_chain(2, 2), np.zeros(2)
+    >>> move(chain, 0, 1, 0.5)
+    >>> move(chain, 1, 0, 0.5)
+    >>> solve_visits(elimination(2, 2), chain, 0, 0.5, visits)
+    >>> visits.round(6).tolist()
+    [1.333333, 0.666667]
+    """
+    room = min(n_states * (n_states - 1) // 2, _MOST_PER_EDGE * n_edges)
+    return Elimination(
+        np.zeros(n_states, dtype=np.int32),
+        np.zeros(n_states, dtype=np.int32),
+        np.zeros(n_states + 1, dtype=np.int32),
+        np.zeros(n_states + 1, dtype=np.int32),
+        np.empty(room, dtype=np.int32),
+        np.empty(room, dtype=np.int32),
+        np.empty(room),
+        np.empty(room),
+        np.zeros(n_states),
+        np.zeros(n_states),
+        np.zeros(n_states),
+        np.zeros(n_states, dtype=np.bool_),
+        np.empty(2 * room, dtype=np.int32),
+        np.empty(2 * room, dtype=np.int32),
+        np.zeros(n_states, dtype=np.int32),
+        np.zeros(n_states, dtype=np.int32),
+        np.zeros(n_states, dtype=np.int32),
+        np.full(1, _NONE),
+    )
+
+
+@inlined
+def solve_visits(
+    elimination: Elimination,
+    chain: MarkovChain,
+    state: int,
+    discount: float,
+    visits: NDArray[np.float64],
+) -> None:
+    """Write how often each state will be visited from one state on, discounted.
+
+    Parameters
+    ----------
+    elimination : Elimination
+        What earlier calls left, for the same chain and discount.
+    chain : MarkovChain
+        The chain T.
+    state : int
+        Where the agent is; this visit counts as 1.
+    discount : float
+        Weight of the future, a step; below 1.
+    visits : ndarray of float64, shape (n_states,)
+        Written to: a row of the inverse of 1 - discount * T.
+    """
+    if elimination.n_edges[0] != chain.n_edges[0]:
+        elimination.n_edges[0] = chain.n_edges[0]
+        chain.has_moved[:] = True
+        if not _find_order(elimination, chain):
+            elimination.order[0] = _NONE
+    if elimination.order[0] < 0:  # too dense for the room there is
+        expected_visits(chain, state, discount, visits)
+        return
+    for place in range(len(visits)):
+        if _is_due(elimination, chain, place):
+            _eliminate(elimination, chain, place, discount)
+    chain.has_moved[:] = False
+    _pass_on(elimination, state, visits)
+
+
+@inlined
+def _is_due(elimination: Elimination, chain: MarkovChain, place: int) -> bool:
+    due: bool = chain.has_moved[elimination.order[place]]
+    for i in range(elimination.begin_earlier[place], elimination.begin_earlier[place + 1]):
+        due = due or elimination.is_new[elimination.earlier[i]]
+    elimination.is_new[place] = due
+    return due
+
+
+@inlined
+def _eliminate(elimination: Elimination, chain: MarkovChain, place: int, discount: float) -> None:
+    """Reduce the row of a state to what it passes on, through those before it, to those after."""
+    order, later, earlier, row = (
+        elimination.order,
+        elimination.later,
+        elimination.earlier,
+        elimination.row,
+    )
+    state = order[place]
+    total = 0.0
+    edge = chain.first_out[state]
+    while edge >= 0:
+        probability = chain.edges[edge]["probability"]
+        row[chain.edges[edge]["next_state"]] += discount * probability
+        total += probability
+        edge = chain.edges[edge]["next_out"]
+    lost = 1.0 - discount * total
+    for i in range(elimination.begin_earlier[place], elimination.begin_earlier[place + 1]):
+        before = earlier[i]
+        share = row[order[before]] / elimination.leaving[before]
+        row[order[before]] = 0.0
+        elimination.back[i] = share
+        if share > 0.0:
+            lost += share * elimination.lost[before]
+            for j in range(elimination.begin_later[before], elimination.begin_later[before + 1]):
+                row[later[j]] += share * elimination.onward[j]
+    leaving = lost
+    for j in range(elimination.begin_later[place], elimination.begin_later[place + 1]):
+        elimination.onward[j] = row[later[j]]
+        leaving += row[later[j]]
+        row[later[j]] = 0.0
+    row[state] = 0.0
+    elimination.lost[place] = lost
+    elimination.leaving[place] = leaving
+
+
+@inlined
+def _pass_on(elimination: Elimination, state: int, visits: NDArray[np.float64]) -> None:
+    """Follow the visits from a state to those that go later, and from there back."""
+    order, row = elimination.order, elimination.row
+    n_states = len(visits)
+    visits[:] = 0.0
+    row[state] = 1.0
+    for place in range(elimination.place[state], n_states):
+        s = order[place]
+        amount = row[s] / elimination.leaving[place]
+        row[s] = 0.0
+        visits[s] = amount
+        if amount > 0.0:
+            for j in range(elimination.begin_later[place], elimination.begin_later[place + 1]):
+                row[elimination.later[j]] += amount * elimination.onward[j]
+    for place in range(n_states - 1, -1, -1):
+        amount = visits[order[place]]
+        if amount > 0.0:
+            for i in range(elimination.begin_earlier[place], elimination.begin_earlier[place + 1]):
+                visits[order[elimination.earlier[i]]] += amount * elimination.back[i]
+
+
+@inlined
+def _find_order(elimination: Elimination, chain: MarkovChain) -> bool:
+    """Find the order, and who is whose neighbour; return whether there is room for that."""
+    n_states = len(elimination.order)
+    n_listed = _list_neighbours(elimination, chain)
+    n_placed = 0
+    most = 0
+    elimination.begin_later[0] = 0
+    while n_placed < n_states and n_listed >= 0:
+        n_before = n_placed
+        for s in range(n_states):
+            if elimination.place[s] < 0 and elimination.degree[s] <= most and n_listed >= 0:
+                elimination.order[n_placed] = s
+                elimination.place[s] = n_placed
+                n_placed += 1
+                n_listed = _join_neighbours(elimination, s, n_listed)
+        if n_placed == n_before:
+            most += 1
+    if n_listed < 0:
+        return False
+    _list_earlier(elimination)
+    return True
+
+
+@inlined
+def _list_neighbours(elimination: Elimination, chain: MarkovChain) -> int:
+    """List the neighbours of each state; return how many entries there are, -1 if too many."""
+    elimination.place[:] = _NONE
+    elimination.first_one[:] = _NONE
+    elimination.degree[:] = 0
+    elimination.mark[:] = _NONE
+    n_listed = 0
+    for s in range(len(elimination.order)):
+        edge = chain.first_out[s]
+        while edge >= 0:
+            t = chain.edges[edge]["next_state"]
+            edge = chain.edges[edge]["next_out"]
+            if s == t or _are_neighbours(elimination, s, t):
+                continue
+            if n_listed + 2 > len(elimination.neighbour):
+                return -1
+            n_listed = _add(elimination, s, t, n_listed)
+            n_listed = _add(elimination, t, s, n_listed)
+    return n_listed
+
+
+@inlined
+def _are_neighbours(elimination: Elimination, s: int, t: int) -> bool:
+    if elimination.degree[s] > elimination.degree[t]:
+        s, t = t, s
+    one = elimination.first_one[s]
+    while one >= 0:
+        if elimination.neighbour[one] == t:
+            return True
+        one = elimination.next_one[one]
+    return False
+
+
+@inlined
+def _add(elimination: Elimination, s: int, t: int, n_listed: int) -> int:
+    elimination.neighbour[n_listed] = t
+    elimination.next_one[n_listed] = elimination.first_one[s]
+    elimination.first_one[s] = n_listed
+    elimination.degree[s] += 1
+    return n_listed + 1
+
+
+@inlined
+def _join_neighbours(elimination: Elimination, state: int, n_listed: int) -> int:
+    """Make the neighbours of a state that is eliminated neighbours of each other.
+
+    Return how many entries the lists have then, -1 if there is no room for them. The list of the
+    neighbour that has most is never gone through: others know whether they are in it.
+    """
+    begin, end = _list_later(elimination, state)
+    if end < 0:
+        return -1
+    hub = _NONE
+    for j in range(begin, end):
+        s = elimination.later[j]
+        elimination.degree[s] -= 1
+        if hub < 0 or elimination.degree[s] > elimination.degree[hub]:
+            hub = s
+    for j in range(begin, end):
+        s = elimination.later[j]
+        if s == hub:
+            continue
+        _mark_neighbours(elimination, s)
+        for i in range(begin, end):
+            t = elimination.later[i]
+            if t == s or elimination.mark[t] == s:
+                continue
+            if n_listed + 1 + (t == hub) > len(elimination.neighbour):
+                return -1
+            n_listed = _add(elimination, s, t, n_listed)
+            if t == hub:
+                n_listed = _add(elimination, t, s, n_listed)
+    return n_listed
+
+
+@inlined
+def _list_later(elimination: Elimination, state: int) -> tuple[int, int]:
+    """Write down the neighbours that a state still has; return between which entries they are."""
+    place = elimination.place[state]
+    begin = elimination.begin_later[place]
+    end = begin
+    one = elimination.first_one[state]
+    while one >= 0:
+        t = elimination.neighbour[one]
+        one = elimination.next_one[one]
+        if elimination.place[t] < 0:
+            if end == len(elimination.later):
+                return begin, -1
+            elimination.later[end] = t
+            end += 1
+    elimination.begin_later[place + 1] = end
+    return begin, end
+
+
+@inlined
+def _mark_neighbours(elimination: Elimination, state: int) -> None:
+    """Mark the neighbours that a state still has, and take the others out of its list."""
+    previous = _NONE
+    one = elimination.first_one[state]
+    while one >= 0:
+        following = elimination.next_one[one]
+        t = elimination.neighbour[one]
+        if elimination.place[t] < 0:
+            elimination.mark[t] = state
+            previous = one
+        elif previous < 0:
+            elimination.first_one[state] = following
+        else:
+            elimination.next_one[previous] = following
+        one = following
+
+
+@inlined
+def _list_earlier(elimination: Elimination) -> None:
+    """Turn the table of who goes later round: for each place, those before it, in order."""
+    n_states = len(elimination.order)
+    begin_earlier, degree = elimination.begin_earlier, elimination.degree
+    degree[:] = 0
+    for j in range(elimination.begin_later[n_states]):
+        degree[elimination.place[elimination.later[j]]] += 1
+    begin_earlier[0] = 0
+    for place in range(n_states):
+        begin_earlier[place + 1] = begin_earlier[place] + degree[place]
+        degree[place] = begin_earlier[place]
+    for place in range(n_states):
+        for j in range(elimination.begin_later[place], elimination.begin_later[place + 1]):
+            after = elimination.place[elimination.later[j]]
+            elimination.earlier[degree[after]] = place
+            degree[after] += 1

@@ -1,0 +1,268 @@
+"""What a backup is worth to the agent now: the gain of its policy times the need of a state.
+
+A change of V(s) is felt where the agent is with the weight of the need of s, as long as the policy
+stays the same, so that gain times need is the expected value of a backup [1]_. Need is that of the
+learned model under the current epsilon-greedy policy: nothing else has to be learned for it, and
+nothing is sampled. While the agent is awake the visits until the episode ends count; at an
+episode's end, those of the next episode, which begins like the earlier ones did. At rest the long
+run counts, episode after episode.
+
+References
+----------
+.. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
+   https://doi.org/10.1038/s41593-018-0232-z
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import inlined
+from replay.log.backups import EPISODE_END, REST
+from replay.parts.gain import greedy_gain, set_changed_values
+from replay.parts.markov_chain import set_edge
+from replay.parts.need import SUCCESSORS, Need, count_need, need_of, set_policy_moves
+from replay.parts.priorities import GAIN, is_evaluated
+from replay.parts.world_model import WorldModel, edge_to
+
+__all__ = ["Evaluation", "evaluate", "evaluation", "evaluation_words", "look_ahead", "note_start"]
+__all__ += ["worth_of_telling"]
+
+
+class Evaluation(NamedTuple):
+    """The arrays of an evaluation. The last state is no state, but the time between episodes.
+
+    Attributes
+    ----------
+    need : Need
+        Of ``n_states + 1`` states, since `look_ahead`; 1 before that.
+    after : ndarray of float64, shape (n_actions,)
+        Room for the action values of one state as they would be.
+    starts : ndarray of int64, shape (n_states + 1,)
+        How many episodes began in each state, and how many in all.
+    n_changes : ndarray of int64, shape (1,)
+        How often the edges of the model had changed at the latest look ahead.
+    """
+
+    need: Need
+    after: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    n_changes: NDArray[np.int64]
+
+
+def evaluation(priority: int, discount: float, model: WorldModel) -> Evaluation | None:
+    """Make an evaluation of backups in a world of which nothing is known.
+
+    Parameters
+    ----------
+    priority : int
+        The place of a name in :data:`replay.parts.priorities.PRIORITIES`.
+    discount : float
+        Weight of the future, a step.
+    model : WorldModel
+        The learned model.
+
+    Returns
+    -------
+    Evaluation or None
+        None if the priority depends on neither gain nor need. Its chain has room for the edges of
+        the model, for one to the time between episodes from each state, and one back to each.
+
+    Raises
+    ------
+    ValueError
+        If need is to be counted over all that is to come without a discount.
+
+    Examples
+    --------
+    An agent that was once led from 0 over 1 to the end 2, and is in 1 now:
+
+    >>> from replay.learners.contract import Pause
+    >>> from replay.learners.full_backups import Params
+    >>> from replay.log.backups import STEP
+    >>> from replay.parts.priorities import NEED
+    >>> from replay.parts.world_model import observe, world_model
+    >>> model = world_model(3, 1, 2)
+    >>> params = Params(priority=NEED, discount=0.5)
+    >>> seen = evaluation(params.priority, params.discount, model)
+    >>> observe(model, 0, 0, 1, False), observe(model, 1, 0, 2, True)
+    (None, None)
+    >>> look_ahead(seen, params, model, np.zeros((3, 1)), Pause(STEP, 1, False))
+    >>> seen.need.expected[:3].tolist()
+    [0.0, 1.0, 0.5]
+    """
+    if not is_evaluated(priority):
+        return None
+    if priority != GAIN and discount == 1.0:
+        raise ValueError(
+            "Need is counted over all that is to come, so a priority with need asks for a discount "
+            "below 1, got 1."
+        )
+    n_states, n_actions = model.visits.shape
+    return Evaluation(
+        need_of(n_states + 1, len(model.edges) + 2 * n_states),
+        np.zeros(n_actions),
+        np.zeros(n_states + 1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+def evaluation_words(evaluation: Evaluation | None) -> int:
+    """Count the numbers held: one for each state in which episodes began. The rest is made anew."""
+    if evaluation is None:
+        return 0
+    return int(np.count_nonzero(evaluation.starts[:-1]))
+
+
+@inlined
+def note_start(evaluation: Evaluation | None, state: int, first: bool = False) -> None:
+    """Note that an episode begins in a state; `first`: only if none was noted before."""
+    if evaluation is None:
+        return
+    between = len(evaluation.starts) - 1
+    if not first or evaluation.starts[between] == 0:
+        evaluation.starts[state] += 1
+        evaluation.starts[between] += 1
+
+
+@inlined
+def evaluate(
+    evaluation: Evaluation | None,
+    params: Any,
+    action_values: NDArray[np.float64],
+    state: int,
+    action: int,
+    after: float,
+) -> tuple[float, float]:
+    """Evaluate one backup, for the log.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or None
+        As of the latest look ahead.
+    params : NamedTuple
+        ``priority`` and ``epsilon`` of the learner.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q, before the backup.
+    state, action : int
+        The pair that is backed up.
+    after : float
+        Its new value.
+
+    Returns
+    -------
+    gain, need : float
+        Gain, and the need of the state; nan where it is not counted.
+    """
+    if evaluation is None:
+        return np.nan, np.nan
+    set_changed_values(evaluation.after, action_values, state, action, after)
+    need = np.nan if params.priority == GAIN else evaluation.need.expected[state]
+    return greedy_gain(action_values, state, evaluation.after, params.epsilon), need
+
+
+@inlined
+def worth_of_telling(
+    evaluation: Evaluation,
+    epsilon: float,
+    model: WorldModel,
+    action_values: NDArray[np.float64],
+    state: int,
+    change: float,
+) -> float:
+    """Return what it is worth to tell all predecessors of a state that its value has changed.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        As of the latest look ahead.
+    epsilon : float
+        Probability of a uniformly random action.
+    model : WorldModel
+        What was learned of the world.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q, before they are told.
+    state : int
+        The state.
+    change : float
+        The change of its value, discounted.
+
+    Returns
+    -------
+    float
+        The sum over its predecessors of need x gain; of those with several actions that lead there
+        all change at once.
+    """
+    total = 0.0
+    edge = model.first_in[state]
+    while edge >= 0:
+        s, a = model.edges[edge]["state"], model.edges[edge]["action"]
+        if a == _set_told_values(evaluation.after, model, action_values, s, state, change):
+            gain = greedy_gain(action_values, s, evaluation.after, epsilon)
+            total += evaluation.need.expected[s] * gain
+        edge = model.edges[edge]["next_in"]
+    return total
+
+
+@inlined
+def _set_told_values(
+    after: NDArray[np.float64],
+    model: WorldModel,
+    action_values: NDArray[np.float64],
+    s: int,
+    s_next: int,
+    change: float,
+) -> int:
+    """Write Q(s, .) as it would be if s_next told s; return the first action that leads there."""
+    first = -1
+    for b in range(len(after)):
+        after[b] = action_values[s, b]
+        edge = edge_to(model, s, b, s_next)
+        if edge >= 0:
+            after[b] += change * model.edges[edge]["count"] / model.visits[s, b]
+            if first < 0:
+                first = b
+    return first
+
+
+@inlined
+def look_ahead(
+    evaluation: Evaluation | None,
+    params: Any,
+    model: WorldModel,
+    action_values: NDArray[np.float64],
+    pause: Any,
+) -> None:
+    """Count the need of all states, if the priority asks for it.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or None
+        Written to.
+    params : NamedTuple
+        ``priority``, ``epsilon`` and ``discount`` of the learner.
+    model : WorldModel
+        What was learned of the world.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    pause : NamedTuple
+        When, and where the agent is, a :class:`replay.learners.contract.Pause`.
+    """
+    if evaluation is None:
+        return
+    if params.priority == GAIN:
+        return
+    need, starts, phase = evaluation.need, evaluation.starts, pause.phase
+    between = len(starts) - 1
+    set_policy_moves(need.chain, model, action_values, params.epsilon, phase == REST)
+    for s in range(between):
+        if starts[s] > 0:
+            set_edge(need.chain, between, s, starts[s] / starts[between])
+    if model.n_changes[0] != evaluation.n_changes[0]:
+        evaluation.n_changes[0] = model.n_changes[0]
+        need.elimination.n_edges[0] = -1  # other edges, be they as many: the order is found anew
+    need.shares[:] = 0.0
+    need.shares[between] = 1.0
+    origin = between if phase == EPISODE_END else pause.state
+    count_need(need, SUCCESSORS, phase, origin, params.discount)

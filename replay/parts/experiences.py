@@ -1,0 +1,75 @@
+"""Experiences: the last outcome of each pair of state and action, and how strong its memory is."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import inlined
+
+__all__ = ["Experiences", "experience_at", "experience_words", "experiences_of"]
+
+_EXPERIENCE = np.dtype(
+    {
+        "names": ["strength", "reward", "state", "next_state", "action", "terminated"],
+        "formats": [np.float64, np.float64, np.int32, np.int32, np.int32, np.int8],
+    },
+    align=True,
+)
+
+
+class Experiences(NamedTuple):
+    """The arrays of the experiences.
+
+    Attributes
+    ----------
+    rows : structured ndarray, shape (n_states * n_actions,)
+        ``state, action, reward, next_state, terminated`` and ``strength``, in the order of
+        discovery; a pair is there once, so there is room for all.
+    n_known : ndarray of int64, shape (1,)
+        How many there are.
+    place : ndarray of int32, shape (n_states, n_actions)
+        Where the experience of a pair is; -1 if there is none.
+    """
+
+    rows: NDArray[np.void]
+    n_known: NDArray[np.int64]
+    place: NDArray[np.int32]
+
+
+def experiences_of(n_states: int, n_actions: int) -> Experiences:
+    """Make room for the experiences of a world in which nothing was tried.
+
+    Examples
+    --------
+    >>> known = experiences_of(3, 2)
+    >>> int(experience_at(known, 2, 1))
+    0
+    >>> int(known.rows[0]["state"]), int(known.n_known[0])
+    (2, 1)
+    """
+    return Experiences(
+        np.zeros(n_states * n_actions, dtype=_EXPERIENCE),
+        np.zeros(1, dtype=np.int64),
+        np.full((n_states, n_actions), -1, dtype=np.int32),
+    )
+
+
+def experience_words(experiences: Experiences, n_pairs: int) -> int:
+    """Count the numbers held for some number of pairs: what each experience has, and its place."""
+    return (len(_EXPERIENCE.names or ()) + 1) * n_pairs
+
+
+@inlined
+def experience_at(experiences: Experiences, state: int, action: int) -> int:
+    """Return the place of the experience of a pair; a new one leads nowhere and has no strength."""
+    place: int = experiences.place[state, action]
+    if place < 0:
+        place = experiences.n_known[0]
+        experiences.n_known[0] = place + 1
+        experiences.place[state, action] = place
+        newest = experiences.rows[place]
+        newest["state"] = state
+        newest["action"] = action
+        newest["next_state"] = state
+    return place

@@ -1,0 +1,169 @@
+"""Need: how often the agent will be in each state, by a chain of its moves from state to state.
+
+While the agent is awake need is the expected discounted number of visits from where it is [1]_, a
+row of the successor representation [2]_. At rest it is the share of time spent in a state in the
+long run [1]_. The chain is learned from the moves that the agent makes
+(:func:`replay.parts.markov_chain.move`), or follows from a learned model under the current policy
+(`set_policy_moves`).
+
+References
+----------
+.. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
+   https://doi.org/10.1038/s41593-018-0232-z
+.. [2] Dayan (1993), Improving generalization for temporal difference learning: the successor
+   representation. https://doi.org/10.1162/neco.1993.5.4.613
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import inlined
+from replay.log.backups import REST
+from replay.parts.elimination import Elimination, elimination, solve_visits
+from replay.parts.markov_chain import MarkovChain, long_run_shares, markov_chain, set_edge
+from replay.parts.world_model import WorldModel
+
+__all__ = ["NEEDS", "ONE", "SUCCESSORS", "Need", "count_need", "need_of", "set_policy_moves"]
+
+NEEDS = ("successor_representation", "stationary_distribution", "current_state", "one")
+"""What need is. ``successor_representation``: the visits that are to be expected from where the
+agent is, discounted; at rest, the share of time in the long run. ``stationary_distribution``: that
+share at all pauses. ``current_state``: 1 where the agent is, 0 elsewhere. ``one``: 1."""
+SUCCESSORS, STATIONARY, CURRENT, ONE = range(4)
+
+
+class Need(NamedTuple):
+    """The need of all states, and what it comes from.
+
+    Attributes
+    ----------
+    expected : ndarray of float64, shape (n_states,)
+        Need, as counted last.
+    chain : MarkovChain
+        T, where the agent goes from each state.
+    elimination : Elimination
+        What is kept of solving for visits.
+    shares : ndarray of float64, shape (n_states,)
+        The share of time spent in each state, as counted last; where the next count begins.
+    """
+
+    expected: NDArray[np.float64]
+    chain: MarkovChain
+    elimination: Elimination
+    shares: NDArray[np.float64]
+
+
+def need_of(n_states: int, n_edges: int) -> Need:
+    """Make need of an agent that has not moved: 1 everywhere.
+
+    Parameters
+    ----------
+    n_states : int
+        Number of states.
+    n_edges : int
+        The most edges that the chain can have.
+
+    Returns
+    -------
+    Need
+        Its chain is empty.
+
+    Examples
+    --------
+    >>> need_of(2, 1).expected.tolist()
+    [1.0, 1.0]
+    """
+    return Need(
+        np.ones(n_states),
+        markov_chain(n_states, n_edges),
+        elimination(n_states, n_edges),
+        np.full(n_states, 1.0 / n_states),
+    )
+
+
+@inlined
+def count_need(need: Need, kind: int, phase: int, origin: int, discount: float) -> None:
+    """Count the need of all states.
+
+    Parameters
+    ----------
+    need : Need
+        Its ``expected`` is written to.
+    kind : int
+        The place of a name in ``NEEDS``; the same at each call.
+    phase : int
+        Of the pause.
+    origin : int
+        Where the agent is.
+    discount : float
+        Weight of the future, a step; below 1.
+    """
+    if kind == STATIONARY or (kind == SUCCESSORS and phase == REST):
+        long_run_shares(need.chain, need.shares)
+        for s in range(len(need.shares)):
+            need.expected[s] = need.shares[s]
+    elif kind == SUCCESSORS:
+        solve_visits(need.elimination, need.chain, origin, discount, need.expected)
+    elif kind == CURRENT:
+        need.expected[:] = 0.0
+        need.expected[origin] = 1.0
+
+
+@inlined
+def set_policy_moves(
+    chain: MarkovChain,
+    model: WorldModel,
+    action_values: NDArray[np.float64],
+    epsilon: float,
+    goes_on: bool,
+) -> None:
+    """Write the moves of the epsilon-greedy policy in a learned model, in place of all others.
+
+    Actions whose value is infinite, since they were never tried, are left out. What follows an
+    action that is not in the model is unknown: it counts for nothing, or a new episode begins.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        Its last state is no state of the model, but the time between episodes; there must be room
+        for an edge for each of the model's, and one more a state.
+    model : WorldModel
+        What was learned of the world.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    epsilon : float
+        Probability of a uniformly random action.
+    goes_on : bool
+        Whether a new episode begins where the model does not know what follows.
+    """
+    n_states, n_actions = action_values.shape
+    chain.n_edges[0] = 0
+    chain.first_out[n_states] = -1
+    for s in range(n_states):
+        chain.first_out[s] = -1
+        best, n_best, n_open = -np.inf, 0, 0
+        for a in range(n_actions):
+            value = action_values[s, a]
+            if value < np.inf:
+                n_open += 1
+                if value > best:
+                    best = value
+                    n_best = 0
+                if value == best:
+                    n_best += 1
+        known = 0.0
+        for a in range(n_actions):
+            if model.visits[s, a] > 0.0:
+                chance = epsilon / n_open
+                if action_values[s, a] == best:
+                    chance += (1.0 - epsilon) / n_best
+                known += chance
+                edge = model.first_out[s, a]
+                while edge >= 0:
+                    share = model.edges[edge]["count"] / model.visits[s, a]
+                    set_edge(chain, s, model.edges[edge]["next_state"], chance * share)
+                    edge = model.edges[edge]["next_out"]
+        if goes_on and known < 1.0:
+            set_edge(chain, s, n_states, 1.0 - known)

@@ -1,0 +1,122 @@
+"""The last steps of experience, in a ring: the latest one takes the place of the oldest."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import inlined
+
+__all__ = ["RecentSteps", "follow", "note_step", "recent_steps", "step_words"]
+
+_STEP = np.dtype(
+    {
+        "names": ["reward", "state", "action", "next_state", "terminated", "truncated"],
+        "formats": [np.float64, np.int32, np.int32, np.int32, np.int8, np.int8],
+    },
+    align=True,
+)
+
+
+class RecentSteps(NamedTuple):
+    """The arrays of the ring.
+
+    Attributes
+    ----------
+    rows : structured ndarray, shape (n_kept,)
+        ``state, action, reward, next_state, terminated, truncated`` of each step.
+    n_seen : ndarray of int64, shape (2,)
+        How many steps were noted, and the place of the next one.
+    """
+
+    rows: NDArray[np.void]
+    n_seen: NDArray[np.int64]
+
+
+def recent_steps(n_kept: int) -> RecentSteps:
+    """Make an empty ring.
+
+    Parameters
+    ----------
+    n_kept : int
+        How many steps are kept.
+
+    Returns
+    -------
+    RecentSteps
+        The ring.
+
+    Examples
+    --------
+    >>> from replay.learners.contract import Transition
+    >>> recent = recent_steps(2)
+    >>> for reward in (1.0, 2.0, 4.0):
+    ...     place = note_step(recent, Transition(0, 0, reward, 0, -1, False, False))
+    >>> recent.rows["reward"].tolist()
+    [4.0, 2.0]
+    >>> follow(recent, 1, 2, 0.5)[0]
+    np.float64(4.0)
+    """
+    return RecentSteps(np.zeros(n_kept, dtype=_STEP), np.zeros(2, dtype=np.int64))
+
+
+def step_words(recent: RecentSteps) -> int:
+    """Count the numbers held: six for each step."""
+    return len(_STEP.names or ()) * min(int(recent.n_seen[0]), len(recent.rows))
+
+
+@inlined
+def note_step(recent: RecentSteps, transition: Any) -> int:
+    """Keep a :class:`replay.learners.contract.Transition`; return its place."""
+    place: int = recent.n_seen[1]
+    step = recent.rows[place]
+    step["state"] = transition.state
+    step["action"] = transition.action
+    step["reward"] = transition.reward
+    step["next_state"] = transition.next_state
+    step["terminated"] = transition.terminated
+    step["truncated"] = transition.truncated
+    recent.n_seen[0] += 1
+    recent.n_seen[1] = place + 1 if place + 1 < len(recent.rows) else 0
+    return place
+
+
+@inlined
+def follow(
+    recent: RecentSteps, place: int, n_steps: int, discount: float
+) -> tuple[float, float, int, int]:
+    """Follow what happened from a step on, as far as its episode went.
+
+    Parameters
+    ----------
+    recent : RecentSteps
+        The ring.
+    place : int
+        Where the first step is.
+    n_steps : int
+        How many steps are followed at most, at least 1; they were all noted.
+    discount : float
+        Weight of the future, a step.
+
+    Returns
+    -------
+    total : float
+        The sum of the rewards, discounted.
+    weight : float
+        That of what came after.
+    n_followed : int
+        How many steps were followed.
+    last : int
+        The place of the last of them.
+    """
+    total, weight, n_followed, last = 0.0, 1.0, 0, place
+    while n_followed < n_steps:
+        step = recent.rows[place]
+        total += weight * step["reward"]
+        weight *= discount
+        n_followed += 1
+        last = place
+        if step["terminated"] or step["truncated"]:
+            break
+        place = place + 1 if place + 1 < len(recent.rows) else 0
+    return total, weight, n_followed, last

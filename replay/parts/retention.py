@@ -1,0 +1,148 @@
+"""How a bounded memory chooses what to forget of the learned model."""
+
+import math
+
+import numpy as np
+
+from replay.jit import inlined
+from replay.parts.priority_queue import PriorityQueue, pop, remove, set_priority
+from replay.parts.world_model import WorldModel, fade
+
+__all__ = ["EPISODES", "FADING", "RETENTION", "TRANSITIONS", "VALUABLE", "describe_model"]
+__all__ += ["end_episode", "retain", "revalue"]
+
+RETENTION = ("recent_episodes", "recent_transitions", "valuable_transitions", "fading")
+"""What is kept; see `retain`."""
+EPISODES, TRANSITIONS, VALUABLE, FADING = range(4)
+
+_TIE = 1e-12  # of value, for each transition by which a pair was used later than another one
+
+
+def describe_model(retention: int, capacity: float) -> str:
+    """Name what a learner keeps a model of.
+
+    Parameters
+    ----------
+    retention : int
+        The place of a name in ``RETENTION``.
+    capacity : float
+        Bound of the memory; infinite: none.
+
+    Returns
+    -------
+    str
+        Its name.
+
+    Examples
+    --------
+    >>> describe_model(EPISODES, np.inf), describe_model(FADING, 5.0)
+    ('a model of all transitions', 'a model of fading transitions')
+    """
+    unbounded = capacity == np.inf
+    kept = "all transitions" if unbounded else RETENTION[retention].replace("_", " ")
+    return f"a model of {kept}".replace("fading", "fading transitions")
+
+
+@inlined
+def retain(
+    model: WorldModel, retention: int, capacity: float, state: int, action: int, value: float
+) -> None:
+    """Note that a pair is remembered anew, and forget what no longer fits.
+
+    A pair is forgotten with all its outcomes, so that the probabilities of those that are
+    remembered stay true. The rules of ``RETENTION``:
+
+    * ``recent_episodes``: what was not tried in the last `capacity` episodes;
+    * ``recent_transitions``: the least recently tried, so that at most `capacity` edges are left;
+    * ``valuable_transitions``: the one of the least value, of equals the least recently tried or
+      replayed, likewise;
+    * ``fading``: a trace that decays to 1 / e in `capacity` episodes, from the pair's weight when
+      it was last tried, is gone below 1 / e: after capacity (1 + log N) episodes.
+
+    Parameters
+    ----------
+    model : WorldModel
+        The model, after the pair was observed.
+    retention : int
+        The place of a name in ``RETENTION``: which pair goes.
+    capacity : float
+        Bound of the memory: a number of episodes or of edges.
+    state, action : int
+        The pair; it is not forgotten at once, whatever its value.
+    value : float
+        Its action value.
+    """
+    _retain(model.expendable, model, retention, capacity, state, action, value)
+
+
+@inlined
+def _retain(
+    queue: PriorityQueue | None,
+    model: WorldModel,
+    retention: int,
+    capacity: float,
+    state: int,
+    action: int,
+    value: float,
+) -> None:
+    if queue is None:
+        return
+    pair = state * model.visits.shape[1] + action
+    if retention in (EPISODES, FADING):
+        lifetime = capacity
+        if retention == FADING:
+            lifetime *= 1.0 + math.log(model.visits[state, action])
+        set_priority(queue, pair, -(model.clock[1] + lifetime), -1)
+        return
+    remove(queue, pair)
+    while model.n_edges[0] > capacity and queue.size[0] > 0:
+        _forget_pair(model, pop(queue))
+    model.clock[0] += 1
+    used = float(model.clock[0])
+    if retention == VALUABLE:
+        used = value + _TIE * used
+    set_priority(queue, pair, -used, -1)
+
+
+@inlined
+def revalue(model: WorldModel, retention: int, state: int, action: int, value: float) -> None:
+    """Tell a memory that keeps what is valuable about the new value of a pair in it."""
+    _revalue(model.expendable, model, retention, state, action, value)
+
+
+@inlined
+def _revalue(
+    queue: PriorityQueue | None,
+    model: WorldModel,
+    retention: int,
+    state: int,
+    action: int,
+    value: float,
+) -> None:
+    if queue is None:
+        return
+    if retention == VALUABLE:
+        pair = state * model.visits.shape[1] + action
+        set_priority(queue, pair, -(value + _TIE * model.clock[0]), -1)
+
+
+@inlined
+def end_episode(model: WorldModel, retention: int) -> None:
+    """Forget the pairs whose time is over, at the end of an episode."""
+    model.clock[1] += 1
+    _end_episode(model.expendable, model, retention)
+
+
+@inlined
+def _end_episode(queue: PriorityQueue | None, model: WorldModel, retention: int) -> None:
+    if queue is None:
+        return
+    if retention in (EPISODES, FADING):
+        while queue.size[0] > 0 and -queue.priority[0] <= model.clock[1]:
+            _forget_pair(model, pop(queue))
+
+
+@inlined
+def _forget_pair(model: WorldModel, pair: int) -> None:
+    n_actions = model.visits.shape[1]
+    fade(model, pair // n_actions, pair % n_actions, 1.0)

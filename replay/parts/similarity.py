@@ -1,0 +1,106 @@
+"""Similarity of states: the default representation, the discounted occupancy of a random walk [1]_.
+
+States are joined by links that come and go; a walk chooses each of its n moves alike, and stays
+where one has no link. T = I - L / n, with the Laplacian L of the graph of linked states, and
+D = (I - discount * T)^-1. It is kept exact by rank-one updates (Sherman and Morrison).
+
+References
+----------
+.. [1] Piray & Daw (2021), Linear reinforcement learning in planning, grid fields, and cognitive
+   control. https://doi.org/10.1038/s41467-021-25123-3
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import inlined
+
+__all__ = ["Similarity", "link", "similarity_of", "similarity_words"]
+
+
+class Similarity(NamedTuple):
+    """The arrays of the default representation.
+
+    Attributes
+    ----------
+    matrix : ndarray of float64, shape (n_states, n_states)
+        D.
+    n_links : ndarray of int32, shape (n_states, n_states)
+        How many links join two states, in either direction.
+    difference : ndarray of float64, shape (n_states,)
+        What tells two rows of D apart, while these two states are linked.
+    """
+
+    matrix: NDArray[np.float64]
+    n_links: NDArray[np.int32]
+    difference: NDArray[np.float64]
+
+
+def similarity_of(n_states: int, discount: float) -> Similarity:
+    """Make the similarity of states of which none are linked.
+
+    Parameters
+    ----------
+    n_states : int
+        Number of states; memory grows with its square.
+    discount : float
+        Discount of the random walk, below 1; the larger, the further similarity reaches.
+
+    Returns
+    -------
+    Similarity
+        Each state is similar to itself only.
+
+    Examples
+    --------
+    >>> near = similarity_of(2, 0.5)
+    >>> link(near, 0.5 / 1, 0, 1, 1)
+    >>> near.matrix.round(3).tolist()
+    [[1.333, 0.667], [0.667, 1.333]]
+    """
+    return Similarity(
+        np.eye(n_states) / (1.0 - discount),
+        np.zeros((n_states, n_states), dtype=np.int32),
+        np.zeros(n_states),
+    )
+
+
+def similarity_words(similarity: Similarity) -> int:
+    """Count the numbers held: D and the links, squares of the states linked so far."""
+    return 2 * int(np.count_nonzero(similarity.n_links.any(axis=1))) ** 2
+
+
+@inlined
+def link(similarity: Similarity, weight: float, state: int, other: int, change: int) -> None:
+    """Add a link between two states, or take one away.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Changed in place.
+    weight : float
+        What a link adds to discount * T: the discount over the number of moves.
+    state, other : int
+        The states; nothing is linked to itself.
+    change : int
+        1 to add a link, -1 to take one away.
+    """
+    if state == other:
+        return
+    matrix, n_links, difference = similarity.matrix, similarity.n_links, similarity.difference
+    before = n_links[state, other]
+    n_links[state, other] += change
+    n_links[other, state] += change
+    if (before > 0) == (before + change > 0):
+        return
+    weight = change * weight
+    for s in range(len(matrix)):
+        difference[s] = matrix[state, s] - matrix[other, s]
+    weight /= 1.0 + weight * (difference[state] - difference[other])
+    for s in range(len(matrix)):
+        if difference[s] != 0.0:
+            step = weight * difference[s]
+            for s_next in range(len(matrix)):
+                matrix[s, s_next] -= step * difference[s_next]

@@ -1,0 +1,209 @@
+"""What all prioritized sweeping shares: changes wait in a queue until they are passed on [1]_ [2]_.
+
+The functions that take the parameters and the memory of a learner read the parameters ``discount,
+epsilon, min_priority, priority, forgetting, surprise_rate, retention, capacity``, and of the memory
+``action_values``, and what `sweeping_memory` makes: ``model, queue, evaluation``.
+
+References
+----------
+.. [1] Moore & Atkeson (1993), Prioritized sweeping. https://doi.org/10.1007/BF00993104
+.. [2] Peng & Williams (1993), Efficient learning and planning within the Dyna framework.
+   https://doi.org/10.1177/105971239300100403
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from replay.jit import inlined
+from replay.log.backups import EPISODE_END, START, Log
+from replay.parts.evaluation import (
+    Evaluation,
+    evaluation,
+    evaluation_words,
+    look_ahead,
+    note_start,
+)
+from replay.parts.priorities import FIRST_IN, pop_next, rank
+from replay.parts.priority_queue import (
+    PriorityQueue,
+    priority_queue,
+    queue_words,
+    remove,
+    set_priority,
+)
+from replay.parts.retention import end_episode
+from replay.parts.world_model import WorldModel, model_words, world_model
+
+__all__ = ["Popped", "queue_change", "sweep", "sweeping_memory", "sweeping_words"]
+
+
+class Popped(NamedTuple):
+    """What was taken out of the queue.
+
+    Attributes
+    ----------
+    item : int
+        A state, or a pair of state and action.
+    priority : float
+        Its priority.
+    number : int
+        How many were taken out before it in this pause.
+    cause : int
+        The row of the backup that put it in the queue; -1 if it was an online one.
+    phase : int
+        Of the pause.
+    """
+
+    item: int
+    priority: float
+    number: int
+    cause: int
+    phase: int
+
+
+def sweeping_memory(
+    params: Any, sizes: Any, n_items: int
+) -> tuple[WorldModel, PriorityQueue, Evaluation | None]:
+    """Make the model, the queue and the evaluation of a learner that has experienced nothing.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        Of the learner.
+    sizes : NamedTuple
+        How large the world is, a :class:`replay.learners.contract.Sizes`.
+    n_items : int
+        How many different states, or pairs, may wait in the queue.
+
+    Returns
+    -------
+    model : WorldModel
+        The transitions seen.
+    queue : PriorityQueue
+        What waits.
+    evaluation : Evaluation or None
+        Gain and need, if the priority depends on them.
+    """
+    model = world_model(
+        sizes.n_states,
+        sizes.n_actions,
+        sizes.n_transitions,
+        forgetting=params.forgetting,
+        surprise_rate=params.surprise_rate,
+        capacity=params.capacity,
+        way_back=sizes.way_back,
+    )
+    return model, priority_queue(n_items), evaluation(params.priority, params.discount, model)
+
+
+def sweeping_words(memory: Any) -> int:
+    """Count the numbers held by the model, the queue and the evaluation of a learner's memory."""
+    held = model_words(memory.model) + queue_words(memory.queue)
+    return held + evaluation_words(memory.evaluation)
+
+
+@inlined
+def queue_change(
+    params: Any,
+    queue: PriorityQueue,
+    item: int,
+    change: float,
+    cause: int,
+    only_lowers: bool = False,
+) -> None:
+    """Let an item wait with the priority of its change; without a change it need not wait.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        Of the learner.
+    queue : PriorityQueue
+        What is waiting.
+    item : int
+        The state, or the pair.
+    change : float
+        The size of the change that is waiting.
+    cause : int
+        The row of the backup that changed it, -1 if it was an online one.
+    only_lowers : bool, default False
+        Whether what is waiting keeps its place unless its priority becomes smaller.
+    """
+    place = queue.position[item]
+    if not change > params.min_priority:
+        if not only_lowers:
+            remove(queue, item)
+        return
+    if place >= 0 and params.priority == FIRST_IN:
+        return
+    priority = rank(params.priority, queue, change)
+    if not only_lowers or place < 0 or priority < queue.priority[place]:
+        set_priority(queue, item, priority, cause)
+
+
+@inlined
+def sweep(
+    back_up: Callable[[Any, Any, Popped, Log], None],
+    worth: Callable[[Any, Any, Evaluation, int], float],
+    params: Any,
+    memory: Any,
+    n_pops: int,
+    pause: Any,
+    rng: Generator,
+    log: Log,
+) -> None:
+    """Spend a pause: back up what is waiting, the first in the queue first.
+
+    Parameters
+    ----------
+    back_up : callable
+        ``back_up(params, memory, popped, log)`` makes the backups of what was popped.
+    worth : callable
+        ``worth(params, memory, evaluation, item)`` returns what an item is worth now, if the
+        priority depends on gain or need.
+    params, memory : NamedTuple
+        Of the learner.
+    n_pops : int
+        How many items are popped at most.
+    pause : NamedTuple
+        The pause, a :class:`replay.learners.contract.Pause`.
+    rng : Generator
+        Source of randomness.
+    log : BackupBuffer or None
+        What backups are logged to.
+    """
+    queue, phase = memory.queue, pause.phase
+    if phase == START:
+        note_start(memory.evaluation, pause.state)
+    if n_pops > 0 and queue.size[0] > 0:
+        look_ahead(memory.evaluation, params, memory.model, memory.action_values, pause)
+    for number in range(n_pops):
+        if queue.size[0] == 0:
+            break
+        item, priority = _pop(memory.evaluation, worth, params, memory, rng)
+        back_up(params, memory, Popped(item, priority, number, queue.cause[item], phase), log)
+    if phase == EPISODE_END:
+        end_episode(memory.model, params.retention)
+
+
+@inlined
+def _pop(
+    evaluation: Evaluation | None,
+    worth: Callable[[Any, Any, Evaluation, int], float],
+    params: Any,
+    memory: Any,
+    rng: Generator,
+) -> tuple[int, float]:
+    """Take the first out of the queue; by gain or need, what is worth most now."""
+    if evaluation is None:
+        return pop_next(params.priority, memory.queue, rng)
+    queue = memory.queue
+    chosen, best = queue.state[0], -np.inf
+    for place in range(queue.size[0]):
+        each = worth(params, memory, evaluation, queue.state[place])
+        if each > best:
+            chosen, best = queue.state[place], each
+    remove(queue, chosen)
+    return chosen, best

@@ -1,0 +1,228 @@
+"""Let a learner learn from recorded experience, and log what it does."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from replay.checks import check_choice, check_column, check_table, check_whole, shown
+from replay.learners import Learner, find_learner
+from replay.learners.contract import LARGEST, Sizes
+from replay.log.event_log import EventLog
+from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
+from replay.simulation.loop import STEP, Given
+from replay.worlds.mdp import MDP
+from replay.worlds.protocols import Phase, Protocol
+
+__all__ = ["feed"]
+
+_MOST_STATES = 2**31 - 1
+_OPTIONAL = ("truncated", "next_action", "start_state", "time")
+
+
+def feed(
+    learner: Any,
+    transitions: pd.DataFrame,
+    *,
+    n_states: int,
+    n_actions: int,
+    params: Any = None,
+    seed: int = 0,
+    on_step: Callable[[int, Any], None] | None = None,
+    log: str = "all",
+    mdp: MDP | None = None,
+    rest: Mapping[int, int] | None = None,
+) -> EventLog:
+    """Let a learner learn from recorded experience, an animal's or another run's.
+
+    Parameters
+    ----------
+    learner : str or module
+        A name in ``LEARNERS``, or a module of one's own.
+    transitions : DataFrame
+        One row a step: ``state, action, reward, next_state`` (the state entered, the terminal
+        one at an end) and ``terminated``; optionally ``truncated``, ``next_action`` (drawn in
+        `next_state`, or in the next episode's first state after an end; on-policy learners need
+        it), ``start_state`` (after an end: the next episode's first state; without it the next
+        row's `state`) and ``time`` (seconds).
+    n_states, n_actions : int
+        Size of the world.
+    params : NamedTuple or dict, optional
+        The parameters that differ from the learner's defaults.
+    seed : int, default 0
+        Seed of what the learner draws when it replays.
+    on_step : callable, optional
+        Called as ``on_step(k, memory)`` after row k; ``memory.action_values`` is the table.
+    log : {"all", "replay"}, default "all"
+        Whether all backups are kept, or replay only.
+    mdp : MDP, optional
+        Supplies the positions of states, and the ways back to learners with ``reversible``.
+    rest : mapping of int to int, optional
+        Number of rows done -> pauses of rest then, between two episodes. 0 is before the first row,
+        when only learners with `explore` know anything; the step and the episode are -1 then.
+
+    Returns
+    -------
+    EventLog
+        Steps and backups.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or out of range, time runs back, rows without an end between them
+        don't join, rest is asked for within an episode, or the learner needs an end and there is
+        none.
+    TypeError
+        If `transitions` is no table, or `mdp` no MDP.
+
+    Examples
+    --------
+    >>> lap = pd.DataFrame({"state": [0, 1], "action": 0, "reward": [0.0, 1.0],
+    ...                     "next_state": [1, 2], "terminated": [False, True]})
+    >>> feed("episodic_control", lap, n_states=3, n_actions=1).backups["state"].tolist()
+    [1, 0]
+    """
+    found = find_learner(learner, params)
+    n_states = check_whole("n_states", n_states, at_least=1, at_most=_MOST_STATES)
+    n_actions = check_whole("n_actions", n_actions, at_least=1, at_most=_MOST_STATES)
+    seed = check_whole("seed", seed)
+    check_choice("log", log, ("all", "replay"))
+    if mdp is not None and not isinstance(mdp, MDP):
+        raise TypeError(f"mdp must be an MDP, got {type(mdp).__name__}.")
+    if mdp is not None and mdp.n_states != n_states:
+        raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
+    given = _experience(found, transitions, n_states, n_actions)
+    time = _times(transitions)
+    steps = given.steps
+    rests = _rests({} if rest is None else rest, steps)
+    pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
+    n_transitions = len(np.unique(pairs, axis=1).T)
+    n_links = _count_links(given)
+    if mdp is not None:
+        n_transitions += len(mdp.successor)
+        n_links += Protocol([Phase(mdp, 1)]).n_links
+    sizes = Sizes(
+        n_states,
+        n_actions,
+        n_transitions,
+        len(steps),
+        n_links,
+        way_back(found, mdp, n_actions),
+    )
+    writer = LogWriter(log, found, mdp, name="" if mdp is None else mdp.name)
+    writer.steps = steps
+    rng = replay_rng(seed)  # nothing else is drawn
+    driver = Driver(found, sizes, writer, rng=rng, replay_rng=rng, known=mdp)
+    if 0 in rests:
+        driver.rest(int(steps["state"][0]), rests[0])
+    for begin, end in _pieces(rests, len(steps), on_step is not None):
+        driver.feed(given.rows(begin, end), rests.get(end, 0))
+        if on_step is not None:
+            on_step(begin, driver.memory)
+    return driver.finish(time)
+
+
+def _pieces(rests: Mapping[int, int], n_steps: int, each: bool) -> Iterator[tuple[int, int]]:
+    """Cut the rows into pieces: every row, or else those of which rest follows are alone."""
+    ends = {n_done for n_done in rests if n_done > 0}
+    cuts = set(range(n_steps + 1)) if each else ends | {end - 1 for end in ends} | {0, n_steps}
+    return pairwise(sorted(cuts))
+
+
+def _count_links(given: Given) -> int:
+    """Count the different pairs of an end and a start: that of its own episode, or of the next."""
+    steps = given.steps
+    is_end = steps["terminated"]
+    first = np.insert((is_end | steps["truncated"])[:-1], 0, True)[: len(steps)]
+    own = steps["state"][np.maximum.accumulate(np.where(first, np.arange(len(steps)), 0))]
+    ends = steps["next_state"][is_end]
+    links = [np.stack([ends, begins[is_end]]) for begins in (own, given.start)]
+    return len(np.unique(np.concatenate(links, axis=1), axis=1).T)
+
+
+def _experience(
+    learner: Learner, transitions: pd.DataFrame, n_states: int, n_actions: int
+) -> Given:
+    """Check recorded experience and bring it into the form of the loop."""
+    table = check_table(
+        transitions, ["state", "action", "reward", "next_state", "terminated"], "transitions"
+    )
+    if learner.learns_on_policy and "next_action" not in table:
+        raise ValueError(
+            f"{learner.name!r} learns on-policy: transitions needs a column 'next_action', the "
+            "action taken in next_state (after an end: in the next episode's first state)."
+        )
+    check_table(table, [name for name in _OPTIONAL if name in table], "transitions")
+    limits = {"state": n_states, "action": n_actions, "next_state": n_states}
+    limits |= {"next_action": n_actions, "start_state": n_states}
+    columns = {
+        name: check_column(
+            table, name, "transitions", kind="whole", at_least=0, at_most=limit - 1
+        ).astype(np.int32)
+        for name, limit in limits.items()
+        if name in table
+    }
+    steps = np.zeros(len(table), dtype=STEP)
+    for name in ("state", "action", "next_state"):
+        steps[name] = columns[name]
+    for name in ("terminated", "truncated"):
+        if name in table:
+            steps[name] = check_column(table, name, "transitions", kind="flag")
+    steps["reward"] = check_column(
+        table, "reward", "transitions", kind="number", at_least=-LARGEST, at_most=LARGEST
+    )
+    joins = steps["next_state"][:-1] == steps["state"][1:]
+    gaps = np.flatnonzero(~(joins | steps["terminated"][:-1] | steps["truncated"][:-1]))
+    if len(gaps):
+        row = int(gaps[0])
+        raise ValueError(
+            f"Row {row} of transitions enters state {steps['next_state'][row]}, but row {row + 1} "
+            f"begins in state {steps['state'][row + 1]}. Mark row {row} as terminated or truncated "
+            "if an episode ends there."
+        )
+    if learner.needs_episodes and len(steps) and not steps["terminated"].any():
+        raise ValueError(
+            f"{learner.name!r} learns at an episode's end, but no row of transitions is "
+            "terminated: mark the ends, or take another learner."
+        )
+    nothing = np.full(len(steps), -1, dtype=np.int32)
+    starts = np.append(steps["state"][1:], np.int32(-1))[: len(steps)]
+    return Given(steps, columns.get("next_action", nothing), columns.get("start_state", starts))
+
+
+def _times(transitions: pd.DataFrame) -> NDArray[np.float64] | None:
+    """Check the times of the steps."""
+    if "time" not in transitions:
+        return None
+    time = check_column(transitions, "time", "transitions", kind="number", missing=True)
+    known = np.flatnonzero(~np.isnan(time))
+    back = np.flatnonzero(np.diff(time[known]) < 0)
+    if len(back):
+        before, row = known[back[0]], known[back[0] + 1]
+        raise ValueError(
+            f"The column 'time' of transitions runs back: row {row} has {time[row]:g}, row "
+            f"{before} {time[before]:g}. Sort the rows by time."
+        )
+    return time
+
+
+def _rests(rest: Mapping[int, int], steps: NDArray[np.void]) -> dict[int, int]:
+    """Check rest: the number of rows before it, and how many pauses it has."""
+    if not isinstance(rest, Mapping):
+        raise TypeError(f"rest must map numbers of rows to pauses, got {shown(rest)}.")
+    rests = {}
+    for n_done, n_pauses in rest.items():
+        n_done = check_whole("The number of rows before rest", n_done)
+        if n_done > len(steps) or not len(steps):
+            raise ValueError(f"There is rest after {n_done} rows, but only {len(steps)} rows.")
+        if n_done and not (steps["terminated"] | steps["truncated"])[n_done - 1]:
+            raise ValueError(
+                f"There is rest after {n_done} rows, within an episode: rest between episodes, or "
+                f"mark row {n_done - 1} as terminated or truncated."
+            )
+        if check_whole("The number of pauses at rest", n_pauses):
+            rests[n_done] = int(n_pauses)
+    return rests

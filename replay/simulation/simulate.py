@@ -1,0 +1,214 @@
+"""Let a learner act in a world, and log what it does."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from replay.checks import check_choice, check_whole
+from replay.learners import Learner, find_learner
+from replay.learners.contract import Sizes
+from replay.log.blocks import Block, window_ends
+from replay.log.event_log import EventLog
+from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
+from replay.simulation.loop import start
+from replay.worlds.mdp import MDP
+from replay.worlds.protocols import Phase, Protocol
+
+__all__ = ["Run", "simulate"]
+
+_STARTS = ("start_state", "start_cumulative")
+_MOST_STEPS = 10**15  # a hundred days even of the fastest learner
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one learner in one world.
+
+    Attributes
+    ----------
+    learner : Learner
+        Name, module and parameters.
+    mdp : MDP
+        The world; the first one if it changes.
+    seed : int
+        With learner, parameters and world it determines everything.
+    log : EventLog
+        Steps and backups; empty tables with ``log="none"``.
+    memory : NamedTuple
+        The learner's memory at the end.
+    window_ends : ndarray of int64, shape (n_windows,)
+        The step at which each window ends.
+    window_rewards : ndarray of float64, shape (n_windows,)
+        The sum of the rewards in each window.
+    protocol : Protocol, optional
+        The phases, if the world changes.
+    """
+
+    learner: Learner
+    mdp: MDP
+    seed: int
+    log: EventLog
+    memory: Any
+    window_ends: NDArray[np.int64]
+    window_rewards: NDArray[np.float64]
+    protocol: Protocol | None = None
+
+    @cached_property
+    def reward_rate(self) -> pd.DataFrame:
+        """``time_step`` (a window's end) and ``reward_rate`` (mean reward of its steps)."""
+        lengths = np.diff(self.window_ends, prepend=0)
+        rates = self.window_rewards / lengths
+        return pd.DataFrame({"time_step": self.window_ends, "reward_rate": rates})
+
+
+def simulate(
+    mdp: MDP | Protocol,
+    learner: Any,
+    params: Any = None,
+    *,
+    n_steps: int | None = None,
+    max_episode_steps: int | None = None,
+    seed: int = 0,
+    log: str = "replay",
+    n_windows: int = 100,
+    on_block: Callable[[Block], None] | None = None,
+) -> Run:
+    """Let a learner act in a world.
+
+    Parameters
+    ----------
+    mdp : MDP or Protocol
+        The world, or the phases of one that changes.
+    learner : str or module
+        A name in ``LEARNERS``, or a module of one's own.
+    params : NamedTuple or dict, optional
+        The parameters that differ from the learner's defaults.
+    n_steps : int
+        How many steps to make, over all episodes; a protocol has its own.
+    max_episode_steps : int, optional
+        Episodes are cut off after so many steps.
+    seed : int, default 0
+        Seed of all randomness.
+    log : {"replay", "all", "none"}, default "replay"
+        What is logged: steps and replay; steps and every backup; nothing.
+    n_windows : int, default 100
+        Into how many adjacent windows the steps are cut for the reward rate.
+    on_block : callable, optional
+        Called as ``on_block(block)`` with one part of the log after the other, a `Block`, cut
+        between steps. The run keeps none of them, so its memory is bounded however long it is.
+
+    Returns
+    -------
+    Run
+        Reward rate, log and the learner's memory.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or the learner needs episodes that this world lacks.
+
+    Examples
+    --------
+    >>> from replay.worlds.mazes import from_ascii
+    >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000)
+    >>> len(run.log.steps)
+    1000
+    >>> counts = []
+    >>> long = simulate(from_ascii("S..G"), "episodic_control", n_steps=1_000_000,
+    ...                 on_block=lambda block: counts.append(block.n_backups))
+    >>> len(counts) > 1, len(long.log.steps)
+    (True, 0)
+    """
+    found = find_learner(learner, params)
+    protocol = _protocol(mdp, n_steps)
+    phases, n_steps = protocol.phases, protocol.n_steps
+    seed = check_whole("seed", seed)
+    longest = n_steps + 1  # never reached
+    if max_episode_steps is not None:
+        longest = check_whole("max_episode_steps", max_episode_steps, at_least=1)
+    n_windows = min(check_whole("n_windows", n_windows, at_least=1), n_steps)
+    check_choice("log", log, ("replay", "all", "none"))
+    if log == "none" and on_block is not None:
+        raise ValueError("on_block is given the log, so log must be 'replay' or 'all'.")
+    for phase in phases:
+        _check_world(found, phase.mdp)
+
+    first = phases[0].mdp
+    sizes = Sizes(
+        first.n_states,
+        first.n_actions,
+        max(protocol.n_transitions, 1),
+        min(longest, max(phase.n_steps for phase in phases)),
+        protocol.n_links,
+        way_back(found, protocol, first.n_actions),
+    )
+    ends = window_ends(n_steps, n_windows)
+    writer = LogWriter(
+        log, found, first, name=protocol.name, seed=seed, n_steps=n_steps, on_block=on_block
+    )
+    rng = np.random.default_rng(seed)
+    driver = Driver(
+        found,
+        sizes,
+        writer,
+        rng=rng,
+        replay_rng=replay_rng(seed),
+        known=first,
+        window_ends=ends,
+    )
+    world = world_of(first)
+    driver.begin(int(start(world, rng)))
+    followers = [*(world_of(phase.mdp) for phase in phases[1:]), None]
+    for phase, following in zip(phases, followers, strict=True):
+        is_cut = following is not None or phase.n_rest > 0
+        driver.act(world, phase.n_steps - is_cut, longest)
+        if is_cut:
+            following = following or world
+            starts = {name: getattr(following, name) for name in _STARTS}
+            cut = int(driver.clock.episode_steps[0]) + 1
+            driver.act(world._replace(**starts), 1, cut, phase.n_rest)
+            world = following
+    event_log = driver.finish()
+    changing = protocol if isinstance(mdp, Protocol) else None
+    return Run(found, first, seed, event_log, driver.memory, ends, driver.rewards[:-1], changing)
+
+
+def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
+    """Take a world that stays as it is for a protocol of one phase."""
+    if isinstance(mdp, Protocol):
+        if n_steps is not None:
+            raise ValueError(
+                f"The phases of {mdp.name!r} have {mdp.n_steps} steps in all: leave out n_steps, "
+                f"got {n_steps!r}."
+            )
+        return mdp
+    if not isinstance(mdp, MDP):
+        raise TypeError(
+            f"mdp must be an MDP or a Protocol, got {type(mdp).__name__}; MDP.from_tables and the "
+            "builders in replay.worlds make one."
+        )
+    n_steps = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
+    return Protocol([Phase(mdp, n_steps)], name=mdp.name)
+
+
+def _check_world(found: Learner, mdp: MDP) -> None:
+    """Refuse a world in which this learner can't learn anything, or its values have no bound."""
+    if found.params.discount == 1.0:
+        why = "with a discount of 1 values are sums over an episode"
+        cure = "take a discount below 1"
+    elif found.needs_episodes:
+        why = f"{found.name!r} learns at an episode's end"
+        cure = "take another learner"
+    else:
+        return
+    lost = np.flatnonzero(np.isinf(mdp.steps_to_end))
+    if lost.size:
+        raise ValueError(
+            f"No terminal state can be reached from {lost.size} of the {mdp.n_states} states of "
+            f"{mdp.name!r}, such as state {lost[0]}, but {why}: {cure}, or make a state terminal."
+        )

@@ -1,0 +1,364 @@
+"""What a user may give by mistake: valid input in which one thing, or a few, are wrong.
+
+`malformed(value)` is a Hypothesis strategy of such values: of a scalar, a list, a dict, an array, a
+table, a graph, a text or a row of options; `damage(folder, pick)` does the like to the files of a
+log. `is_ours` tells an error of this project from one of Python's or numpy's own.
+"""
+
+import dis
+import json
+import math
+import shutil
+import signal
+from contextlib import contextmanager, suppress
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).resolve().parents[1]
+SECONDS = 60
+"""What an example may take, on a busy machine."""
+
+
+class Unfriendly:
+    """An object that cannot even be shown."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+def junk():
+    """List values of which few fit anywhere; made anew, since some can be used up."""
+    cyclic = []
+    cyclic.append(cyclic)
+    return [
+        None, True, False, np.True_, 0, 1, 2, -1, 3, 1.5, 0.5, -0.5, 2.0, math.nan, math.inf,
+        -math.inf, 1e308, 1e-320, 2**31, 2**63, 10**30, 10**400, 1j, "", "a", "1", "nan", "\ud800",
+        "\0", "x" * 200, "../..", b"a", [], (), {}, set(), {1}, {"a": 1}, [[]], [1, [2]], [None],
+        ["a"], [0.5], [True], range(3), object(), object, len, Unfriendly(), cyclic,
+        SimpleNamespace(), Decimal("0.1"), Fraction(1, 3), np.float32(0.1), np.int8(-1), np.nan,
+        np.array(1), np.array([]), np.array([1, 2]), np.array([["a"]]), np.zeros((2, 2)),
+        np.ma.masked_array([1, 2], [True, False]), np.datetime64("2018-06-24"), pd.NA, pd.NaT,
+        pd.Timestamp(0), pd.Series([1, 2]), pd.DataFrame(), nx.Graph(), Path(), iter([1]),
+        (i for i in range(2)),
+    ]  # fmt: skip
+
+
+def mutated(value, pick):
+    """Change one place of a value.
+
+    Parameters
+    ----------
+    value : object
+        Stays as it is; what is returned is a copy.
+    pick : callable
+        ``pick(n)`` chooses a number from 0 to n - 1.
+    """
+    if pick(8) == 0:
+        return _any_of(junk(), pick)
+    if isinstance(value, pd.DataFrame):
+        return _mutated_table(value, pick)
+    if isinstance(value, nx.Graph):
+        return _mutated_graph(value, pick)
+    if isinstance(value, np.ndarray) and value.ndim and value.size:
+        return _mutated_array(value, pick)
+    if isinstance(value, dict) and value:
+        return _mutated_dict(value, pick)
+    if isinstance(value, tuple) and hasattr(value, "_replace"):
+        name = _any_of(value._fields, pick)
+        return value._replace(**{name: mutated(getattr(value, name), pick)})
+    if isinstance(value, list | tuple) and value:
+        return type(value)(_mutated_list(list(value), pick))
+    if isinstance(value, str) and value and pick(2):
+        return _mutated_text(value, pick)
+    return _mutated_scalar(value, pick)
+
+
+@st.composite
+def malformed(draw, value):
+    """Draw a copy of a value in which up to three places are wrong."""
+
+    def pick(n):
+        return draw(st.integers(0, n - 1))
+
+    for _ in range(1 + pick(3)):
+        value = mutated(value, pick)
+    return value
+
+
+@st.composite
+def malformed_options(draw, options):
+    """Draw the arguments of a call, by name, one or two of them wrong."""
+
+    def pick(n):
+        return draw(st.integers(0, n - 1))
+
+    return mutated_options(options, pick)
+
+
+def mutated_options(options, pick):
+    """Change one or two arguments of a call; none is left out, for that Python itself notices."""
+    changed = dict(options)
+    for _ in range(1 + pick(2)):
+        name = _any_of(list(changed), pick)
+        for _ in range(1 + pick(2)):
+            changed[name] = mutated(changed[name], pick)
+    return changed
+
+
+def _any_of(values, pick):
+    return values[pick(len(values))]
+
+
+def _mutated_scalar(value, pick):
+    near = []
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63:
+        near = [-value, value + 0.5, value + 1, value - 1, str(value), float(value), value * 10**9]
+    return _any_of([*near, *junk()], pick)
+
+
+def _mutated_text(value, pick):
+    place = pick(len(value))
+    letter = _any_of(["", "?", "\n", "\t", "é", "#", "S", "G", " ", "\0", "\ud800"], pick)
+    return value[:place] + letter + value[place + 1 :]
+
+
+def _mutated_list(values, pick):
+    place, how = pick(len(values)), pick(6)
+    if how == 0:
+        del values[place]
+    elif how == 1:
+        values.insert(place, values[place])
+    elif how == 2:
+        values.append(_any_of(junk(), pick))
+    elif how == 3:
+        values.reverse()
+    else:
+        values[place] = mutated(values[place], pick)
+    return values
+
+
+def _mutated_dict(values, pick):
+    changed, how = dict(values), pick(8)
+    name = _any_of(list(changed), pick)
+    if how == 0:
+        del changed[name]
+    elif how == 1:
+        changed[_any_of(["other", 1, None, (0, 0), math.nan], pick)] = _any_of(junk(), pick)
+    elif how == 2:
+        changed[_any_of(["other", 99, name], pick)] = changed.pop(name)
+    else:
+        changed[name] = mutated(changed[name], pick)
+    return changed
+
+
+def _mutated_array(values, pick):
+    how = pick(6)
+    if how == 0:
+        kind = _any_of([float, complex, str, object, "S", np.int8, bool], pick)
+        with suppress(TypeError, ValueError, OverflowError, RuntimeError, Warning):
+            return values.astype(kind)
+        return values[:-1]
+    if how == 1:
+        return values[:-1]
+    if how == 2:
+        return values[None]
+    if how == 3:
+        return mutated(values.tolist(), pick)
+    changed = values.astype(object)
+    changed.flat[pick(values.size)] = _cell(pick)
+    return changed
+
+
+def _cell(pick):
+    """Choose a value for one cell of an array; lists would make it ragged."""
+    return _any_of([each for each in junk() if not _has_length(each)], pick)
+
+
+def _has_length(value):
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes)
+
+
+def _mutated_table(table, pick):
+    changed, how = table.copy(), pick(12)
+    if not len(changed.columns) or not len(changed):
+        return changed
+    place, row = pick(len(changed.columns)), pick(len(changed))
+    name = changed.columns[place]
+    if how == 0:
+        return changed.drop(columns=name)
+    if how == 1:
+        return changed.drop(index=changed.index[row])
+    if how == 2:
+        return pd.concat([changed, changed[[name]]], axis=1)
+    if how == 3:
+        return changed.rename(columns={name: _any_of(["other", 1, None, ""], pick)})
+    if how == 4:
+        return changed.iloc[::-1]
+    if how == 5:
+        return pd.concat([changed, changed.iloc[[row]]])
+    if how == 6:
+        return changed.iloc[:0]
+    if how == 7:
+        kinds = ["str", "object", "category", "string", "complex", "float", "bool"]
+        kind = _any_of(kinds, pick)
+        with suppress(TypeError, ValueError):
+            return changed.assign(**{str(name): changed[name].astype(kind)})
+        return changed.iloc[1:]
+    if how == 8:
+        scalars = [None, "a", 1j, math.nan, -1, 1.5, True, 10**30, pd.Timestamp(0), pd.NA]
+        return changed.assign(**{str(name): _any_of(scalars, pick)})
+    column = changed[name].astype(object).tolist() if changed.columns.is_unique else None
+    if column is None:
+        return changed
+    column[row] = mutated(column[row], pick)
+    wrong = np.empty(len(column), dtype=object)
+    for each, value in enumerate(column):
+        wrong[each] = value
+    with suppress(UnicodeEncodeError):  # pandas itself holds no lone surrogates
+        return changed.assign(**{str(name): wrong})
+    return changed.iloc[::2]
+
+
+def _mutated_graph(graph, pick):
+    changed, how = graph.copy(), pick(10)
+    nodes = list(changed)
+    if not nodes:
+        return changed
+    node = _any_of(nodes, pick)
+    edges = list(changed.edges(keys=True)) if changed.is_multigraph() else list(changed.edges)
+    if how == 0:
+        changed.remove_node(node)
+    elif how == 1:
+        changed.add_node(_any_of(["other", 99, (0, 1), 1.5, math.nan, True], pick))
+    elif how == 2:
+        changed.add_edge(node, _any_of(nodes, pick))
+    elif how == 3 and edges:
+        changed.remove_edge(*_any_of(edges, pick))
+    elif how == 4:
+        kinds = [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]
+        return _any_of(kinds, pick)(changed)
+    elif how == 5:
+        return nx.relabel_nodes(changed, {node: _any_of(["other", 99, (0, 1, 1), 1.5], pick)})
+    elif how == 6 and changed.graph:
+        changed.graph = _mutated_dict(changed.graph, pick)
+    elif how in (7, 8) and edges and changed.edges[_any_of(edges, pick)]:
+        data = changed.edges[_any_of(edges, pick)]
+        kept = _mutated_dict(data, pick) if data else {}
+        data.clear()
+        data.update(kept)
+    else:
+        data = changed.nodes[node]
+        kept = _mutated_dict(data, pick) if data else {"pos": _any_of(junk(), pick)}
+        data.clear()
+        data.update(kept)
+    return changed
+
+
+# -- files -----------------------------------------------------------------------------------
+
+
+def damage(folder, pick):
+    """Damage a folder of files, as an accident may: a byte, a cut, another file or table."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    path, how = _any_of(files, pick), pick(9)
+    content = path.read_bytes()
+    if how == 0:
+        path.unlink()
+    elif how == 1:
+        path.write_bytes(content[: pick(len(content) + 1)])
+    elif how == 2:
+        place = pick(len(content))
+        path.write_bytes(content[:place] + bytes([pick(256)]) + content[place + 1 :])
+    elif how == 3:
+        path.unlink()
+        path.mkdir()
+    elif how == 4:
+        shutil.copy(_any_of(files, pick), folder / "copy")
+        (folder / "copy").replace(path)
+    elif how == 5:
+        texts = [b"", b"\xff\xfe", b"a,b\n1,2\n", b"[" * 100_000, b"\0" * 100, content + b"x"]
+        path.write_bytes(_any_of(texts, pick))
+    elif path.suffix == ".parquet":
+        _rewrite(path, pick)
+
+
+def _rewrite(path, pick):
+    """Write another table into a parquet file, with the same or other metadata."""
+    table, how = pq.read_table(path), pick(6)
+    metadata = pq.read_metadata(path).metadata
+    if not len(table):
+        return
+    place = pick(len(table.schema))
+    name = table.schema.names[place]
+    column = table.column(place)
+    if how == 0:
+        table = table.append_column(name, column)
+    elif how == 1:
+        table = table.drop_columns([name])
+    elif how == 2:
+        values = column.to_pylist()
+        values[pick(len(values))] = _any_of([None, -1, -5, 10**9, 0, 2**31 - 1, math.nan], pick)
+        try:
+            table = table.set_column(place, name, pa.array(values, column.type))
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            return
+    elif how == 3:
+        table = table.set_column(place, name, pa.array(["a"] * len(table)))
+    elif how == 4:
+        table = table.slice(0, pick(len(table)))
+    else:
+        about = json.loads(metadata[b"hippocampal-replay"])
+        texts = ["[" * 100_000, "{}", "null", json.dumps(about | {"rows": 3}), "\0"]
+        texts += [json.dumps(about | {"provenance": []}), json.dumps(about | {"schema": [1]})]
+        metadata = {b"hippocampal-replay": _any_of(texts, pick)}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+
+
+# -- errors ----------------------------------------------------------------------------------
+
+
+class TooSlow(BaseException):
+    """An example took longer than it may."""
+
+
+@contextmanager
+def time_limit(seconds=SECONDS):
+    """Interrupt what takes too long, where the system can."""
+
+    def stop(*_):
+        raise TooSlow(f"after {seconds} s")
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def is_ours(error):
+    """Tell an error that a `raise` statement of this project made, in a sentence."""
+    if not isinstance(error, ValueError | TypeError | OSError):
+        return False
+    trace = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    is_raised = code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    path = Path(code.co_filename).resolve()
+    is_here = any(path.is_relative_to(ROOT / package) for package in ("replay", "analyses"))
+    text = str(error)
+    return is_raised and is_here and " " in text and "\n" not in text and len(text) < 2000

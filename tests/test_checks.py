@@ -1,0 +1,116 @@
+"""Checks of what a user gives: values that pass are unchanged, all others are refused by name."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from malformed import junk
+
+from replay.checks import (
+    check_array,
+    check_choice,
+    check_flag,
+    check_list,
+    check_number,
+    check_seed,
+    check_text,
+    check_whole,
+    shown,
+)
+from replay.data import data_file, reference_table
+from replay.files import check_path
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1)))
+def test_whole_numbers_keep_all_digits(numbers):
+    for values in (numbers, np.array(numbers, dtype=np.int64)):
+        assert check_array(values, "numbers", kind="whole").tolist() == numbers
+    smaller = [number // 2 for number in numbers]
+    values = np.array(smaller, dtype=object)
+    assert check_array(values, "numbers", kind="whole").tolist() == smaller
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
+def test_numbers_stay_as_they_are(numbers):
+    assert check_array(numbers, "numbers", kind="number").tolist() == numbers
+    assert check_array(np.array(numbers, object), "numbers", kind="number").tolist() == numbers
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "place"),
+    [
+        ([0, 1.5], "whole", "row 1 has 1.5"),
+        ([0, True], "whole", "row 1 has"),
+        ([True], "whole", "row 0 has True"),
+        ([0, 2**63], "whole", "row 1 has"),
+        (np.array([2**63], dtype=np.uint64), "whole", "row 0 has 9223372036854775808"),
+        ([0.0, math.nan], "number", "row 1 has nan"),
+        ([0.0, None], "number", "row 1 has None"),
+        ([1j], "number", "row 0 has 1j"),
+        (["1"], "number", "row 0 has '1'"),
+        ([1, "a"], "number", "row 1 has 'a'"),
+        ([[0, 1], [2, math.inf]], "number", r"entry \[1, 1\] has inf"),
+        ([0, 2], "flag", "row 1 has 2"),
+        (pd.Series([pd.Timestamp(0)]), "number", "row 0 has"),
+        (np.ma.masked_array([1, 2], [False, True]), "number", "row 1 has None"),
+    ],
+)
+def test_the_first_wrong_value_is_named(values, kind, place):
+    dims = np.ndim(values)
+    if kind == "whole" and isinstance(values, list) and values == [0, True]:
+        values = np.array(values, dtype=object)
+    with pytest.raises(ValueError, match=f"values must hold .*; {place}"):
+        check_array(values, "values", kind=kind, n_dims=dims)
+
+
+def test_missing_numbers_may_be_allowed():
+    found = check_array([1, None, math.nan], "values", kind="number", missing=True)
+    np.testing.assert_array_equal(found, [1, np.nan, np.nan])
+
+
+def test_seeds():
+    rng = np.random.default_rng(0)
+    for seed in (None, 0, 10**30, [1, 2], rng, np.random.SeedSequence(1)):
+        assert check_seed(seed) is seed or check_seed(seed) == seed
+        np.random.default_rng(check_seed(seed))
+
+
+CHECKS = {
+    "whole": lambda value: check_whole("it", value),
+    "number": lambda value: check_number("it", value),
+    "flag": lambda value: check_flag("it", value),
+    "text": lambda value: check_text("it", value),
+    "list": lambda value: check_list("it", value),
+    "choice": lambda value: check_choice("it", value, ["one", "other"]),
+    "seed": lambda value: check_seed(value, "it"),
+    "path": lambda value: check_path("it", value),
+    "array": lambda value: check_array(value, "it", kind="number", n_dims=None),
+    "data file": data_file,
+    "table": reference_table,
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_whatever_comes_is_passed_or_refused_by_name(name):
+    for value in junk():
+        try:
+            CHECKS[name](value)
+        except (ValueError, TypeError) as error:
+            text = str(error)
+            assert any(word in text for word in ("it ", "Unknown", "name of a file")), text
+            assert "\n" not in text
+
+
+def test_values_are_shown_on_one_short_line():
+    for value in junk():
+        assert len(shown(value)) <= 60
+        assert "\n" not in shown(value)
+
+
+@pytest.mark.parametrize("name", ["../README.md", "/etc/passwd", "a/../../b", "\0"])
+def test_no_path_leads_out_of_the_data(name):
+    with pytest.raises(ValueError, match="must be a path below 'data'"):
+        data_file(name)

@@ -1,0 +1,210 @@
+"""Gain, need and their product: by hand, and against slow formulas at every choice of a run."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_learners import worlds
+
+from replay import simulate
+from replay.learners import full_backups, prioritized_sweeping
+from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.parts import sweeping
+from replay.parts.gain import greedy_gain
+from replay.simulation import driver
+from replay.worlds.mdp import MDP
+from replay.worlds.protocols import Phase, Protocol
+from replay.worlds.trees import stochastic_tree
+
+DISCOUNT, EPSILON = 0.8, 0.3
+MODULES = {"prioritized_sweeping": prioritized_sweeping, "full_backups": full_backups}
+
+
+# -- slow formulas --------------------------------------------------------------------------
+
+
+def policy(values):
+    """Choose like the learners do, among the actions that are not marked as untried."""
+    is_open = values < np.inf
+    chance = EPSILON * is_open / max(is_open.sum(), 1)
+    is_best = is_open & (values == values[is_open].max(initial=-np.inf))
+    return chance + (1 - EPSILON) * is_best / max(is_best.sum(), 1)
+
+
+def policy_gain(before, after):
+    """What a policy is worth at new values, and what the old one is worth there."""
+    known = np.where(after < np.inf, after, 0.0)
+    return (policy(after) - policy(before)) @ known
+
+
+def probabilities(model):
+    """P(s' | s, a) of the learned model, 0 for unknown pairs."""
+    n_states, n_actions = model.visits.shape
+    table = np.zeros((n_states, n_actions, n_states))
+    for s, a in zip(*np.nonzero(model.visits), strict=True):
+        edge = model.first_out[s, a]
+        while edge >= 0:
+            row = model.edges[edge]
+            table[s, a, row["next_state"]] = row["count"] / model.visits[s, a]
+            edge = row["next_out"]
+    return table
+
+
+def slow_need(model, action_values, starts, pause):
+    """The successor representation by a matrix inverse; the long run by solving for shares."""
+    n = len(action_values)
+    T = np.zeros((n + 1, n + 1))
+    policies = [policy(values) for values in action_values]
+    T[:n, :n] = np.einsum("sa,sat->st", policies, probabilities(model))
+    T[n, list(starts)] = np.array(list(starts.values())) / sum(starts.values())
+    if pause.phase != REST:
+        origin = n if pause.phase == EPISODE_END else pause.state
+        return np.linalg.inv(np.eye(n + 1) - DISCOUNT * T)[origin]
+    T[:n, n] = 1.0 - T[:n].sum(axis=1)
+    equations = np.vstack([T.T - np.eye(n + 1), np.ones(n + 1)])
+    return np.linalg.lstsq(equations, np.append(np.zeros(n + 1), 1.0), rcond=None)[0]
+
+
+def worth_of_state(memory, rule, need, s_next):
+    Q, model = memory.action_values, memory.model
+    change = memory.values[s_next] - memory.known_values[s_next]
+    if rule == "need":
+        return need[s_next] * abs(change)
+    told = Q + DISCOUNT * change * probabilities(model)[:, :, s_next]
+    gains = [policy_gain(before, after) for before, after in zip(Q, told, strict=True)]
+    return np.dot(gains, need[: len(Q)] if rule == "expected_value" else np.ones(len(Q)))
+
+
+def worth_of_pair(memory, rule, need, pair):
+    Q = memory.action_values
+    s, a = divmod(pair, Q.shape[1])
+    if memory.model.visits[s, a] == 0:
+        return 0.0
+    after = Q[s].copy()
+    after[a] = memory.rewards[s, a]
+    after[a] += DISCOUNT * probabilities(memory.model)[s, a] @ memory.values
+    if rule == "need":
+        return need[s] * abs(after[a] - Q[s, a])
+    return policy_gain(Q[s], after) * (need[s] if rule == "expected_value" else 1.0)
+
+
+WORTH = {"prioritized_sweeping": worth_of_state, "full_backups": worth_of_pair}
+COMMON = {"discount": DISCOUNT, "epsilon": EPSILON, "max_pops": 1}
+OPTIONS = [
+    {},
+    {"initial_value": np.inf, "replay_at": "start_and_end"},
+    {"retention": "recent_transitions", "capacity": 4, "forgetting": 0.3},
+    {"replay_at": "rest"},
+    {"reversible": True, "surprise_rate": 0.5, "max_pops": 9},
+]
+
+
+class Checked:
+    """Compares need at every pause, and worth at every choice, with the slow formulas."""
+
+    def __init__(self, learner, rule, monkeypatch):
+        module = MODULES[learner]
+        self.rule, self.worth = rule, WORTH[learner]
+        self.originals = (module.learn, sweeping.look_ahead, sweeping._pop)
+        self.starts, self.begins = {}, True
+        self.phases, self.n_choices = set(), 0
+        kernel_of = driver.kernel_of
+        monkeypatch.setattr(
+            driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False))
+        )
+        monkeypatch.setattr(module, "learn", self.learn)
+        monkeypatch.setattr(sweeping, "look_ahead", self.look_ahead)
+        monkeypatch.setattr(sweeping, "_pop", self.pop)
+
+    def learn(self, params, memory, transition, log):
+        if self.begins:
+            self.starts[transition.state] = self.starts.get(transition.state, 0) + 1
+        self.begins = transition.terminated or transition.truncated
+        self.originals[0](params, memory, transition, log)
+
+    def look_ahead(self, evaluation, params, model, action_values, pause):
+        self.originals[1](evaluation, params, model, action_values, pause)
+        self.phases.add(pause.phase)
+        if self.rule != "gain":
+            expected = slow_need(model, action_values, self.starts, pause)
+            np.testing.assert_allclose(evaluation.need.expected, expected, rtol=1e-9, atol=1e-10)
+
+    def pop(self, evaluation, worth, params, memory, rng):
+        waiting = memory.queue.state[: memory.queue.size[0]].tolist()
+        need = evaluation.need.expected
+        values = {each: self.worth(memory, self.rule, need, each) for each in waiting}
+        chosen, priority = self.originals[2](evaluation, worth, params, memory, rng)
+        assert priority == pytest.approx(values[chosen], rel=1e-9, abs=1e-12)
+        assert priority == pytest.approx(max(values.values()), rel=1e-9, abs=1e-12)
+        self.n_choices += len(waiting) > 1
+        return chosen, priority
+
+
+@pytest.mark.parametrize("rule", ["need", "gain", "expected_value"])
+@pytest.mark.parametrize("learner", MODULES)
+@given(world=worlds(), options=st.sampled_from(OPTIONS), seed=st.integers(0, 99))
+@settings(max_examples=12)
+def test_the_most_valuable_is_chosen_and_valued_right(learner, rule, world, options, seed):
+    params = COMMON | {"priority": rule} | options
+    protocol = Protocol([Phase(world, 20, n_rest=2)] * 2)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        Checked(learner, rule, monkeypatch)
+        simulate(protocol, learner, params, seed=seed, max_episode_steps=7)
+
+
+@pytest.mark.parametrize("learner", MODULES)
+def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
+    """So that the test above can fail."""
+    for options, phases in [({}, {STEP, EPISODE_END}), (OPTIONS[1], {EPISODE_END, START})]:
+        with monkeypatch.context() as patch:
+            checked = Checked(learner, "expected_value", patch)
+            params = COMMON | {"priority": "expected_value"} | options
+            simulate(stochastic_tree(seed=1), learner, params, n_steps=300)
+            assert checked.phases == phases
+            assert checked.n_choices > 10
+
+
+@pytest.mark.parametrize("rule", ["need", "gain", "expected_value"])
+@pytest.mark.parametrize("learner", MODULES)
+def test_gain_and_need_are_logged(learner, rule, monkeypatch):
+    """Of full backups their product is the priority; of a state, what all it tells gain at once."""
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
+    params = COMMON | {"priority": rule, "max_pops": 9}
+    log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
+    replayed = log.backups["event"] >= 0
+    assert log.backups.loc[~replayed, ["gain", "need"]].isna().all(axis=None)
+    rows = log.backups[replayed]
+    assert rows["gain"].max() > 0.0
+    assert rows["need"].isna().all() if rule == "gain" else rows["need"].max() > 0.0
+    if learner == "full_backups" and rule != "need":
+        value = rows["gain"] * (1.0 if rule == "gain" else rows["need"])
+        np.testing.assert_allclose(rows["priority"], value, rtol=0, atol=1e-14)
+    plain = simulate(stochastic_tree(seed=1), learner, n_steps=400).log
+    assert plain.backups[["gain", "need"]].isna().all(axis=None)
+
+
+# -- by hand --------------------------------------------------------------------------------
+
+
+@given(
+    before=st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf]), min_size=3, max_size=3),
+    after=st.lists(st.floats(-3, 3), min_size=3, max_size=3),
+)
+def test_gain_is_the_difference_of_two_policies(before, after):
+    Q = np.array([before])
+    told = np.where(Q[0] < np.inf, after, np.inf)
+    if (np.inf > Q).any():
+        found = greedy_gain(Q, 0, told, EPSILON)
+        assert found == pytest.approx(policy_gain(Q[0], told), abs=1e-12)
+        assert found >= -1e-15  # the mean of three equal numbers may be rounded up
+
+
+def test_need_without_a_discount_has_no_bound():
+    chain = MDP.from_tables([[1], [1]], reward=[1, 0], terminal=[1])
+    for learner in MODULES:
+        with pytest.raises(ValueError, match="a priority with need asks for a discount below 1"):
+            simulate(chain, learner, {"priority": "need", "discount": 1.0}, n_steps=1)
+        simulate(chain, learner, {"priority": "gain", "discount": 1.0}, n_steps=1)

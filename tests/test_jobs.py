@@ -1,0 +1,184 @@
+"""The runner of studies: what is done is not made again, whatever happened."""
+
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pandas as pd
+import pytest
+from test_cli import replay
+from typer.testing import CliRunner
+
+from analyses.cli import app
+from analyses.cli.options import read_learners
+from analyses.jobs.results import Results
+from analyses.jobs.run import run
+from analyses.jobs.study import Piece, SizedPlan, Study
+from analyses.studies import changes, gain_floor
+
+LEARNERS = read_learners(["dyna_q n_replays=2", "q_learning"])
+CHANGES = changes.plan_change("drifting_tree", LEARNERS, n_mdps=3, n_seeds=1, n_steps=100, n_rest=1)
+made = []
+
+
+def make(plan, piece):
+    made.append(piece.number)
+    table = pd.DataFrame({"number": [piece.number] * 2, "half": [piece.number / 2, 0.1]})
+    text = {0: "a", 1: "b", 2: "b"}[piece.number]
+    return {
+        "some": table.assign(text=text),
+        "others": table.assign(number=-piece.number),
+        f"logs/{piece.group}/{piece.number}.txt": a_file(),
+    }
+
+
+def a_file():
+    path = Path(mkdtemp()) / "some.txt"
+    path.write_text("a file")
+    return path
+
+
+def summarise(plan, results):
+    some, others = results.read_pieces("some"), results.read_pieces("others")
+    assert some["number"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert others["number"].tolist() == [0, 0, -1, -1, -2, -2]
+    return {"sums.csv": some.groupby("text", as_index=False)["half"].sum()}
+
+
+STUDY = Study(
+    "sums",
+    "What are the sums?",
+    "replay study sums",
+    plan=lambda size, seed: SizedPlan({"numbers": round(3 * size)}, seed),
+    describe=SizedPlan.describe,
+    pieces=SizedPlan.n_pieces,
+    make=make,
+    summarise=summarise,
+    size=lambda plan, piece: -piece.number,
+)
+PLAN = STUDY.usual_plan()
+
+
+def interrupt(after):
+    """Make a callback that interrupts when so many pieces are done."""
+    calls = iter(range(after - 1))
+
+    def on_piece(piece):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+
+    return on_piece
+
+
+def content(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_only_what_is_missing_or_damaged_is_made(tmp_path):
+    made.clear()
+    with pytest.raises(KeyboardInterrupt):
+        run(STUDY, PLAN, tmp_path, on_piece=interrupt(2))
+    assert made == [0, 1]
+    expected = run(STUDY, PLAN)["sums.csv"]
+    made.clear()
+    pd.testing.assert_frame_equal(run(STUDY, PLAN, tmp_path)["sums.csv"], expected)
+    assert made == [2]
+    for damaged in ("pieces/numbers/1/others.parquet", "logs/numbers/1.txt"):
+        (tmp_path / damaged).write_bytes(b"")
+        made.clear()
+        told = []
+        again = run(STUDY, PLAN, tmp_path, tell=told.append)["sums.csv"]
+        pd.testing.assert_frame_equal(again, expected)
+        assert made == [1]
+        assert told == [f"{damaged} is damaged or gone, and is made again."]
+    done = []
+    run(STUDY, PLAN, tmp_path, on_piece=done.append)
+    assert done == [Piece("numbers", number) for number in range(3)]
+    assert made == [1]
+
+
+def test_the_cost_is_told_once_something_is_done(tmp_path):
+    told = []
+    run(STUDY, PLAN, tmp_path, on_cost=told.append)
+    [cost] = told
+    assert cost.counts == {"pieces": 1}
+    assert cost.seconds > 0
+    run(STUDY, PLAN, tmp_path, on_cost=told.append)
+    assert len(told) == 1, "nothing is left to do"
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 99999999999, True, 1.5])
+def test_numbers_of_processes_that_make_no_sense(tmp_path, jobs):
+    with pytest.raises(ValueError, match="The number of jobs must be a whole number from 1"):
+        run(STUDY, PLAN, tmp_path / "out", jobs=jobs)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("size", "seed"), [(0, 0), (-1, 0), (float("nan"), 0), (1e9, 0), (1, -1)])
+def test_sizes_and_seeds_that_make_no_sense(size, seed):
+    with pytest.raises(ValueError, match=r"The size of a study must be|The seed must be"):
+        STUDY.usual_plan(size, seed)
+
+
+def test_interruptions_and_processes_make_no_difference(tmp_path):
+    """To the tables and figures of a change of worlds, byte by byte."""
+    folders = [tmp_path / name for name in ("at_once", "in_two")]
+    run(changes.STUDY, CHANGES, folders[0])
+    for on_piece in (interrupt(1), interrupt(2)):
+        with pytest.raises(KeyboardInterrupt):
+            run(changes.STUDY, CHANGES, folders[1], on_piece=on_piece)
+        assert not list(folders[1].glob("*.csv"))
+    run(changes.STUDY, CHANGES, folders[1], jobs=2)
+    once, twice = map(content, folders)
+    wanted = {"change_rates.csv", "figures/changes.png", "pieces/drifting_tree/2/rates.parquet"}
+    assert wanted <= once.keys()
+    assert once == twice
+    status = Results(folders[1]).status()
+    assert status.groups.to_numpy().tolist() == [["drifting_tree", 3, 3, 0]]
+    assert not status.missing
+
+
+def test_a_command_that_was_interrupted_goes_on(tmp_path, monkeypatch):
+    """The second time it makes what is left."""
+    n_calls = []
+    measure = changes.measure_change
+
+    def once(*piece):
+        n_calls.append(piece)
+        if len(n_calls) == 2:
+            raise KeyboardInterrupt
+        return measure(*piece)
+
+    monkeypatch.setattr(changes, "measure_change", once)
+    command = ["change", "--world", "drifting_tree", "--learner", "q_learning", "--mdps", "2"]
+    command += ["--seeds", "1", "--steps", "50", "--jobs", "1", "--out", str(tmp_path / "out")]
+    stopped = CliRunner().invoke(app, command)
+    assert stopped.exit_code == 130, stopped.output
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert [index for _, _, index, *_ in n_calls] == [0, 1, 1]
+
+
+def test_studies_go_on_too(tmp_path):
+    plan = gain_floor.STUDY.usual_plan(size=0.04, seed=1)
+    whole = run(gain_floor.STUDY, plan, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(gain_floor.STUDY, plan, tmp_path / "parts", on_piece=interrupt(1))
+    parts = run(gain_floor.STUDY, plan, tmp_path / "parts")
+    pd.testing.assert_frame_equal(parts["gain_floor.csv"], whole["gain_floor.csv"])
+    assert content(tmp_path / "parts") == content(tmp_path / "whole")
+
+
+def test_any_study_is_a_command(tmp_path):
+    out = tmp_path / "out"
+    command = ("study", "gain_floor", "--size", 0.06, "--jobs", 1, "--out", out)
+    done = replay(*command)
+    assert done.returncode == 0, done.stderr
+    assert "no_floor" in done.stdout
+    assert "1 piece is left: about" in done.stderr
+    done = replay("compare", "--task", "linear_track", "--learner", "sfma", "--out", out)
+    assert done.returncode == 1
+    message = "holds what replay study gain_floor made, and this is replay compare."
+    assert message in " ".join(done.stderr.split())

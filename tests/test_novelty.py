@@ -1,0 +1,150 @@
+"""S6 by hand, and of learners that compose nothing by construction."""
+
+import networkx as nx
+import pandas as pd
+import pytest
+from replay_tables import (
+    LEFT,
+    RIGHT,
+    E,
+    chain,
+    compute,
+    eight,
+    make_task,
+    random_pairs,
+    replays,
+    shortcut_share,
+)
+
+from analyses.measures import STATISTICS
+from analyses.measures.novelty import crosses, opposite_pairs
+from analyses.measures.nulls import null_test
+from analyses.measures.replays import paths
+from analyses.sequences.classification import classify
+from replay import simulate
+from replay.worlds.mazes import open_maze
+
+
+def test_composed_and_shortcut_are_kept_apart():
+    over_top = [LEFT[1], LEFT[0], E["m2"], RIGHT[0], RIGHT[1]]
+    chains = [
+        chain(*over_top, novelty="unexperienced", direction="neither"),
+        chain(*over_top[::-1], novelty="unexperienced", direction="neither"),
+        chain(*over_top, novelty="experienced"),
+        chain(*LEFT[:5], novelty="composed"),
+        *[chain(*LEFT[:5])] * 6,
+    ]
+    tables = replays(eight(), chains)
+    assert compute("S6_shortcut", tables) == (0.2, 0, 10)
+    assert compute("S6_composed", tables) == (0.1, 0, 10)
+
+
+def test_a_connection_is_crossed_in_one_go():
+    chains = pd.DataFrame(
+        {
+            "states": [
+                [9, 1, 2, 3],
+                [3, 2, 1],
+                [1, 2, 1, 2, 3],
+                [1, 2, 5, 3],
+                [1, 2],
+                [3, 5],
+                [2, 3, 4, 1],
+            ]
+        }
+    )
+    assert crosses(paths(chains), [1, 2, 3], 10).tolist() == [True] * 3 + [False] * 4
+
+
+TOP_LEFT, TOP_RIGHT = LEFT[:5], RIGHT[:5]
+
+
+BOTTOM_LEFT, BOTTOM_RIGHT = LEFT[5:], RIGHT[5:]
+
+
+TO_TOP = {side: chain(*path[::-1], direction="reverse")
+          for side, path in (("left", TOP_LEFT), ("right", TOP_RIGHT))}  # fmt: skip
+
+
+FROM_TOP = {"left": chain(*TOP_LEFT), "right": chain(*TOP_RIGHT)}
+
+
+TO_BOTTOM = {"left": chain(*BOTTOM_LEFT), "right": chain(*BOTTOM_RIGHT)}
+
+
+FROM_BOTTOM = {side: chain(*path[::-1], direction="reverse")
+               for side, path in (("left", BOTTOM_LEFT), ("right", BOTTOM_RIGHT))}  # fmt: skip
+
+
+CORNERS = [ways[side] for ways in (TO_TOP, FROM_TOP, TO_BOTTOM, FROM_BOTTOM)
+           for side in ("left", "right")]  # fmt: skip
+
+
+def pair_tables(pairs, animal=0):
+    chains = [
+        {**one, "event": event, "animal": animal}
+        for event, pair in enumerate(pairs)
+        for one in pair
+    ]
+    return replays(eight(), chains)
+
+
+def test_four_of_32_ordered_pairs_of_corners_are_shortcuts():
+    """So Gupta et al. count pairs of a forward and a backward corner."""
+    pairs = [(a, b) for a in CORNERS for b in CORNERS if a["direction"] != b["direction"]]
+    assert len(pairs) == 32
+    tables = pair_tables(pairs)
+    assert compute("S6_pairs", tables) == (4 / 32, 4 / 32, 32)
+    assert shortcut_share(opposite_pairs(tables)) == 4 / 32
+    made = [pair for pair in pairs if compute("S6_pairs", pair_tables([pair]))[0] == 1]
+    assert [(a["first"], b["last"]) for a, b in made] == [
+        (LEFT[4], RIGHT[4]), (RIGHT[4], LEFT[4]), (LEFT[5], RIGHT[5]), (RIGHT[5], LEFT[5])
+    ]  # fmt: skip
+
+
+def test_pairs_beyond_chance():
+    joined = [(TO_TOP["left"], FROM_TOP["right"]), (TO_BOTTOM["right"], FROM_BOTTOM["left"])]
+    apart = [(TO_TOP["left"], FROM_TOP["left"])]
+    tables = pair_tables(joined * 8 + apart * 2)
+    value, null, n = compute("S6_pairs", tables)
+    assert (value, n) == (16 / 18, 18)
+    test = null_test(shortcut_share, dict(opposite_pairs(tables)), random_pairs, n_draws=2000)
+    assert test.observed == value
+    assert test.expected == pytest.approx(null, abs=0.02)
+    assert test.p < 0.01
+
+
+def test_pairs_stay_within_pause_and_directions():
+    two_events = pair_tables([(TO_TOP["left"],), (FROM_TOP["right"],)])
+    assert opposite_pairs(two_events).empty
+    assert opposite_pairs(pair_tables([(FROM_TOP["left"], TO_BOTTOM["left"])])).empty
+
+
+@pytest.fixture(scope="module", params=["episodic_control", "monte_carlo"])
+def sweeper(request):
+    """Replays of three runs in an open maze, where paths cross."""
+    mdp, parts = open_maze(), []
+    for animal in range(3):
+        run = simulate(mdp, request.param, n_steps=3000, seed=animal)
+        found = pd.concat([classify(run.log, order=order) for order in ("causal", "temporal")])
+        parts.append(found.assign(animal=animal, block="run", place=found["location"]))
+    task = make_task(nx.path_graph([f"n{i}" for i in range(mdp.n_states)]))
+    pauses = [{"animal": animal} for animal in range(3)]
+    return replays(task, [], pauses, pauses)._replace(chains=pd.concat(parts, ignore_index=True))
+
+
+@pytest.mark.parametrize("order", ["causal", "temporal"])
+@pytest.mark.parametrize("min_length", [3, 5])
+def test_who_sweeps_back_over_an_episode_composes_nothing(sweeper, order, min_length):
+    for name, value in (("S1", 1), ("S6_composed", 0), ("S6_shortcut", 0)):
+        found = STATISTICS[name].compute(sweeper, min_length=min_length, order=order)
+        told = found["value"].dropna()  # an animal that went to and fro has no direction
+        assert len(told) >= 2
+        assert (told == value).all(), name
+
+
+def test_who_sweeps_over_a_learned_model_composes():
+    run = simulate(open_maze(), "prioritized_sweeping", n_steps=3000, seed=0)
+    found = classify(run.log).assign(animal=0, block="run")
+    tables = replays(make_task(nx.path_graph(["a", "b"])), [])._replace(chains=found)
+    assert compute("S6_composed", tables, min_length=3)[0] > 0

@@ -1,0 +1,52 @@
+"""A statistic of all animals: its mean, interval and sign test."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from replay_tables import (
+    chain,
+    replays,
+    track,
+)
+from scipy import stats
+
+from analyses.measures import STATISTICS
+from analyses.measures.summary import over_animals
+
+
+def test_summary():
+    tables = replays(track(), [chain(*range(5)), chain(*range(5), direction="reverse")])
+    row = over_animals(STATISTICS["S1"].compute(tables).assign(statistic="S1")).iloc[0]
+    assert row["value"] == 0.5
+    assert np.isnan([row["ci_low"], row["ci_high"], row["p"]]).all()
+    silent = STATISTICS["S1"].compute(replays(track(), [])).assign(statistic="S1")
+    nothing = over_animals(silent).iloc[0]
+    assert np.isnan(nothing[["value", "ci_low", "null", "p"]].astype(float)).all()
+    assert nothing["n_animals"] == nothing["n_chains"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "null", "n", "n_above", "chance"),
+    [
+        ("S1", 0.5, 21, 9, 0.5),
+        ("S5", 0.0, 21, 9, 0.5),
+        ("S6_composed", 0.0, 8, 12, 0.5),
+        # A share of five chains that is .1 by chance: none of them with .9^5, else above.
+        ("S3", 0.1, 5, 2, 1 - 0.9**5),
+        ("S13", 0.1, 5, 2, 0.5),
+        # Of ten chains, .2 by chance: two say nothing.
+        ("S8", 0.2, 10, 10, 0.32220 / (0.32220 + 0.37581)),
+        ("mine", 0.2, 10, 10, 0.5),
+    ],
+)
+def test_sign_test_of_animals(name, null, n, n_above, chance):
+    value = np.where(np.arange(12) < n_above, 0.9, null - 0.1)
+    table = pd.DataFrame({"statistic": name, "value": [*value, np.nan, null], "null": null, "n": n})
+    both = stats.binom.cdf(n_above, 12, chance), stats.binom.sf(n_above - 1, 12, chance)
+    row = over_animals(table).iloc[0]
+    assert row["p"] == pytest.approx(min(1, 2 * min(both)), rel=1e-3)
+    assert row["n_animals"] == 13
+    assert (row["n_above"], row["n_below"]) == (n_above, 12 - n_above)
+    assert row["chance_above"] == pytest.approx(chance, rel=1e-3)
+    assert row["value"] == pytest.approx(np.nanmean(table["value"]))
+    assert row["ci_low"] < row["value"] < row["ci_high"]

@@ -1,0 +1,83 @@
+"""S2 and S8 by hand: replay at the wells of a W-track."""
+
+import numpy as np
+import pytest
+from replay_tables import (
+    OUT_LEFT,
+    OUT_RIGHT,
+    W,
+    chain,
+    compute,
+    replays,
+    track,
+    w_track,
+)
+
+from analyses.measures import STATISTICS
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_side_just_run_and_run_next(sign):
+    """From a side well: outward chains to its own arm and the other; the same inward."""
+    own, other = (OUT_LEFT, OUT_RIGHT)[::sign]
+    place = own[-1]
+    past = [own[::-1]] * 3 + [other[::-1]] + [own[:4][::-1]]
+    future = [own[::-1]] * 2 + [other[::-1]]
+    chains = [chain(*path, direction="reverse", place=place) for path in past]
+    chains += [chain(*path, direction="forward", place=place) for path in future]
+    laps = [
+        {"start": W["C0"], "end": place},
+        {"episode": 1, "start": place, "end": W["C0"]},
+    ]
+    tables = replays(w_track(), chains, laps=laps)
+    assert compute("S2_taken_side", tables, min_length=4) == (pytest.approx(2 / 5), 0, 5)
+    assert compute("S8_taken_side", tables) == (pytest.approx(1 / 3), 0, 3)
+    assert np.isnan(compute("S2_taken_centre", tables)[0])
+
+
+def test_sides_at_the_centre_well():
+    """The last lap came from the right, the next one goes left."""
+    laps = [
+        {"start": W["R0"], "end": W["C0"]},
+        {"episode": 1, "start": W["C0"], "end": W["L0"]},
+    ]
+    next_one = {"place": W["C0"], "phase": "start", "episode": 1}
+    chains = [chain(*OUT_LEFT, **next_one)] * 3 + [chain(*OUT_RIGHT, **next_one)]
+    # A reverse chain out of the centre is a path in, read as it was run.
+    chains += [chain(*OUT_RIGHT, direction="reverse", place=W["C0"])] * 2
+    chains += [chain(*OUT_LEFT, direction="reverse", **next_one)]
+    tables = replays(w_track(), chains, laps=laps)
+    assert compute("S8_taken_centre", tables) == (0.5, 0, 4)
+    assert compute("S2_taken_centre", tables) == (pytest.approx(1 / 3), 0, 3)
+
+
+CONGRUENCE = [name for name in STATISTICS if "given" in name]
+
+
+@pytest.mark.parametrize(
+    ("well", "path", "direction", "name"),
+    [
+        ("C0", OUT_LEFT[::-1], "reverse", "S2_reverse_given_past_centre"),
+        ("C0", OUT_LEFT, "forward", "S2_forward_given_future_centre"),
+        ("L0", OUT_RIGHT, "reverse", "S2_reverse_given_past_side"),
+        ("R0", OUT_RIGHT[::-1], "forward", "S2_forward_given_future_side"),
+    ],
+)
+def test_congruence(well, path, direction, name):
+    """The path is as it was run: a reverse chain lists it backwards."""
+    listed = {"forward": path, "reverse": path[::-1]}
+    other = {"forward": "reverse", "reverse": "forward"}[direction]
+    place = W[well]
+    chains = [chain(*listed[direction], direction=direction, place=place)] * 3
+    chains += [chain(*listed[other], direction=other, place=place)]
+    tables = replays(w_track(), chains)
+    assert compute(name, tables) == (0.75, 0.5, 4)
+    assert compute(name.rsplit("_", 1)[0], tables) == (0.75, 0.5, 4)
+    for other in CONGRUENCE:
+        assert name.startswith(other) or np.isnan(compute(other, tables)[0]), other
+
+
+def test_congruence_is_told_at_wells_only():
+    chains = [chain(*OUT_LEFT, direction="forward", place=W["X"])]
+    assert np.isnan(compute("S2_forward_given_future", replays(w_track(), chains))[0])
+    assert np.isnan(compute("S2_forward_given_future", replays(track(), chains))[0])
