@@ -87,12 +87,12 @@ class Experiment:
     @property
     def discount(self) -> float:
         """The weight of the future, the same for all learners, and for the baselines."""
-        return next(iter(self.parameters.values())).discount
+        return float(next(iter(self.parameters.values())).discount)
 
     @property
     def epsilon(self) -> float:
         """The probability of a random action, the same for all learners, and for the baselines."""
-        return next(iter(self.parameters.values())).epsilon
+        return float(next(iter(self.parameters.values())).epsilon)
 
     def mdp(self, index: int, seed: int = 0) -> MDP:
         """Draw the world of a number.

@@ -103,7 +103,7 @@ def measure_demands(
     >>> trees = {"deterministic_tree_depth": (_deeper_tree, [2])}
     >>> table = measure_demands(["q_learning"], worlds=trees, n_mdps=1)
     >>> table[["n_states", "n_actions", "words"]].to_numpy().tolist()
-    [[3.0, 2.0, 6.0]]
+    [[3.0, 2.0, 5.0]]
     """
     rows = []
     for learner in learners:

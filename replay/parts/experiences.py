@@ -43,7 +43,7 @@ def experiences_of(n_states: int, n_actions: int) -> Experiences:
     Examples
     --------
     >>> known = experiences_of(3, 2)
-    >>> experience_at(known, 2, 1)
+    >>> int(experience_at(known, 2, 1))
     0
     >>> int(known.rows[0]["state"]), int(known.n_known[0])
     (2, 1)

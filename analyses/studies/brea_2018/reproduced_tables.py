@@ -178,5 +178,5 @@ def _regrouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         while len(waiting) >= _ROWS_OF_A_GROUP:
             yield waiting.slice(0, _ROWS_OF_A_GROUP)
             waiting = waiting.slice(_ROWS_OF_A_GROUP)
-    if waiting is not None:
+    if waiting is not None and len(waiting):
         yield waiting
