@@ -28,6 +28,7 @@ from analyses.sequences.growing import chain_kinds
 from analyses.sequences.pauses import replayed_moves
 from analyses.sequences.place_sequences import Detection, place_sequences
 from replay import LEARNERS, MDP, EventLog, feed, simulate
+from replay.checks import shown
 from replay.data import data_file, reference_table
 from replay.learners import find_learner
 from replay.log.schema import SCHEMA, check_values
@@ -401,7 +402,8 @@ def own_findings():
 def read_findings(text):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "findings.csv"
-        path.write_bytes(text if isinstance(text, bytes) else str(text).encode(errors="replace"))
+        content = text if isinstance(text, str) else shown(text)
+        path.write_bytes(text if isinstance(text, bytes) else content.encode(errors="replace"))
         return published.findings(path)
 
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,8 @@ def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how):
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": paths, "TMPDIR": str(scratch)},
         stderr=subprocess.DEVNULL,
+        # Where these tests run in the background, Ctrl-C is ignored, and so it would be here.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     try:
         wait_until(lambda: len(list(started.iterdir())) == 2, 120)

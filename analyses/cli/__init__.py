@@ -6,7 +6,7 @@ import sys
 import typer
 
 from analyses.cli import folders, learners, logs, paper, simulations, studies
-from analyses.cli.terminal import INTERRUPTED, say, screen
+from analyses.cli.terminal import INTERRUPTED, say
 
 __all__ = ["app", "main"]
 
@@ -56,6 +56,5 @@ def main() -> None:
             message += f"what is finished. ({error})"
         if isinstance(error, MemoryError):
             message = f"There is not enough memory. Ask for less at once. ({error})"
-        screen.print("[bold red]Error:[/] ", end="")
-        say(message)
+        say(f"Error: {message}")
         sys.exit(1)

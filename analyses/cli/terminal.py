@@ -29,9 +29,11 @@ def say(text: str) -> None:
     Parameters
     ----------
     text : str
-        The text; lines are broken between words.
+        The text; lines are broken between words, and never within one, such as a path.
     """
-    screen.print(text, markup=False)
+    for line in text.splitlines():
+        broken = textwrap.wrap(line, screen.width, break_long_words=False, break_on_hyphens=False)
+        screen.print("\n".join(broken), markup=False, soft_wrap=True)
 
 
 @contextmanager

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY", "by_experiment"]
 
-_MOST_ROWS = 1 << 20  # of a log, for a figure
+# How many steps and backups of a log are read for a figure.
+_ROWS_OF_EVENTS = 1 << 19
+_ROWS_OF_GRAPH = 1 << 20
 
 _GRAPH_LEARNERS = ("prioritized_sweeping", "q_learning")
 _EVENT_LEARNERS = (
@@ -125,7 +127,7 @@ def _draw_replay_events(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.sequences.classification import classify
 
     for name, mdp in read_mdps(results.folder / "mdps").items():
-        log = _first_log(results, name, _EVENT_LEARNERS)
+        log = _first_log(results, name, _EVENT_LEARNERS, _ROWS_OF_EVENTS)
         if log is not None:
             sequences = classify(log, across_events=True, min_length=3)
             yield f"replay_events_{name}", replay_events_figure(sequences, log.steps, mdp)
@@ -135,7 +137,7 @@ def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.learned_graph import growth_moments, learned_graph_figure
 
     for name, mdp in read_mdps(results.folder / "mdps").items():
-        log = _first_log(results, name, _GRAPH_LEARNERS)
+        log = _first_log(results, name, _GRAPH_LEARNERS, _ROWS_OF_GRAPH)
         if log is not None:
             log = EventLog(log.tables, log.provenance, mdp)
             moments = growth_moments(log.steps)
@@ -143,12 +145,14 @@ def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
             yield f"learned_graph_{name}", learned_graph_figure(graphs, mdp)
 
 
-def _first_log(results: Results, experiment: str, learners: tuple[str, ...]) -> EventLog | None:
+def _first_log(
+    results: Results, experiment: str, learners: tuple[str, ...], n_rows: int
+) -> EventLog | None:
     """Read the log of the first of these learners that was kept; of a long one, its beginning."""
     for learner in learners:
         folder = results.folder / log_folder(experiment, learner, 0, 0)
         if folder.exists():
-            return EventLog(*beginning(folder, _MOST_ROWS))
+            return EventLog(*beginning(folder, n_rows))
     return None
 
 

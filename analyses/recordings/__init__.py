@@ -1,0 +1,1 @@
+"""Recordings: from spikes or decoded posteriors to the same sequences as those of models."""

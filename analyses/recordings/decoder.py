@@ -1,0 +1,484 @@
+"""Decoding: where the animal was, or where replay was, from spikes on a track.
+
+Cells fire as independent Poisson processes whose rate depends on the place,
+
+    log L(t, b) = sum_c n(t, c) log(rate(c, b) dt) - dt sum_c rate(c, b)   (+ a constant),
+
+with the number n of spikes of cell c in time bin t and the rate of c in place bin b. The *Bayesian*
+decoder takes each time bin on its own [1]_. The *state-space* decoder follows a hidden state: a
+place, and a kind of movement that is kept from one time bin to the next with a probability of .98
+[2]_. A *stationary* state stays in its bin, a *continuous* one makes a step of a random walk along
+the track, a *fragmented* one may be anywhere next; so may be what enters or leaves it.
+
+References
+----------
+.. [1] Zhang, Ginzburg, McNaughton & Sejnowski (1998), Interpreting neuronal population activity by
+   reconstruction. https://doi.org/10.1152/jn.1998.79.2.1017
+.. [2] Denovellis et al. (2021), Hippocampal replay of experience at real-world speeds.
+   https://doi.org/10.7554/eLife.64505
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.recordings.track import Track
+from replay.checks import check_number
+from replay.jit import kernel
+
+__all__ = ["CONTINUOUS", "FRAGMENTED", "MOVEMENTS", "STATIONARY", "Decoded", "bayesian_posterior"]
+__all__ += ["decode", "log_likelihood", "place_fields", "random_walk"]
+
+MOVEMENTS = ("stationary", "continuous", "fragmented")
+"""The kinds of movement of the state-space decoder, in the order of its posterior."""
+STATIONARY, CONTINUOUS, FRAGMENTED = range(3)
+
+_LOWEST_RATE = 1e-10
+
+
+class Decoded(NamedTuple):
+    """What the state-space decoder finds.
+
+    Attributes
+    ----------
+    posterior : ndarray of float64, shape (n_time, 3, n_bins)
+        The probability of each movement and place in each time bin, given all spikes.
+    log_evidence : float
+        The logarithm of the probability of all spikes, but for the constant of the likelihood.
+    movement : ndarray of int32, shape (n_time,)
+        The movement in each time bin on the most probable path of hidden states.
+    place : ndarray of int32, shape (n_time,)
+        The place bin in each time bin on that path.
+    """
+
+    posterior: NDArray[np.float64]
+    log_evidence: float
+    movement: NDArray[np.int32]
+    place: NDArray[np.int32]
+
+
+def place_fields(
+    track: Track,
+    position_bins: ArrayLike,
+    counts: ArrayLike,
+    dt: float,
+    *,
+    smoothing: float = 6.0,
+    lowest_rate: float = 0.0,
+) -> NDArray[np.float64]:
+    """Estimate the rate of each cell in each bin of a track.
+
+    Spikes and time are smoothed alike by a Gaussian along the track before one is divided by the
+    other, so that a corridor lends nothing to another one beside it.
+
+    Parameters
+    ----------
+    track : Track
+        The track.
+    position_bins : array_like of int, shape (n_time,)
+        In which bin the animal was in each time bin; -1 where that does not count (unknown, too
+        slow).
+    counts : array_like of int, shape (n_time, n_cells)
+        How many spikes each cell fired then.
+    dt : float
+        Length of a time bin, in s.
+    smoothing : float, default 6.0
+        Standard deviation of the Gaussian, in cm; 0 for none.
+    lowest_rate : float, default 0.0
+        Rates below this are set to it, in Hz.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_cells, n_bins)
+        Rates in Hz.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a bin is none of the track's, or a bin was never visited nor lies near
+        one that was.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from analyses.recordings.track import cut_track
+    >>> graph = nx.Graph([("left", "right")])
+    >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
+    >>> track, counts = cut_track(graph), [[1], [0], [3], [1]]
+    >>> place_fields(track, [0, 0, 1, 1], counts, 0.1, smoothing=0).tolist()
+    [[5.0, 20.0]]
+    """
+    seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
+    width = check_number("smoothing", smoothing, at_least=0.0)
+    bins, n_spikes = np.asarray(position_bins), np.asarray(counts, dtype=float)
+    if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != len(n_spikes):
+        raise ValueError(
+            "place_fields needs one bin and one row of counts for each time bin, got shapes "
+            f"{bins.shape} and {n_spikes.shape}."
+        )
+    if len(bins) and not -1 <= bins.min() <= bins.max() < track.n_bins:
+        raise ValueError(
+            f"Bins of this track go from 0 to {track.n_bins - 1} (-1: none), got "
+            f"{bins.min()} to {bins.max()}."
+        )
+    counted = bins >= 0
+    time = np.bincount(bins[counted], minlength=track.n_bins) * seconds
+    spikes = np.zeros((n_spikes.shape[1], track.n_bins))
+    np.add.at(spikes.T, bins[counted], n_spikes[counted])
+    if width > 0:
+        weights = np.exp(-0.5 * (track.distance / width) ** 2)
+        time, spikes = weights @ time, spikes @ weights.T
+    if not (time > 0).all():
+        empty = int(np.flatnonzero(time <= 0)[0])
+        x, y = track.position[empty]
+        raise ValueError(
+            f"The animal was never near bin {empty} of the track, at ({x:.0f}, {y:.0f}) cm, so no "
+            "rate is known there: leave that corridor out of the graph, or smooth more."
+        )
+    return np.maximum(spikes / time, lowest_rate)
+
+
+def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np.float64]:
+    """Compute how likely spikes are in each place, up to a constant of each time bin.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_time, n_cells)
+        Spikes of each cell in each time bin.
+    rates : array_like of float, shape (n_cells, n_bins)
+        Rates in Hz; lower ones than 1e-10 Hz count as that.
+    dt : float
+        Length of a time bin, in s.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_time, n_bins)
+        The natural logarithm; log n! is left out.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or a number is negative or not finite.
+
+    Examples
+    --------
+    >>> log_likelihood([[1]], [[1.0, 10.0]], 0.1).round(3).tolist()
+    [[-2.403, -1.0]]
+    """
+    seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
+    n_spikes, hertz = np.asarray(counts, dtype=float), np.asarray(rates, dtype=float)
+    if n_spikes.ndim != 2 or hertz.ndim != 2 or n_spikes.shape[1] != len(hertz):
+        raise ValueError(
+            "counts must be (n_time, n_cells) and rates (n_cells, n_bins), got "
+            f"{n_spikes.shape} and {hertz.shape}."
+        )
+    for name, values in (("counts", n_spikes), ("rates", hertz)):
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise ValueError(f"{name} must hold finite numbers of at least 0.")
+    expected = np.maximum(hertz, _LOWEST_RATE) * seconds
+    found: NDArray[np.float64] = n_spikes @ np.log(expected) - expected.sum(axis=0)
+    return found
+
+
+def bayesian_posterior(
+    log_likelihoods: ArrayLike, prior: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Decode each time bin on its own.
+
+    Parameters
+    ----------
+    log_likelihoods : array_like of float, shape (n_time, n_bins)
+        As `log_likelihood` gives them.
+    prior : array_like of float, shape (n_bins,), optional
+        Probability of each place; all alike without it.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_time, n_bins)
+        The posterior; rows sum to 1.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or the prior is no distribution.
+
+    Examples
+    --------
+    >>> bayesian_posterior(np.log([[1.0, 3.0]])).tolist()
+    [[0.25, 0.75]]
+    """
+    given = _checked_likelihoods(log_likelihoods)
+    if prior is not None:
+        weights = np.asarray(prior, dtype=float)
+        if weights.shape != given.shape[1:] or not (weights >= 0).all() or not weights.sum() > 0:
+            raise ValueError(
+                f"prior must hold {given.shape[1]} probabilities, got shape {weights.shape}."
+            )
+        with np.errstate(divide="ignore"):
+            given = given + np.log(weights / weights.sum())
+    scaled = np.exp(given - given.max(axis=1, keepdims=True))
+    posterior: NDArray[np.float64] = scaled / scaled.sum(axis=1, keepdims=True)
+    return posterior
+
+
+def random_walk(track: Track, variance: float) -> NDArray[np.float64]:
+    """Give the probability of each step of a random walk along the track.
+
+    Parameters
+    ----------
+    track : Track
+        The track.
+    variance : float
+        Of the step in a time bin, in cm^2.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_bins, n_bins)
+        From each bin (row) to each bin, proportional to exp(-distance^2 / (2 variance)).
+
+    Raises
+    ------
+    ValueError
+        If the variance is not positive.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from analyses.recordings.track import cut_track
+    >>> graph = nx.Graph([("left", "right")])
+    >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
+    >>> random_walk(cut_track(graph), 15.0).round(2).tolist()
+    [[0.7, 0.3], [0.3, 0.7]]
+    """
+    spread = check_number("variance", variance, at_least=1e-12)
+    weights = np.exp(-0.5 * track.distance**2 / spread)
+    steps: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+    return steps
+
+
+def decode(
+    log_likelihoods: ArrayLike,
+    walk: ArrayLike,
+    *,
+    stay: float = 0.98,
+) -> Decoded:
+    """Decode with the state-space decoder.
+
+    Parameters
+    ----------
+    log_likelihoods : array_like of float, shape (n_time, n_bins)
+        As `log_likelihood` gives them.
+    walk : array_like of float, shape (n_bins, n_bins)
+        The steps of continuous movement, as `random_walk` gives them; rows sum to 1.
+    stay : float, default 0.98
+        The probability that a kind of movement goes on in the next time bin; the others share the
+        rest.
+
+    Returns
+    -------
+    Decoded
+        Posterior, evidence, and the most probable path.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a likelihood is NaN, or rows of `walk` don't sum to 1.
+
+    Examples
+    --------
+    Two bins of time, in which the first and then the second of two places is likely:
+
+    >>> found = decode(np.log([[0.9, 0.1], [0.1, 0.9]]), [[0.5, 0.5], [0.5, 0.5]])
+    >>> found.place.tolist(), bool(found.posterior[1, CONTINUOUS].sum() > 0.33)
+    ([0, 1], True)
+    """
+    given = _checked_likelihoods(log_likelihoods)
+    n_time, n_bins = given.shape
+    steps = np.ascontiguousarray(walk, dtype=float)
+    if steps.shape != (n_bins, n_bins):
+        raise ValueError(f"walk must have shape {(n_bins, n_bins)}, got {steps.shape}.")
+    if not (steps >= 0).all() or np.abs(steps.sum(axis=1) - 1.0).max(initial=0.0) > 1e-9:
+        raise ValueError("Each row of walk must hold probabilities that sum to 1.")
+    kept = check_number("stay", stay, at_least=0.0, at_most=1.0)
+    movements = np.full((3, 3), (1.0 - kept) / 2.0)
+    np.fill_diagonal(movements, kept)
+    highest = given.max(axis=1) if n_time else np.zeros(0)
+    likelihood = np.exp(given - highest[:, None])
+    posterior = np.empty((n_time, 3, n_bins))
+    predicted = np.empty((n_time, 3, n_bins))
+    log_evidence = _filter(likelihood, movements, steps, predicted, posterior) + highest.sum()
+    _smooth(movements, np.ascontiguousarray(steps.T), predicted, posterior)
+    path = np.empty(n_time, dtype=np.int32)
+    with np.errstate(divide="ignore"):
+        log_steps, log_movements = np.log(steps.T.copy()), np.log(movements)
+    _most_probable_path(given, log_movements, log_steps, path)
+    return Decoded(posterior, float(log_evidence), path // n_bins, path % n_bins)
+
+
+def _checked_likelihoods(values: ArrayLike) -> NDArray[np.float64]:
+    given = np.asarray(values, dtype=float)
+    if given.ndim != 2 or not given.shape[1]:
+        raise ValueError(
+            f"log_likelihoods must have the shape (n_time, n_bins), got {given.shape}."
+        )
+    lost = np.isnan(given).any(axis=1) | ~np.isfinite(given.max(axis=1, initial=-np.inf))
+    if lost.any():
+        raise ValueError(
+            f"The likelihoods of time bin {int(np.flatnonzero(lost)[0])} are NaN, infinite, or 0 "
+            "everywhere: leave such time bins out."
+        )
+    return given
+
+
+@kernel
+def _filter(
+    likelihood: NDArray[np.float64],
+    movements: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    filtered: NDArray[np.float64],
+) -> float:
+    """Write the prediction for each time bin and the state given the spikes until then.
+
+    Whatever enters or leaves fragmented movement may be anywhere next, alike.
+    """
+    n_time, n_bins = likelihood.shape
+    log_evidence = 0.0
+    moving = np.empty(n_bins)
+    for t in range(n_time):
+        if t == 0:
+            predicted[0] = 1.0 / (3 * n_bins)
+        else:
+            before = filtered[t - 1]
+            still, walking, jumping = 0.0, 0.0, 0.0
+            for b in range(n_bins):
+                still += before[STATIONARY, b]
+                walking += before[CONTINUOUS, b]
+                jumping += before[FRAGMENTED, b]
+                moving[b] = (
+                    movements[STATIONARY, CONTINUOUS] * before[STATIONARY, b]
+                    + movements[CONTINUOUS, CONTINUOUS] * before[CONTINUOUS, b]
+                )
+            walked = np.dot(moving, steps)
+            anywhere = (
+                movements[STATIONARY, FRAGMENTED] * still
+                + movements[CONTINUOUS, FRAGMENTED] * walking
+                + movements[FRAGMENTED, FRAGMENTED] * jumping
+            ) / n_bins
+            arriving = jumping / n_bins
+            for b in range(n_bins):
+                predicted[t, STATIONARY, b] = (
+                    movements[STATIONARY, STATIONARY] * before[STATIONARY, b]
+                    + movements[CONTINUOUS, STATIONARY] * before[CONTINUOUS, b]
+                    + movements[FRAGMENTED, STATIONARY] * arriving
+                )
+                predicted[t, CONTINUOUS, b] = (
+                    walked[b] + movements[FRAGMENTED, CONTINUOUS] * arriving
+                )
+                predicted[t, FRAGMENTED, b] = anywhere
+        total = 0.0
+        for z in range(3):
+            for b in range(n_bins):
+                filtered[t, z, b] = predicted[t, z, b] * likelihood[t, b]
+                total += filtered[t, z, b]
+        filtered[t] /= total
+        log_evidence += np.log(total)
+    return log_evidence
+
+
+@kernel
+def _smooth(
+    movements: NDArray[np.float64],
+    steps_back: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    states: NDArray[np.float64],
+) -> None:
+    """Turn the states given the spikes until then into those given all spikes, from the end."""
+    n_time, _, n_bins = states.shape
+    ratio = np.zeros((3, n_bins))
+    for t in range(n_time - 2, -1, -1):
+        mean = np.zeros(3)
+        for z in range(3):
+            for b in range(n_bins):
+                expected = predicted[t + 1, z, b]
+                ratio[z, b] = states[t + 1, z, b] / expected if expected > 0.0 else 0.0
+                mean[z] += ratio[z, b] / n_bins
+        walked = np.dot(ratio[CONTINUOUS], steps_back)
+        total = 0.0
+        for z in range(3):
+            for b in range(n_bins):
+                if z == FRAGMENTED:
+                    onwards = movements[z, STATIONARY] * mean[STATIONARY]
+                    onwards += movements[z, CONTINUOUS] * mean[CONTINUOUS]
+                else:
+                    onwards = movements[z, STATIONARY] * ratio[STATIONARY, b]
+                    onwards += movements[z, CONTINUOUS] * walked[b]
+                onwards += movements[z, FRAGMENTED] * mean[FRAGMENTED]
+                states[t, z, b] *= onwards
+                total += states[t, z, b]
+        states[t] /= total
+
+
+@kernel
+def _most_probable_path(
+    log_likelihoods: NDArray[np.float64],
+    log_movements: NDArray[np.float64],
+    log_steps_back: NDArray[np.float64],
+    path: NDArray[np.int32],
+) -> None:
+    """Write the most probable path of hidden states, each as movement * n_bins + place."""
+    n_time, n_bins = log_likelihoods.shape
+    if n_time == 0:
+        return
+    score = np.empty((3, n_bins))
+    later = np.empty((3, n_bins))
+    came_from = np.zeros((n_time, 3, n_bins), dtype=np.int32)
+    uniform = -np.log(n_bins)
+    for b in range(n_bins):
+        for z in range(3):
+            score[z, b] = log_likelihoods[0, b] - np.log(3.0 * n_bins)
+    for t in range(1, n_time):
+        place = np.zeros(3, dtype=np.int32)
+        for z in range(3):
+            for b in range(n_bins):
+                if score[z, b] > score[z, place[z]]:
+                    place[z] = b
+        jump, jumped_from = -np.inf, 0
+        for z in range(3):
+            value = score[z, place[z]] + log_movements[z, FRAGMENTED] + uniform
+            if value > jump:
+                jump, jumped_from = value, z * n_bins + place[z]
+        landing = score[FRAGMENTED, place[FRAGMENTED]] + uniform
+        landed_from = FRAGMENTED * n_bins + place[FRAGMENTED]
+        for b in range(n_bins):
+            later[FRAGMENTED, b] = jump + log_likelihoods[t, b]
+            came_from[t, FRAGMENTED, b] = jumped_from
+            best = landing + log_movements[FRAGMENTED, STATIONARY]
+            came = landed_from
+            for z in range(2):
+                value = score[z, b] + log_movements[z, STATIONARY]
+                if value > best:
+                    best, came = value, z * n_bins + b
+            later[STATIONARY, b] = best + log_likelihoods[t, b]
+            came_from[t, STATIONARY, b] = came
+            best = landing + log_movements[FRAGMENTED, CONTINUOUS]
+            came = landed_from
+            for z in range(2):
+                for a in range(n_bins):
+                    value = score[z, a] + log_movements[z, CONTINUOUS] + log_steps_back[b, a]
+                    if value > best:
+                        best, came = value, z * n_bins + a
+            later[CONTINUOUS, b] = best + log_likelihoods[t, b]
+            came_from[t, CONTINUOUS, b] = came
+        score, later = later, score
+    best, last = -np.inf, 0
+    for z in range(3):
+        for b in range(n_bins):
+            if score[z, b] > best:
+                best, last = score[z, b], z * n_bins + b
+    for t in range(n_time - 1, -1, -1):
+        path[t] = last
+        last = came_from[t, last // n_bins, last % n_bins]

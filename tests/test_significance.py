@@ -1,0 +1,147 @@
+"""Significance: true sweeps are found, randomised cells are not, and one shuffle is not another."""
+
+import numpy as np
+import pytest
+
+from analyses.recordings.significance import (
+    Route,
+    calibrate,
+    find_routes,
+    line_fit,
+    log_odds,
+    significance,
+    weighted_correlation,
+)
+from analyses.recordings.track import cut_track
+from replay.worlds.tracks import make_circular_track, make_linear_track, make_wtrack
+
+TRACK = cut_track(make_linear_track(150.0), 5.0)
+DT = 0.01
+
+
+def place_cells(n_cells=30, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = rng.uniform(0, 150, n_cells)
+    peaks = 30 * np.exp(rng.normal(0, 0.3, n_cells))
+    place = TRACK.position[:, 0]
+    return peaks[:, None] * np.exp(-0.5 * ((place - centres[:, None]) / 10) ** 2) + 0.1
+
+
+RATES = place_cells()
+
+
+def sweep(seed, n_time=20):
+    rng = np.random.default_rng(seed)
+    bins = np.linspace(0, TRACK.n_bins - 1, n_time).round().astype(int)[:: rng.choice([-1, 1])]
+    return rng.poisson(RATES[:, bins].T * DT * 2.9)
+
+
+def randomised(seed):
+    return sweep(seed)[:, np.random.default_rng(seed).permutation(len(RATES))]
+
+
+@pytest.mark.parametrize("score", ["continuous", "weighted_correlation", "line_fit"])
+def test_sweeps_are_found(score):
+    events = [sweep(seed) for seed in range(12)]
+    tested = significance(events, RATES, TRACK, dt=DT, score=score, n_shuffles=39)
+    assert (tested["p"] <= 0.05).mean() >= 0.75
+    assert (tested["p"] >= 1 / 40).all()
+
+
+def test_randomised_cells_are_not_called_replay():
+    """P values of a shuffle of cells are uniform by construction: of 30, five or more are rare."""
+    events = [randomised(seed) for seed in range(30)]
+    tested = significance(events, RATES, TRACK, dt=DT, n_shuffles=19)
+    assert (tested["p"] <= 0.05).sum() <= 4  # the probability of more is .016
+
+
+def test_a_shuffle_of_the_posterior_alone_is_refused():
+    with pytest.raises(ValueError, match="alone call about half of the events significant"):
+        significance([sweep(0)], RATES, TRACK, dt=DT, shuffles=["time_bins", "circular_posterior"])
+
+
+def test_time_bins_and_posterior_call_more():
+    """The reason for the refusal, on events of randomised cells that drift."""
+    events = [randomised(seed) for seed in range(15)]
+    both = ("cell_identity", "circular_posterior")
+    tested = significance(events, RATES, TRACK, dt=DT, shuffles=both, n_shuffles=19)
+    lower = tested["p_circular_posterior"].mean()
+    assert lower < tested["p_cell_identity"].mean()
+
+
+def test_the_threshold_is_chosen_on_randomised_cells():
+    events = [sweep(seed) for seed in range(20)]
+    found = calibrate(events, RATES, TRACK, dt=DT, n_shuffles=19)
+    assert found.n_events == 20
+    assert found.false_positive_rate <= 0.05
+    assert 0 <= found.threshold <= 0.05
+    again = calibrate(events, RATES, TRACK, dt=DT, n_shuffles=19)
+    assert again == found
+
+
+def test_each_event_has_shuffles_of_its_own():
+    one = significance([sweep(0), sweep(1)], RATES, TRACK, dt=DT, n_shuffles=9, seed=3)
+    other = significance([sweep(0), sweep(5)], RATES, TRACK, dt=DT, n_shuffles=9, seed=3)
+    assert one.iloc[0].equals(other.iloc[0])
+
+
+def test_events_of_few_cells_are_not_tested():
+    quiet = np.zeros((5, len(RATES)))
+    tested = significance([quiet], RATES, TRACK, dt=DT, n_shuffles=9)
+    assert tested["p"].isna().all()
+    with pytest.raises(ValueError, match="No event has enough active cells"):
+        calibrate([quiet], RATES, TRACK, dt=DT, n_shuffles=9)
+
+
+def test_routes_lead_from_end_to_end():
+    w_track = cut_track(make_wtrack(), 5.0)
+    routes = find_routes(w_track)
+    assert len(routes) == 3
+    for route in routes:
+        assert (np.diff(route.distance) > 0).all()
+        steps = w_track.distance[route.bins[:-1], route.bins[1:]]
+        np.testing.assert_allclose(steps, np.diff(route.distance))
+    assert find_routes(cut_track(make_circular_track(), 10.0))
+
+
+def test_scores_by_hand():
+    route = Route(np.arange(4), 10.0 * np.arange(4))
+    assert weighted_correlation(np.eye(4)[::-1], [route]) == pytest.approx(1.0)
+    still = np.zeros((4, 4))
+    still[:, 1] = 1.0
+    assert weighted_correlation(still, [route]) == 0.0
+    assert line_fit(still, [route], width=1.0) == pytest.approx(1.0)
+    assert line_fit(np.eye(4)[[0, 3, 0, 3]], [route], width=1.0) == pytest.approx(0.5)
+    # Two of the four columns of a correlation, weighted: time and place agree in one half.
+    mixed = np.eye(4) * 0.5 + 0.125
+    assert 0.3 < weighted_correlation(mixed, [route]) < 0.7
+    first = np.array([True, True, False, False])
+    assert log_odds(np.full((3, 4), 0.25), first, ~first) == pytest.approx(0.0)
+    # Normalised over both tracks together: a bin of neither does not count.
+    assert log_odds([[0.3, 0.0, 0.1, 0.6]], first, [False, False, True, False]) == pytest.approx(
+        np.log(3)
+    )
+    with pytest.raises(ValueError, match="belongs to both tracks"):
+        log_odds(np.ones((1, 4)), first, first)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"score": "best"}, "Unknown score 'best'"),
+        ({"shuffles": ["cells"]}, "Unknown shuffle 'cells'"),
+        ({"n_shuffles": 0}, "n_shuffles must be a whole number of at least 1"),
+        ({"seed": -1}, "seed must be"),
+        ({"dt": 0}, "dt must be"),
+    ],
+)
+def test_options_that_make_no_sense(options, message):
+    with pytest.raises(ValueError, match=message):
+        significance([sweep(0)], RATES, TRACK, **({"dt": DT} | options))
+
+
+def test_shapes_that_make_no_sense():
+    with pytest.raises(ValueError, match="on this track"):
+        significance([sweep(0)], RATES[:, 1:], TRACK, dt=DT)
+    with pytest.raises(ValueError, match="Event 0 must have the shape"):
+        significance([sweep(0)[:, 1:]], RATES, TRACK, dt=DT)
