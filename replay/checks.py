@@ -16,9 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["check_array", "check_choice", "check_column", "check_flag", "check_list"]
-__all__ += ["check_number", "check_seed", "check_table", "check_text", "check_whole", "shown"]
-__all__ += ["unknown_name"]
+__all__ = ["LARGEST_NUMBER", "check_array", "check_choice", "check_column", "check_flag"]
+__all__ += ["check_list", "check_number", "check_seed", "check_table", "check_text", "check_whole"]
+__all__ += ["shown", "unknown_name"]
+
+LARGEST_NUMBER = 1e100
+"""The largest reward, action value, position or length, far from where sums and squares become
+infinite."""
 
 _LONGEST = 60
 _LARGEST = 2**63 - 1

@@ -92,22 +92,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, get_type
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import shown
+from replay.checks import LARGEST_NUMBER, shown
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer
 from replay.parts.policies import epsilon_greedy
 
 if TYPE_CHECKING:
     from replay.worlds.mdp import MDP
 
-__all__ = ["HOOKS", "LARGEST", "Between", "Choice", "Count", "Description", "Known", "Learner"]
+__all__ = ["HOOKS", "Between", "Choice", "Count", "Description", "Known", "Learner"]
 __all__ += ["LearnerModule", "Pause", "PositiveCount", "Share", "Sizes", "Threshold", "Transition"]
 __all__ += ["Value", "act"]
 __all__ += ["acts_before_learning", "causes", "description", "evaluates", "explore"]
 __all__ += ["forgets_at_end", "learns_on_policy", "n_words", "needs_episodes", "needs_way_back"]
 __all__ += ["replay", "resolve"]
-
-LARGEST = 1e100
-"""The largest finite number that a parameter or a reward may be: products of two never overflow."""
 
 
 class Between(NamedTuple):
@@ -117,7 +114,7 @@ class Between(NamedTuple):
     ----------
     low, high : float
         The limits. An infinite one lets the parameter be infinite; finite numbers beyond
-        ``LARGEST`` are refused all the same.
+        ``LARGEST_NUMBER`` are refused all the same.
 
     Examples
     --------
@@ -135,8 +132,8 @@ class Between(NamedTuple):
             if self.high < math.inf:
                 return f"between {self.low:.7g} and {self.high:.7g}"
             return f"at least {self.low:.7g}"
-        too_large = LARGEST < abs(number) < math.inf
-        return f"infinite, or no larger than {LARGEST:g}" if too_large else ""
+        too_large = LARGEST_NUMBER < abs(number) < math.inf
+        return f"infinite, or no larger than {LARGEST_NUMBER:g}" if too_large else ""
 
 
 class Choice(NamedTuple):
@@ -159,7 +156,7 @@ PositiveCount = Annotated[int, Between(1, 1_000_000)]
 """A parameter that counts something, at least 1."""
 Threshold = Annotated[float, Between(0.0, math.inf)]
 """A parameter that something must exceed; infinite: nothing does."""
-Value = Annotated[float, Between(-LARGEST, math.inf)]
+Value = Annotated[float, Between(-LARGEST_NUMBER, math.inf)]
 """A parameter that is an action value; infinite for actions that were never tried."""
 
 

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from replay.checks import LARGEST_NUMBER
 from replay.learners.contract import (
-    LARGEST,
     Between,
     Choice,
     Count,
@@ -153,7 +153,7 @@ class Params(NamedTuple):
     min_priority: Threshold = 0.0
     opportunity_cost: bool = False
     use_gain: bool = True
-    gain_floor: Annotated[float, Between(0.0, LARGEST)] = 1e-10
+    gain_floor: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1e-10
     need: Annotated[int, Choice(NEEDS)] = SUCCESSORS
     n_step: bool = True
     allow_loops: bool = False

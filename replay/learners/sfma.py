@@ -38,9 +38,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from replay.checks import LARGEST_NUMBER
 from replay.learners import q_learning
 from replay.learners.contract import (
-    LARGEST,
     Between,
     Choice,
     Count,
@@ -114,7 +114,7 @@ class Params(NamedTuple):
     inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 9.0
     inhibition_decay: Share = 0.9
     strength_decay: Share = 1.0
-    reward_modulation: Annotated[float, Between(0.0, LARGEST)] = 1.0
+    reward_modulation: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1.0
     min_priority: Threshold = 1e-6
     initial_value: Value = 0.0
 

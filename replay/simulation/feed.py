@@ -8,9 +8,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_choice, check_column, check_table, check_whole, shown
+from replay.checks import (
+    LARGEST_NUMBER,
+    check_choice,
+    check_column,
+    check_table,
+    check_whole,
+    shown,
+)
 from replay.learners import Learner, find_learner
-from replay.learners.contract import LARGEST, Sizes
+from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
 from replay.simulation.loop import STEP, Given
@@ -172,7 +179,12 @@ def _experience(
         if name in table:
             steps[name] = check_column(table, name, "transitions", kind="flag")
     steps["reward"] = check_column(
-        table, "reward", "transitions", kind="number", at_least=-LARGEST, at_most=LARGEST
+        table,
+        "reward",
+        "transitions",
+        kind="number",
+        at_least=-LARGEST_NUMBER,
+        at_most=LARGEST_NUMBER,
     )
     joins = steps["next_state"][:-1] == steps["state"][1:]
     gaps = np.flatnonzero(~(joins | steps["terminated"][:-1] | steps["truncated"][:-1]))

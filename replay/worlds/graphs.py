@@ -16,9 +16,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import check_array, check_list, check_number, check_text, shown
+from replay.checks import LARGEST_NUMBER, check_array, check_list, check_number, check_text, shown
 from replay.worlds.transitions import (
-    LARGEST_NUMBER,
     Transitions,
     check_action_names,
     check_indices,

@@ -16,9 +16,16 @@ from textwrap import dedent
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import check_flag, check_number, check_seed, check_text, check_whole, shown
+from replay.checks import (
+    LARGEST_NUMBER,
+    check_flag,
+    check_number,
+    check_seed,
+    check_text,
+    check_whole,
+    shown,
+)
 from replay.worlds.mdp import MDP
-from replay.worlds.transitions import LARGEST_NUMBER
 
 __all__ = ["from_ascii", "layout", "open_maze", "random_maze", "two_way_track"]
 

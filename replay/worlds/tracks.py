@@ -13,8 +13,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replay.checks import check_array, check_list, check_number, check_whole, shown
-from replay.worlds.transitions import LARGEST_NUMBER
+from replay.checks import LARGEST_NUMBER, check_array, check_list, check_number, check_whole, shown
 
 __all__ = [
     "make_circular_track",

@@ -12,13 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import check_array, check_list, check_text, shown
+from replay.checks import LARGEST_NUMBER, check_array, check_list, check_text, shown
 
 __all__ = ["Transitions", "list_transitions"]
 
 _MOST_ROWS = 2**31 - 2  # pairs of state and action are numbered by int32
-LARGEST_NUMBER = 1e100
-"""The largest reward, position or length, far from where sums and squares become infinite."""
 
 
 class Transitions(NamedTuple):
