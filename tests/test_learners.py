@@ -334,6 +334,7 @@ def test_who_replays_and_when(learner):
         "episodic_sequences": {"episode_end"},
         "retrieved_episodes": {"step", "start"},
         "prioritized_memory_access": {"online", "episode_end", "start"},
+        recent_sarsa: {"online", "episode_end", "start"},
     }
     assert phases == expected.get(learner, {"online", "step", "episode_end"})
     replayed = simulate(MAZE, learner, n_steps=3000).log.backups
