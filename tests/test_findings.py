@@ -14,6 +14,7 @@ from analyses.findings.table import (
     detection_of,
     findings,
     published_ranges,
+    questions,
 )
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
@@ -179,6 +180,22 @@ def test_a_statistic_asks_one_question(table):
     """What a user's own finding asks is told by its statistic."""
     asked = table[(table["statistic"] != "") & (table["question"] != "")]
     assert asked.drop_duplicates(["statistic", "question"])["statistic"].is_unique
+
+
+def test_questions_tell_who_answers(table):
+    asked = questions(table).set_index("question")
+    alone = asked.loc["Does replay lead away from the animal?"]
+    assert (alone["n_tested"], alone["n_studies"], alone["studies"]) == (1, 1, "mallory2025")
+    assert alone["others"] == "davidson2009"
+    assert (
+        asked["n_tested"].sum()
+        == ((table["likelihood"] != "none") & (table["why_not"] == "")).sum()
+    )
+    own = pd.DataFrame([OWN])
+    both = questions(findings(own)).set_index("question")
+    one_more = both["n_studies"] - asked["n_studies"]
+    assert one_more[one_more != 0].to_dict() == {"How much of replay is reverse?": 1}
+    assert questions(table.head(0)).empty
 
 
 def test_all_data_of_a_study_have_one_vote(table):

@@ -44,6 +44,7 @@ __all__ = [
     "detection_of",
     "findings",
     "published_ranges",
+    "questions",
 ]
 
 LIKELIHOODS = {
@@ -465,6 +466,51 @@ def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
         sources=("source", lambda sources: ", ".join(dict.fromkeys(sources))),
     ).reset_index()
     return ranges[ranges["n_studies"] > 1].reset_index(drop=True)
+
+
+def questions(table: pd.DataFrame) -> pd.DataFrame:
+    """List what the findings ask, and which studies answer.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        What `findings` gives.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a question, in alphabetical order: `question`; `n_tested`, how many findings are
+        held against models; `n_studies` and `studies`, whose they are: where there is one, the
+        answer is that of one study alone; and `others`, studies that answer, but not in a way that
+        a model can be held against.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> asked = questions(findings()).set_index("question")
+    >>> asked.loc["Does replay predict the next choice?", "studies"]
+    'shin2019, widloski2022'
+    """
+    check_table(table, ["question", "study", "likelihood", "why_not"], "the table of findings")
+    rows = table[table["question"] != ""]
+    tested = (rows["likelihood"] != "none") & (rows["why_not"] == "")
+    found = []
+    for question, group in rows.assign(tested=tested).groupby("question", sort=True):
+        answer = sorted(set(group.loc[group["tested"], "study"]))
+        found.append(
+            {
+                "question": question,
+                "n_tested": int(group["tested"].sum()),
+                "n_studies": len(answer),
+                "studies": ", ".join(answer),
+                "others": ", ".join(sorted(set(group["study"]).difference(answer))),
+            }
+        )
+    return pd.DataFrame(found, columns=["question", "n_tested", "n_studies", "studies", "others"])
 
 
 def detection_of(
