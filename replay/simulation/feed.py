@@ -182,8 +182,8 @@ class Experience:
         time = _times(transitions)
         steps = given.steps
         rests = _rests({} if rest is None else rest, steps)
-        pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
-        n_transitions = len(np.unique(pairs, axis=1).T)
+        pair = steps["state"] * np.int64(n_actions) + steps["action"]
+        n_transitions = _count_distinct(pair, steps["next_state"])
         n_links = _count_links(given)
         if mdp is not None:
             n_transitions += len(mdp.successor)
@@ -262,8 +262,16 @@ def _count_links(given: Given) -> int:
     first = np.insert((is_end | steps["truncated"])[:-1], 0, True)[: len(steps)]
     own = steps["state"][np.maximum.accumulate(np.where(first, np.arange(len(steps)), 0))]
     ends = steps["next_state"][is_end]
-    links = [np.stack([ends, begins[is_end]]) for begins in (own, given.start)]
-    return len(np.unique(np.concatenate(links, axis=1), axis=1).T)
+    begins = np.append(own[is_end], given.start[is_end])
+    return _count_distinct(np.append(ends, ends), begins)
+
+
+def _count_distinct(first: NDArray[Any], second: NDArray[Any]) -> int:
+    """Count the different pairs of two columns."""
+    number = np.unique(first, return_inverse=True)[1]
+    lowest = int(second.min(initial=0))
+    span = int(second.max(initial=0)) - lowest + 1
+    return len(np.unique(number * np.int64(span) + (second - lowest)))
 
 
 def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:

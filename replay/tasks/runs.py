@@ -18,6 +18,7 @@ from replay.simulation.driver import LogWriter
 from replay.simulation.feed import Experience
 from replay.tasks.own_behaviour import act_through, noisy
 from replay.tasks.task import Lap, Task, begin, send
+from replay.worlds.mdp import MDP
 
 __all__ = ["BEHAVIOURS", "GivenLaps", "TaskRun", "give_laps", "replay_laps", "run_task"]
 
@@ -141,13 +142,14 @@ def give_laps(task: Task, *, seed: int = 0) -> GivenLaps:
     ends = np.flatnonzero(transitions["terminated"]) + 1
     rest = {n: lap.n_rest for n, lap in zip(ends.tolist(), laps, strict=True)}
     experience = Experience.of(
-        transitions,
+        pd.DataFrame(transitions),
         n_states=len(task.model.states),
         n_actions=task.model.n_actions,
         mdp=task.model.whole,
         rest={0: _n_rest_before(task)} | rest,
     )
-    return GivenLaps(task, seed, _laps(task, laps, _columns(experience)), experience)
+    transitions["truncated"] = np.zeros(len(transitions["state"]), dtype=bool)
+    return GivenLaps(task, seed, _laps(task, laps, transitions), experience)
 
 
 def replay_laps(
@@ -189,17 +191,13 @@ def _n_rest_before(task: Task) -> int:
     return first.n_rest if first is not None and first.n_laps == 0 else 0
 
 
-def _columns(experience: Experience) -> dict[str, NDArray[Any]]:
-    steps = experience.given.steps
-    return {name: steps[name] for name in steps.dtype.names or ()}
-
-
 def _given_laps(
     task: Task, laps_rng: np.random.Generator, reward_rng: np.random.Generator
-) -> tuple[list[Lap], pd.DataFrame]:
-    """Run the laps as the task gives them; the table is what `Experience.of` takes."""
+) -> tuple[list[Lap], dict[str, NDArray[Any]]]:
+    """Run the laps as the task gives them; the columns are what `Experience.of` takes."""
     laps: list[Lap] = []
-    rows = []
+    runs: list[_Way] = []
+    known: dict[tuple[int, tuple[int, ...]], _Way] = {}  # most laps are run many times
     protocol, first = begin(task, laps_rng)
     lap: Lap | None = first
     while lap is not None:
@@ -208,25 +206,52 @@ def _given_laps(
                 f"The task {task.name!r} gives no way for lap {len(laps)}: let the learner act, "
                 "with behaviour='own'."
             )
-        means = lap.world.expected_reward()
-        for state, next_state in pairwise(lap.path):
-            action = task.model.action(state, next_state)
-            if next_state not in lap.world.successors(state, action):
-                here, there = (task.model.states[number].node for number in (state, next_state))
-                raise ValueError(
-                    f"Lap {len(laps)} of the task {task.name!r} is to go from {here!r} to "
-                    f"{there!r}, but its world has no such move: the way is closed, or the lap "
-                    "ends elsewhere."
-                )
-            reward = noisy(means[state, action], task.reward_sd, reward_rng)
-            rows.append((len(laps), state, action, reward, next_state))
+        path = tuple(lap.path)
+        key = id(lap.world), path  # all laps are kept, so no other world gets the same id
+        if key not in known:
+            known[key] = _way(task, lap.world, path, len(laps))
+        runs.append(known[key])
         laps.append(lap)
-        lap = send(protocol, lap.path)
-    table = pd.DataFrame(rows, columns=["episode", "state", "action", "reward", "next_state"])
-    return laps, table.assign(
-        terminated=table["episode"] != table["episode"].shift(-1),
-        next_action=table["action"].shift(-1, fill_value=0),
-    )
+        lap = send(protocol, path)
+    state, action, mean, next_state = (np.concatenate(parts) for parts in zip(*runs, strict=True))
+    ends = np.cumsum([len(run.state) for run in runs])
+    terminated = np.zeros(len(state), dtype=bool)
+    terminated[ends - 1] = True
+    return laps, {
+        "state": state,
+        "action": action,
+        "reward": noisy(mean, task.reward_sd, reward_rng),
+        "next_state": next_state,
+        "terminated": terminated,
+        "next_action": np.append(action[1:], np.int32(0)),
+    }
+
+
+class _Way(NamedTuple):
+    """The steps of a lap, and the mean reward of each."""
+
+    state: NDArray[np.int32]
+    action: NDArray[np.int32]
+    mean: NDArray[np.float64]
+    next_state: NDArray[np.int32]
+
+
+def _way(task: Task, world: MDP, path: tuple[int, ...], number: int) -> _Way:
+    """Find the actions that lead along a path, which the world must allow."""
+    states = np.array(path, dtype=np.int32)
+    state, next_state = states[:-1], states[1:]
+    action = np.array([task.model.action(*move) for move in pairwise(path)], dtype=np.int32)
+    pair = state * world.n_actions + action
+    row, is_sure = world.successor_offset[pair], np.diff(world.successor_offset)[pair] == 1
+    leads = is_sure & (world.successor[np.minimum(row, world.n_transitions - 1)] == next_state)
+    for step in np.flatnonzero(~leads):
+        if next_state[step] not in world.successors(state[step], action[step]):
+            here, there = (task.model.states[path[step + k]].node for k in range(2))
+            raise ValueError(
+                f"Lap {number} of the task {task.name!r} is to go from {here!r} to {there!r}, but "
+                "its world has no such move: the way is closed, or the lap ends elsewhere."
+            )
+    return _Way(state, action, world.expected_reward()[state, action], next_state)
 
 
 def _laps(task: Task, laps: list[Lap], steps: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
@@ -234,6 +259,8 @@ def _laps(task: Task, laps: list[Lap], steps: Mapping[str, NDArray[Any]]) -> pd.
     ends = np.flatnonzero(steps["terminated"] | steps["truncated"])
     begins = np.append(0, ends[:-1] + 1)
     start, end = steps["state"][begins], steps["next_state"][ends]
+    kinds = {(id(lap.world), lap.start): lap for lap in laps}
+    goals = {kind: _goal(task, lap) for kind, lap in kinds.items()}
     names = []
     for lap, first, last in zip(laps, start, end, strict=True):
         way = task.model.states[first].node, task.model.states[last].node
@@ -248,7 +275,7 @@ def _laps(task: Task, laps: list[Lap], steps: Mapping[str, NDArray[Any]]) -> pd.
             "reward": np.add.reduceat(steps["reward"], begins),
             "n_steps": ends + 1 - begins,
             "n_rest": [lap.n_rest for lap in laps],
-            "goal": [_goal(task, lap) for lap in laps],
+            "goal": [goals[id(lap.world), lap.start] for lap in laps],
         }
     )
 

@@ -87,6 +87,7 @@ def liu2021_three_arm(n_laps: int | None = None, *, rng: np.random.Generator | N
 def _tree_laps(task: Task, rng: np.random.Generator, drift_sd: float, stays: float) -> Laps:
     maze = find_maze("liu2021_three_arm")
     arms = list(maze["start_probability"])
+    starts = task.landmarks["starts"]
     share = np.array(list(maze["start_probability"].values()))
     chance = rng.uniform(_LOW, _HIGH, size=len(_ENDS))
     favourite = int(rng.integers(len(_ENDS)))
@@ -98,7 +99,7 @@ def _tree_laps(task: Task, rng: np.random.Generator, drift_sd: float, stays: flo
         aim = favourite if rng.random() < stays else 1 - favourite
         nodes = shortest_path(task.graph, f"start_{arm}", _ENDS[aim], rng)
         path = task.model.walk(nodes)
-        world = task.model.world([Rule((nodes[0],), _ENDS, rewards)], start=path[0])
+        world = task.model.world([Rule(starts, _ENDS, rewards)], start=path[0])
         n_rest = block.n_rest if number == block.n_laps - 1 else 0
         run = yield Lap(world, path[0], path, block.name, arm, n_rest)
         taken = _ENDS.index(task.model.states[run[-1]].node)

@@ -146,6 +146,7 @@ def _laps(task: Task, rng: np.random.Generator) -> Laps:
         here = _ROUTES[block.contingency[0]][0]
         outward = [name for name in block.contingency if not name.startswith("from")]
         n_out = 0
+        rules = _rules(block)
         for number in range(block.n_laps):
             shown = block.contingency[0].startswith("look")
             start, end = _ROUTES[outward[n_out % len(outward)]]
@@ -155,7 +156,7 @@ def _laps(task: Task, rng: np.random.Generator) -> Laps:
                 n_out += 1
             nodes = shortest_path(task.graph, start, end, rng)
             path = task.model.walk(nodes, _BACK if end == _HOME else "")
-            world = task.model.world(_rules(block), block.closed, path[0])
+            world = task.model.world(rules, block.closed, path[0])
             n_rest = block.n_rest if number == block.n_laps - 1 else 0
             name = task.lap_names[start, end]
             run = yield Lap(world, path[0], path, block.name, name, n_rest, shown)

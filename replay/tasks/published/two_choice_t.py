@@ -100,20 +100,22 @@ def _rules(block: Block) -> list[Rule]:
 def _laps(task: Task, rng: np.random.Generator, routes: Mapping[str, Sequence[str]]) -> Laps:
     """Run the sessions in random order; each begins at the maze's start."""
     halves = task.blocks[1:]
-    side_of = {_feeders(side)[-1]: side for side in _SIDES}
+    stops = {side: _feeders(side)[-1] for side in _SIDES}
+    side_of = {stop: side for side, stop in stops.items()}
     for session in rng.permutation(len(halves) // 2):
         here = task.landmarks["maze_start"][0]
         last = str(rng.choice(_SIDES))  # what an animal that alternates from the first lap avoids
         old = ""
         for block in halves[2 * session : 2 * session + 2]:
             (rule,) = block.contingency
+            rules = _rules(block)
             for number in range(block.n_laps):
                 followed = old if old and number == 0 else rule
                 side = _other(last) if followed == _ALTERNATION else followed
-                nodes = _after(routes[last], here) + _until(routes[side], _feeders(side)[-1])
+                nodes = _after(routes[last], here) + _until(routes[side], stops[side])
                 memory = last if rule == _ALTERNATION else ""
                 path = task.model.walk(nodes, memory)
-                world = task.model.world(_rules(block), block.closed, path[0])
+                world = task.model.world(rules, block.closed, path[0])
                 n_rest = block.n_rest if number == block.n_laps - 1 else 0
                 run = yield Lap(world, path[0], path, block.name, side, n_rest)
                 here = task.model.states[run[-1]].node

@@ -97,13 +97,14 @@ def _laps(task: Task, rng: np.random.Generator) -> Laps:
     side_of = {well: side for side, well in _WELLS.items()}
     here, last = _CENTRE, str(rng.choice(list(_WELLS)))
     for block in task.blocks[1:]:
+        rules = _rules(dict(block.rewards))
         for number in range(block.n_laps):
             right = _WELLS[_OTHER[last]] if here == _CENTRE else _CENTRE
             wrong = _WELLS[last] if here == _CENTRE else _WELLS[_OTHER[side_of[here]]]
             errs = rng.random() < block.error * (1.0 if here == _CENTRE else 0.5)
             nodes = shortest_path(task.graph, here, wrong if errs else right, rng)
             path = task.model.walk(nodes, last if here == _CENTRE else "")
-            world = task.model.world(_rules(dict(block.rewards)), block.closed, path[0])
+            world = task.model.world(rules, block.closed, path[0])
             n_rest = block.n_rest if number == block.n_laps - 1 else 0
             name = task.lap_names[here, nodes[-1]]
             run = yield Lap(world, path[0], path, block.name, name, n_rest)
