@@ -11,8 +11,9 @@ import pytest
 from analyses import classify
 from analyses.sequences.chains import link_backups
 from replay.learners import LEARNERS, find_learner
+from replay.log.event_log import EventLog
 from replay.simulation import feed
-from replay.tasks import Block, Lap, Rule, Task, explore, run_task, runs, task_of_routes
+from replay.tasks import Block, Lap, Rule, Task, explore, run_task, task_of_routes
 from replay.tasks.own_behaviour import LONGEST_LAP
 from replay.tasks.published import TASKS, find_task
 from replay.tasks.published.two_choice_t import gupta_2t
@@ -126,11 +127,11 @@ def in_model(monkeypatch):
     """The log as the learner made it, before its states are mapped."""
     seen = {}
 
-    def keep(log, task, analysed=runs._analysed):
+    def keep(log, number, mdp, with_states=EventLog.with_states):
         seen["log"] = log
-        return analysed(log, task)
+        return with_states(log, number, mdp)
 
-    monkeypatch.setattr(runs, "_analysed", keep)
+    monkeypatch.setattr(EventLog, "with_states", keep)
     return seen
 
 

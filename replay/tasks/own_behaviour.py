@@ -56,9 +56,7 @@ def act_through(
     return _Animal(task, learner, params, seed=seed, rngs=rngs).run(n_rest_before)
 
 
-def noisy(
-    mean: NDArray[np.float64], sd: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def noisy(mean: NDArray[np.float64], sd: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw rewards: normal, but never of the other sign; `sd` is a share of the mean.
 
     Parameters

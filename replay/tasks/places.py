@@ -297,13 +297,13 @@ class Places:
             is_end[number, [node[end] for end in by_memory[memory].ends]] = True
             for name, amount in by_memory[memory].rewards:
                 pays[number, node[name]] = amount
-        here, there, memory = moves.here[:, None], moves.there, moves.memory[:, None]
+        here, there, remembered = moves.here[:, None], moves.there, moves.memory[:, None]
         barred = np.zeros(there.shape, dtype=bool)
         for origin, target in closed:
             barred |= (here == node[origin]) & (there == node[target])
         stays = barred | (there < 0)
-        entered = np.where(is_end[memory, there], moves.ending, moves.passing)
-        return self._mdp(entered, np.where(stays, 0.0, pays[memory, there]), stays)
+        entered = np.where(is_end[remembered, there], moves.ending, moves.passing)
+        return self._mdp(entered, np.where(stays, 0.0, pays[remembered, there]), stays)
 
     @cached_property
     def whole(self) -> MDP:

@@ -141,10 +141,9 @@ def _checked(lap: object) -> Lap:
     start = check_whole("The start of a lap", lap.start, at_most=last)
     if lap.path is not None:
         what = "The path of a lap"
-        path = lap.path
-        if not _are_states(path, last):
-            path = check_array(path, what, kind="whole", at_least=0, at_most=last)
-        if len(path) < 2 or path[0] != start:
+        if not _are_states(lap.path, last):
+            check_array(lap.path, what, kind="whole", at_least=0, at_most=last)
+        if len(lap.path) < 2 or lap.path[0] != start:
             raise ValueError(
                 f"{what} goes from its start, state {start}, to another state at least; got "
                 f"{shown(lap.path)}."
