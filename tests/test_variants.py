@@ -1,4 +1,4 @@
-"""One animal's own variant of each task: drawn within its ranges, and measured like the usual one."""
+"""One animal's own variant of each task: drawn within its ranges, and measured as usual."""
 
 import itertools
 
