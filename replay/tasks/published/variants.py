@@ -47,7 +47,7 @@ class Variant:
     --------
     >>> usual, own = Variant(None), Variant(np.random.default_rng(1))
     >>> usual.whole(34, 30, 40), own.whole(34, 30, 40)
-    (34, 36)
+    (34, 35)
     """
 
     def __init__(self, rng: np.random.Generator | None) -> None:
