@@ -235,6 +235,38 @@ class Places:
             raise ValueError(f"No action leads from {here.node!r} to {there.node!r}.")
         return self.neighbours[here.node].index(there.node)
 
+    def actions(self, path: tuple[int, ...]) -> NDArray[np.int32]:
+        """Give the actions that lead along a path, one after the other.
+
+        Parameters
+        ----------
+        path : tuple of int
+            Numbers of states.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_steps,)
+
+        Raises
+        ------
+        ValueError
+            If there is no such state, or nodes that follow each other are no neighbours.
+
+        Examples
+        --------
+        >>> track = nx.path_graph(["a", "b", "c"])
+        >>> nx.set_node_attributes(track, {"a": (0, 0), "b": (10, 0), "c": (20, 0)}, "pos")
+        >>> places = explore(track, [Rule(("a",), ("c",))])
+        >>> places.actions(places.walk("abc"))  # of two neighbours, the one in the east is first
+        array([0, 0], dtype=int32)
+        """
+        moves, states = self._moves, np.asarray(path, dtype=np.int64)
+        leads = moves.there[states[:-1]] == moves.here[states[1:], None]
+        found: NDArray[np.int32] = np.argmax(leads, axis=1).astype(np.int32)
+        for step in np.flatnonzero(~leads.any(axis=1)):
+            found[step] = self.action(path[step], path[step + 1])
+        return found
+
     def world(
         self,
         rules: Iterable[Rule] = (),

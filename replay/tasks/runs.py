@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,6 +197,7 @@ def _given_laps(
     laps: list[Lap] = []
     runs: list[_Way] = []
     known: dict[tuple[int, tuple[int, ...]], _Way] = {}  # most laps are run many times
+    means: dict[int, NDArray[np.float64]] = {}
     protocol, first = begin(task, laps_rng)
     lap: Lap | None = first
     while lap is not None:
@@ -209,7 +209,10 @@ def _given_laps(
         path = tuple(lap.path)
         key = id(lap.world), path  # all laps are kept, so no other world gets the same id
         if key not in known:
-            known[key] = _way(task, lap.world, path, len(laps))
+            table = id(lap.world.reward)  # shared by worlds that differ in their start
+            if table not in means:
+                means[table] = lap.world.expected_reward()
+            known[key] = _way(task, lap.world, means[table], path, len(laps))
         runs.append(known[key])
         laps.append(lap)
         lap = send(protocol, path)
@@ -236,13 +239,16 @@ class _Way(NamedTuple):
     next_state: NDArray[np.int32]
 
 
-def _way(task: Task, world: MDP, path: tuple[int, ...], number: int) -> _Way:
+def _way(
+    task: Task, world: MDP, mean: NDArray[np.float64], path: tuple[int, ...], number: int
+) -> _Way:
     """Find the actions that lead along a path, which the world must allow."""
     states = np.array(path, dtype=np.int32)
     state, next_state = states[:-1], states[1:]
-    action = np.array([task.model.action(*move) for move in pairwise(path)], dtype=np.int32)
+    action = task.model.actions(path)
     pair = state * world.n_actions + action
-    row, is_sure = world.successor_offset[pair], np.diff(world.successor_offset)[pair] == 1
+    row = world.successor_offset[pair]
+    is_sure = world.successor_offset[pair + 1] == row + 1
     leads = is_sure & (world.successor[np.minimum(row, world.n_transitions - 1)] == next_state)
     for step in np.flatnonzero(~leads):
         if next_state[step] not in world.successors(state[step], action[step]):
@@ -251,7 +257,7 @@ def _way(task: Task, world: MDP, path: tuple[int, ...], number: int) -> _Way:
                 f"Lap {number} of the task {task.name!r} is to go from {here!r} to {there!r}, but "
                 "its world has no such move: the way is closed, or the lap ends elsewhere."
             )
-    return _Way(state, action, world.expected_reward()[state, action], next_state)
+    return _Way(state, action, mean[state, action], next_state)
 
 
 def _laps(task: Task, laps: list[Lap], steps: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
