@@ -72,7 +72,7 @@ class Comparison(NamedTuple):
     def task(self, name: str) -> Task:
         """Build a task, once."""
         with self.told(name):
-            task = _built(self.tasks[name].build)
+            task = _built(self.tasks[name].builder)
             if not isinstance(task, Task):
                 raise TypeError(f"build() must give a Task, got {shown(task)}.")
             return task
@@ -269,9 +269,9 @@ def _read_task(name: str) -> TaskEntry:
             f"replay.tasks.published; it has "
             f"{'no TASK' if entry is None else type(entry).__name__}."
         )
-    if not callable(entry.build):
+    if not callable(entry.builder):
         raise TypeError(
-            f"The first part of TASK in {name} must be a function, got {shown(entry.build)}."
+            f"The first part of TASK in {name} must be a function, got {shown(entry.builder)}."
         )
     statistics: object = entry.statistics  # what a user wrote may be anything
     if not isinstance(statistics, tuple | list):
