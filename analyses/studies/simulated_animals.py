@@ -57,9 +57,7 @@ def animal_seed(seed: int, animal: int) -> int:
     return int(np.random.SeedSequence([seed, animal]).generate_state(1)[0])
 
 
-def parameters(
-    learner: str | ModuleType, given: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def parameters(learner: str | ModuleType, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Give the parameters of a learner that differ from its defaults: `SETTINGS`, then one's own.
 
     Parameters
