@@ -12,8 +12,9 @@ are left out, and counted on their own.
     The reverse share after a run, minus that before one (difference). Null: 0.
 ``S1_same_side, S1_opposite_side`` [3]_
     The reverse share on the animal's side of the maze, and on the other. Null: 0.5.
-``S1_both``
-    Sequences whose moves had been made both ways (share). It has no null.
+``S1_both, S1_mixed``
+    Sequences whose moves had all been made both ways, and those of which some moves had only been
+    made as replayed and others only the other way round (share). They have no null.
 ``S13`` [4]_
     Mean rank of forward minus reverse sequences within a pause; ranks run from 0 to 1 (difference).
     Null: 0.
@@ -77,10 +78,10 @@ def _reverse_share(
     return share(replays, sequences, sequences["direction"] == "reverse", 0.5)
 
 
-def _both_ways(replays: Replays) -> pd.DataFrame:
-    """Share of sequences whose moves had all been made both ways."""
+def _share_of(replays: Replays, *, direction: str) -> pd.DataFrame:
+    """Share of sequences of one direction."""
     sequences = chosen(replays, ["direction"])
-    return share(replays, sequences, sequences["direction"] == "both")
+    return share(replays, sequences, is_one_of(sequences["direction"], [direction]))
 
 
 def _after_minus_before(replays: Replays) -> pd.DataFrame:
@@ -136,7 +137,16 @@ DIRECTION_STATISTICS: dict[str, Statistic] = {
     ),
     "S1_same_side": _reverse("reverse sequences on the animal's side", side="same"),
     "S1_opposite_side": _reverse("reverse sequences on the other side", side="opposite"),
-    "S1_both": Statistic("sequences along moves made both ways", _both_ways, is_share=True),
+    "S1_both": Statistic(
+        "sequences along moves made both ways",
+        partial(_share_of, direction="both"),
+        is_share=True,
+    ),
+    "S1_mixed": Statistic(
+        "sequences in part forward, in part reverse",
+        partial(_share_of, direction="mixed"),
+        is_share=True,
+    ),
     "S13": Statistic(
         "rank in the pause, forward minus reverse", partial(_rank_difference, by=["event"])
     ),

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["WALK_STATISTICS", "Nodes", "nodes_of", "walks_like"]
 
 _N_WALKS = 1000
+_FEWEST = 3  # places: an exponent needs two lags
 _SEED = 0
 
 
@@ -138,7 +139,7 @@ def _exponent(
     sequences, min_length = chosen(replays, phases=phases), replays.detection.min_length
     code, nodes = own_code(animals, sequences), nodes_of(replays.task)
     n = np.bincount(code, minlength=len(animals))
-    if not len(sequences):
+    if not len(sequences) or min_length < _FEWEST:
         return rows(animals, np.nan, np.nan, n)
     walked = paths(replays, sequences)
     at = nodes.number[walked.flat[walked.begin[:-1, None] + np.arange(min_length)]]
