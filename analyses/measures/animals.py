@@ -369,7 +369,7 @@ def _tables(
 
 
 def _numbered(first: list[str], names: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int64]]:
-    """Number names: those known first, then all others as they come."""
+    """Give names numbers: those known first, then all others as they come."""
     labels = dict.fromkeys([*first, *names.tolist()])
     number = {name: i for i, name in enumerate(labels)}
     return list(labels), np.array([number[name] for name in names.tolist()], dtype=np.int64)

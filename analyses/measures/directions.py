@@ -1,8 +1,9 @@
 """S1, S13, S14: forward against reverse.
 
-Directions are those of experience: a sequence is reverse if every move of it had been made the other
-way round, and directional if it is forward or reverse. Sequences whose moves had been made both ways
-are left out, and counted on their own.
+Directions are those of experience: a sequence is reverse if every move of it had been made the
+other way round, and directional if it is forward or reverse. Sequences whose moves had all been
+made both ways, or some of which only in one direction and others only in the other, are left out
+and counted on their own.
 
 ``S1`` [1]_
     The reverse ones among directional sequences (share). Null: 0.5.
@@ -21,8 +22,8 @@ are left out, and counted on their own.
 ``S13_stop`` [4]_
     The same within a stop: the pauses after a lap and before the next. Null: 0.
 ``S14`` [5]_
-    The share of forward minus that of reverse sequences at rest, among directional ones (difference).
-    Null: 0.
+    The share of forward minus that of reverse sequences at rest, among directional ones
+    (difference). Null: 0.
 
 References
 ----------

@@ -1,15 +1,15 @@
 """S10, S11: replay before and after the first run, and of what was seen but not run.
 
 ``S10`` [1]_
-    Sequences per stop in the last third of an animal's laps, to that in the first third (log ratio).
-    Null: 0.
+    Sequences per stop in the last third of an animal's laps, to that in the first third (log
+    ratio). Null: 0.
 ``S10_sessions`` [2]_
     The same of its last block to its first. Null: 0.
 ``S10_before, S10_one_lap`` [1]_
     Sequences per pause before the first lap, and after one lap (number). Null: 0.
 ``S11_cued, S11_uncued`` [3]_
-    Sequences at rest mostly on the arm that is cued (or not) and was seen but not run yet (share). It
-    has no null.
+    Sequences at rest mostly on the arm that is cued (or not) and was seen but not run yet (share).
+    It has no null.
 ``S11_cued_unseen`` [3]_
     The same of the cued arm, before all laps. It has no null.
 ``S11`` [3]_
@@ -70,8 +70,8 @@ def sequences_by_lap(replays: Replays) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row an animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`; awake
-        pauses only, and those at rest before all laps.
+        One row an animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`;
+        awake pauses only, and those at rest before all laps.
     """
     every = (*AWAKE, *REST)
     sequences = chosen(replays, ["episode", "phase"], every)

@@ -1,12 +1,12 @@
 """S8: replay through the goal, and whether the animal goes the way that it replayed.
 
 ``S8`` [1]_
-    Sequences through the goal, of an animal that is elsewhere (share). Null: the mean over the other
-    wells or, in a task without wells, that of random walks that begin like the sequences and are as
-    long.
+    Sequences through the goal, of an animal that is elsewhere (share). Null: the mean over the
+    other wells or, in a task without wells, that of random walks that begin like the sequences and
+    are as long.
 ``S8_followed`` [2]_
-    The share of sequences whose first move is that of the next lap: among sequences that reach the goal,
-    minus that among the others (difference). Null: 0.
+    The share of sequences whose first move is that of the next lap: among sequences that reach the
+    goal, minus that among the others (difference). Null: 0.
 
 References
 ----------
@@ -102,7 +102,7 @@ def _mean_of_others(
     here: NDArray[np.int64],
     wells: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Give the share of wells that each sequence visits, but for the goal and where the animal is."""
+    """Give the share of wells that each sequence visits, but the goal and where the animal is."""
     n = len(walked.begin) - 1
     n_visited, n_others = np.zeros(n), np.zeros(n)
     for well in wells:
@@ -121,10 +121,10 @@ def _visits(
 
 
 def _followed(replays: Replays) -> pd.DataFrame:
-    """Share of sequences whose first move is the next lap's: those that reach the goal minus the rest.
+    """Share of sequences whose first move is the next lap's: those that reach the goal minus others.
 
-    Sequences count that begin where the animal is, before a lap that ends at the goal. One that goes
-    through a wall does not reach it. Laps tell their second state in a column `second`.
+    Sequences count that begin where the animal is, before a lap that ends at the goal. One that
+    goes through a wall does not reach it. Laps tell their second state in a column `second`.
     """
     columns = ["place", "block", "episode", "phase"]
     sequences = chosen(replays, columns, ["start"])

@@ -38,7 +38,6 @@ from numpy.typing import NDArray
 
 from analyses.measures.replays import (
     AWAKE,
-    COUNTS,
     REST,
     Replays,
     Statistic,
@@ -125,7 +124,8 @@ def _stretches(replays: Replays, sequences: pd.DataFrame) -> _Stretches:
     is_mixed = is_one_of(sequences["direction"], ["mixed"])
     moves = Lists(np.repeat(whole, walked.length - 1), walked.begin - np.arange(len(walked.begin)))
     if is_mixed.any():
-        labels = np.concatenate(sequences["moves"].to_numpy()[is_mixed])
+        mixed = replays.sequences["moves"].to_numpy()[sequences.index[is_mixed]]
+        labels = np.concatenate(mixed)
         way = np.select([labels == "forward", labels == "backward"], [_FORWARD, _BACKWARD], _NO_WAY)
         moves.flat[np.repeat(is_mixed, moves.length)] = way
     n = len(moves.flat)
@@ -179,7 +179,7 @@ def opposite_pairs(replays: Replays) -> pd.DataFrame:
         One row a pair within a pause: `animal`, `forward_first`, and how the `forward` and the
         `reverse` one run to or from the connections, as numbers that `shortcuts` understands.
     """
-    sequences = chosen(replays, ["direction", "event", *_of_moves(replays)])
+    sequences = chosen(replays, ["direction", "event"])
     owner, forward, walked = _stretches(replays, sequences)
     way = _runs(replays, walked)
     animal, event = (sequences[name].to_numpy()[owner] for name in ("animal", "event"))
@@ -199,10 +199,6 @@ def opposite_pairs(replays: Replays) -> pd.DataFrame:
             "reverse": way[np.where(forward_first, first + 1, first)],
         }
     )
-
-
-def _of_moves(replays: Replays) -> list[str]:
-    return ["moves"] if replays.counts == COUNTS[0] else []
 
 
 def _runs(replays: Replays, walked: Lists) -> NDArray[np.int64]:
@@ -235,7 +231,7 @@ def _runs(replays: Replays, walked: Lists) -> NDArray[np.int64]:
 
 
 def _makes_shortcut(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell whether one replay runs up to a connection that the next one leaves on the other side."""
+    """Tell whether one replay runs up to a connection that the next leaves on the other side."""
     up_to, away = first >> 1, second >> 2
     joined = up_to & away & _EVERY_OTHER_BIT
     made: NDArray[np.bool_] = (joined != 0) & ((first ^ second) & 1 == 1)

@@ -210,8 +210,8 @@ def random_walks(
 ) -> NDArray[np.int64]:
     """Draw walks that begin where sequences begin and are as long.
 
-    Sequences of few different places were left out of the data. So they are here: a walk of fewer is
-    drawn again.
+    Sequences of few different places were left out of the data. So they are here: a walk of fewer
+    is drawn again.
 
     Parameters
     ----------

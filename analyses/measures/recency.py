@@ -1,14 +1,14 @@
 """S5: replay of what was not run lately; and S8 of the arm that is run next.
 
 ``S5`` [1]_
-    The share of sequences on the other side of the maze: in blocks run mostly on one side, minus that
-    in blocks of both (difference). Null: 0.
+    The share of sequences on the other side of the maze: in blocks run mostly on one side, minus
+    that in blocks of both (difference). Null: 0.
 ``S5_lag`` [1]_
-    Laps since the other side was run, median over the sequences there; 1 is the lap before. It has no
-    null.
+    Laps since the other side was run, median over the sequences there; 1 is the lap before. It has
+    no null.
 ``S5_run_before`` [1]_
-    The share of the laps so far that were run on the side of a sequence, median over sequences. It has no
-    null.
+    The share of the laps so far that were run on the side of a sequence, median over sequences. It
+    has no null.
 ``S5_past_arm, S5_previous_goal, S8_future_arm`` [2]_
     Sequences per stop and arm: in the arm that was run last, in that which paid before the present
     one, or in that which is run next, to arms that are none of these (log ratio). Null: 0.
@@ -79,7 +79,7 @@ def _runs_one_side(replays: Replays) -> NDArray[np.bool_]:
 
 
 def _lag(replays: Replays) -> pd.DataFrame:
-    """Median number of laps since the other side was run, of sequences there; 1 is the lap before."""
+    """Median number of laps since the other side was run, of sequences there; 1: the lap before."""
     columns = ["place", "episode", "phase"]
     sequences = chosen(replays, columns)
     sequences = sequences[sides(replays, sequences) == "opposite"]

@@ -435,7 +435,7 @@ def in_order(replays: Replays) -> Replays:
 
 
 def laps_done(pauses: pd.DataFrame) -> NDArray[np.int64]:
-    """Count the laps that were over at each pause (or sequence): one more after a lap than before it.
+    """Count the laps that were over at each pause (or sequence): one more after a lap than before.
 
     Parameters
     ----------
@@ -553,7 +553,8 @@ def log_rates(n_sequences: NDArray[np.int64], n_pauses: NDArray[np.int64]) -> ND
 
     A stop has a pause after a lap and one before the next; the rate is the sum of those of both. So
     cells don't differ for having fewer pauses of one kind, as the first lap has none before it. To
-    each rate that of half a sequence in an average cell is added: so none at all has a logarithm too.
+    each rate that of half a sequence in an average cell is added: so none at all has a logarithm
+    too.
 
     Parameters
     ----------

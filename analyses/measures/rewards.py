@@ -3,17 +3,17 @@
 Rates are sequences per stop, the pauses after a lap and before the next; see `log_rates`.
 
 ``S4, S4_reverse, S4_forward`` [1]_
-    All sequences, or those of one direction: the rate at the end of the track whose reward changes, to
-    that at the other; in blocks in which the ends pay unequally, minus that in the others (log
+    All sequences, or those of one direction: the rate at the end of the track whose reward changes,
+    to that at the other; in blocks in which the ends pay unequally, minus that in the others (log
     ratio). Null: 0.
 ``S4_reverse_minus_forward`` [1]_
-    The rate of reverse to that of forward sequences, at the changed end in unequal blocks (log ratio).
-    Null: 0.
+    The rate of reverse to that of forward sequences, at the changed end in unequal blocks (log
+    ratio). Null: 0.
 ``S4_rewarded`` [2]_
     The rate after laps with reward, to that after laps without (log ratio). Null: 0.
 ``S4_paid_sequence, S4_paid_to_neutral`` [3]_
-    The reverse share of directional sequences at rest along the sequence that pays: minus that before
-    it did, or minus that of the sequence that never pays (difference). Null: 0.
+    The reverse share of directional sequences at rest along the sequence that pays: minus that
+    before it did, or minus that of the sequence that never pays (difference). Null: 0.
 
 References
 ----------

@@ -133,7 +133,7 @@ def _backward(replays: Replays) -> tuple[_Tree, pd.DataFrame, NDArray[np.int64],
 
 
 def _by_utility(replays: Replays, *, by: str) -> pd.DataFrame:
-    """Share of non-local sequences on the path of higher utility, where two of them differ in it."""
+    """Share of non-local sequences on the path of higher utility, where two paths differ in it."""
     replays = in_order(replays)
     laps = replays.laps
     tree, sequences, start, lap = _backward(replays)

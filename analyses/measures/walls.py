@@ -87,7 +87,7 @@ class _Walls:
 def _crossings(
     replays: Replays, first_laps: int | None
 ) -> tuple[_Walls, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Count the moves of sequences by animal, block and slot; all moves, and sequences, by animal."""
+    """Count moves by animal, block and slot, all moves by animal and block, sequences by animal."""
     walls = _Walls(replays)
     animals = replays.animals
     sequences = chosen(replays, ["block", "episode", "phase"])

@@ -9,11 +9,11 @@ end in ``_centre`` or ``_side`` are of sequences at wells of one kind. All are o
 ``S2_forward_given_future, S2_forward_given_future_centre, S2_forward_given_future_side``
     The forward ones, of directional sequences along possible future paths (share). Null: 0.5.
 ``S2_taken_centre, S2_taken_side``
-    Reverse sequences along possible past paths: the share on the side that was run, minus that on the
-    other (difference). Null: 0.
+    Reverse sequences along possible past paths: the share on the side that was run, minus that on
+    the other (difference). Null: 0.
 ``S8_taken_centre, S8_taken_side``
-    Forward sequences along possible future paths: the share on the side that will be run, minus that
-    on the other (difference). Null: 0.
+    Forward sequences along possible future paths: the share on the side that will be run, minus
+    that on the other (difference). Null: 0.
 
 References
 ----------

@@ -131,8 +131,8 @@ def test_counts_tie_with_their_null_and_are_conservative(null, number):
 @pytest.mark.parametrize("null", NULLS)
 def test_sweeps_are_found(null):
     """One event in ten sweeps."""
-    for number in (n_joined, partial(n_joined, n=4)):
-        assert rejected(number, partial(sweeps, n_swept=3), NULLS[null]) > 0.95 * N_DATA_SETS
+    number, data = partial(n_joined, n=5), partial(sweeps, n_swept=3)
+    assert rejected(number, data, NULLS[null]) > 0.95 * N_DATA_SETS
 
 
 STARTS = padded(Lists.of([[first] * 7 for first in range(30)]))
