@@ -24,9 +24,10 @@ file                                    question
 ======================================  ===========================================================
 
 They count *place sequences*, what an electrode would see in a model or in a rat, or else causal
-chains, the mechanism of a model: ``replays.counts`` says which. A place sequence may turn round, and
-go forward in one part and backward in another; `direction` is then ``mixed``, and who counts forward
-and reverse sequences leaves it out. Where a task lacks what a statistic needs, the value is NaN:
+chains, the mechanism of a model: ``replays.counts`` says which. A place sequence may turn round,
+and go forward in one part and backward in another; `direction` is then ``mixed``, and who counts
+forward and reverse sequences leaves it out. Where a task lacks what a statistic needs, the value is
+NaN:
 
 ==========================================  =====================================================
 landmarks                                   what they are for

@@ -215,7 +215,7 @@ class _Laps(NamedTuple):
         return cls(
             {name: values.astype(np.int64) for name, values in whole.items()},
             {name: laps[name].astype(str).to_numpy(object) for name in ("block", "lap")},
-            {name: laps[name].to_numpy() for name in laps if name not in _LAP},
+            {str(name): laps[name].to_numpy() for name in laps if name not in _LAP},
             np.full(len(laps), -1),
             np.array([0, len(laps)]),
             laps,
@@ -231,12 +231,18 @@ class _Laps(NamedTuple):
                     f"The laps of all animals must have the same columns; got {columns[0]} and "
                     f"{columns[1]}."
                 )
-        whole, names, others = (
-            {name: np.concatenate([part[i][name] for part in parts]) for name in parts[0][i]}
-            for i in range(3)
-        )
         n = [len(part.second) for part in parts]
-        return cls(whole, names, others, np.concatenate(second), np.append(0, np.cumsum(n)))
+        return cls(
+            _concatenated([part.whole for part in parts]),
+            _concatenated([part.names for part in parts]),
+            _concatenated([part.others for part in parts]),
+            np.concatenate(second),
+            np.append(0, np.cumsum(n)),
+        )
+
+
+def _concatenated(parts: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _second_places(steps: Columns, episode: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -265,7 +271,8 @@ def _in_pauses(backups: Columns) -> dict[str, NDArray[Any]]:
     """
     n = len(backups["event"])
     rows, cause = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    n_kept = _keep(*(backups[name] for name in _CAUSED), _IS_PAUSE, rows, cause)
+    event, pop, state, next_state, own_cause, phase = (backups[name] for name in _CAUSED)
+    n_kept = _keep(event, pop, state, next_state, own_cause, phase, _IS_PAUSE, rows, cause)
     rows = rows[:n_kept]
     kept = {name: values[rows] for name, values in backups.items() if name != "cause"}
     return {**kept, "cause": cause[:n_kept]}
@@ -497,9 +504,11 @@ def _reactivations(number: NDArray[np.int64], parts: list[Columns]) -> pd.DataFr
     """List what all animals reactivated."""
     if not parts:
         return pd.DataFrame({"animal": [], "event": [], "phase": [], "place": []}, dtype=np.int64)
-    columns = {
-        name: np.concatenate([part[name] for part in parts]) for name in ("event", "phase", "place")
-    }
-    columns["phase"] = _category(columns["phase"], list(PHASES))
+    event, phase, place = (
+        np.concatenate([part[name] for part in parts]) for name in ("event", "phase", "place")
+    )
     animal = np.repeat(number, [len(part["event"]) for part in parts])
-    return pd.DataFrame({"animal": animal, **columns}, copy=False)
+    phases = _category(phase, list(PHASES))
+    return pd.DataFrame(
+        {"animal": animal, "event": event, "phase": phases, "place": place}, copy=False
+    )

@@ -121,7 +121,7 @@ def _visits(
 
 
 def _followed(replays: Replays) -> pd.DataFrame:
-    """Share of sequences whose first move is the next lap's: those that reach the goal minus others.
+    """Share of sequences whose first move is the next lap's: which reach the goal, minus others.
 
     Sequences count that begin where the animal is, before a lap that ends at the goal. One that
     goes through a wall does not reach it. Laps tell their second state in a column `second`.

@@ -226,11 +226,11 @@ def name_codes(column: pd.Series, names: Sequence[str]) -> NDArray[np.int64]:
     >>> name_codes(pd.Series(["run", "rest"], dtype="category"), ["rest"]).tolist()
     [-1, 0]
     """
-    known, values = pd.Index(names, dtype=object), column.array
+    number, values = {name: i for i, name in enumerate(names)}, column.array
     if isinstance(values, pd.Categorical):
-        found: NDArray[np.int64] = np.append(known.get_indexer(values.categories), -1)
-        return found[values.codes]
-    return known.get_indexer(pd.Index(values, dtype=object))
+        found = [number.get(name, -1) for name in values.categories.tolist()]
+        return np.array([*found, -1], dtype=np.int64).take(values.codes)
+    return np.array([number.get(name, -1) for name in values], dtype=np.int64)
 
 
 def chosen(

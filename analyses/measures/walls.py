@@ -143,7 +143,8 @@ def symmetric_layouts(
     Returns
     -------
     ndarray of bool, shape (n_layouts, n_slots)
-        The layouts that differ from this one, at most seven, each once.
+        The layouts that differ from this one, at most seven, each once; only by rotations and
+        reflections that turn slots into slots.
 
     Examples
     --------
@@ -167,6 +168,8 @@ def symmetric_layouts(
                 continue
             image = dict(zip(nodes, (nodes[i] for i in far.argmin(axis=1)), strict=True))
             there = [tuple(sorted((image[a], image[b]))) for a, b in slots]
+            if not number.keys() >= set(there):
+                continue
             turned = np.zeros(len(slots), dtype=bool)
             turned[[number[slot] for slot, wall in zip(there, layout, strict=True) if wall]] = True
             found[tuple(turned.tolist())] = None

@@ -124,7 +124,8 @@ def reactivated_by(backups: Columns) -> dict[str, NDArray[Any]]:
     """
     n = len(backups["event"])
     rows, place = np.empty(2 * n, dtype=np.int64), np.empty(2 * n, dtype=np.int32)
-    n_places = _walk(*(backups[name] for name in _MOVE), rows, place)
+    event, state, next_state, action = (backups[name] for name in _MOVE)
+    n_places = _walk(event, state, next_state, action, rows, place)
     return _merged(backups, rows[:n_places], place[:n_places])
 
 
