@@ -270,7 +270,7 @@ def classified_places(
     n_episodes = count_different(piece_of, episode_of, n)
 
     along = track.move(here, there)
-    distance = np.bincount(of_move, track.distance[along], minlength=n)
+    distance = np.bincount(of_move, track.distance[along], minlength=n).astype(np.float64)
     novelty = np.select(
         [never, whole, direction == _MIXED],
         [_UNEXPERIENCED, _EXPERIENCED, _COMPOSED_MIXED],

@@ -118,7 +118,7 @@ def reactivated_by(backups: Columns) -> dict[str, NDArray[Any]]:
     Examples
     --------
     >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2]}, "backups": {
-    ...     "step": [1, 1], "phase": "rest", "state": [1, 0], "next_state": [2, 1]}})
+    ...     "step": [1, 1], "phase": "rest", "action": 0, "state": [1, 0], "next_state": [2, 1]}})
     >>> reactivated_by(log.columns("backups"))["place"].tolist()
     [2, 1, 0]
     """
