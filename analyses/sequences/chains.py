@@ -368,7 +368,8 @@ def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, NDArray[An
     Returns
     -------
     dict of ndarray
-        Columns of ``backups``; `step` and `episode` are -1 before the first step.
+        Columns of ``backups``; `step` and `episode` are -1 before the first step. A `start` belongs
+        to the episode to come.
 
     Raises
     ------
