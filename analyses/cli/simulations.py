@@ -21,17 +21,16 @@ def compare(
             "Python file of yours that defines TASK."
         ),
     ] = ["all"],  # noqa: B006
-    learner: Annotated[
+    account: Annotated[
         list[str],
         typer.Option(
-            help="Which learner; several times, or with commas. Parameters follow the name: "
-            "'dyna_q n_replays=5'."
+            help="Which account of replay or control; several times, or with commas; an unknown "
+            "name lists them."
         ),
     ] = ["all"],  # noqa: B006
-    animals: Annotated[int, typer.Option(help="Animals of each learner in each task.")] = 20,
-    behaviour: Annotated[
-        str, typer.Option(help="given: all run the same laps; own: as the learner acts.")
-    ] = "given",
+    draws: Annotated[
+        int, typer.Option(help="Draws of the parameters of each account from their priors.")
+    ] = 128,
     findings: Annotated[
         Path | None, typer.Option(help="A CSV file of published numbers of your own.")
     ] = None,
@@ -40,23 +39,22 @@ def compare(
     cluster: Cluster = None,
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("comparison"),
 ) -> None:
-    """Let learners go through the tasks of experiments, and hold their replay against findings.
+    """Ask how probable each published finding is if an account of replay were true.
 
-    Without options: all learners in all tasks. The same command goes on where it was interrupted.
+    Each draw of an account's parameters is a simulated study, by the protocol, the number of
+    animals and the criteria of the real one. Controls, which know nothing of learning, are scored
+    in the same way. --draws 16 gives a first look in a few minutes. The same command goes on where
+    it was interrupted.
     """
     from analyses.findings.table import findings as read_findings
-    from analyses.studies.comparison.compare_learners import STUDY
-    from analyses.studies.comparison.plan import all_learners, plan_comparison
+    from analyses.studies.comparison.compare_accounts import STUDY
+    from analyses.studies.comparison.plan import plan_comparison
     from replay.tasks.published import TASKS
 
-    named = split(learner)
-    chosen = dict(all_learners()) if is_all(learner) else {}
-    chosen |= read_learners(named) if named or not chosen else {}
     plan = plan_comparison(
         [*(TASKS if is_all(task) else ()), *split(task)],
-        chosen,
-        n_animals=animals,
-        behaviour=behaviour,
+        None if is_all(account) else split(account),
+        n_draws=draws,
         seed=seed,
         findings=read_findings(findings),
     )

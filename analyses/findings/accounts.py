@@ -67,9 +67,7 @@ _REACTIVATIONS = WholeNumber(
     5, 80, "a ripple spans 5 to 20 places, and a stop has one to several ripples"
 )
 _POPS = WholeNumber(3, 80, "from Brea (2018), 3, to four times the places of a track")
-_THRESHOLD = LogUniform(
-    1e-8, 0.1, "from Brea's (2018) 1e-8, which is none, to a tenth of a reward"
-)
+_THRESHOLD = LogUniform(1e-8, 0.1, "from Brea's (2018) 1e-8, which is none, to a tenth of a reward")
 _REVERSIBLE = OneOf(
     (False, True), "whether a corridor that was run is known to lead back is not known of rats"
 )
@@ -211,9 +209,7 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Gershman & Daw 2017",
     ),
-    **{
-        name: Account(name, control.priors, source="control") for name, control in CONTROLS.items()
-    },
+    **{name: Account(name, control.priors, source="control") for name, control in CONTROLS.items()},
 }
 """Name -> account; the controls come last. Monte Carlo learning replays what episodic control does,
 the last episode backwards."""

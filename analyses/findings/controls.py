@@ -92,12 +92,11 @@ def _shuffled(moments: Moments, n_places: int, rng: np.random.Generator) -> list
     if begin == end:
         return []
     run = np.append(moments.state[begin:end], moments.next_state[end - 1])
-    return rng.permutation(run)[:n_places].tolist()
+    places: list[int] = rng.permutation(run)[:n_places].tolist()
+    return places
 
 
-def _walk(
-    moves: list[NDArray[np.int64]], n_places: int, rng: np.random.Generator
-) -> list[int]:
+def _walk(moves: list[NDArray[np.int64]], n_places: int, rng: np.random.Generator) -> list[int]:
     place = int(rng.integers(len(moves)))
     walk = [place]
     for draw in rng.random(n_places - 1).tolist():
@@ -168,13 +167,12 @@ def reactivate(
     """
     steps, n_places = log.columns("steps"), graph.number_of_nodes()
     all_moves = [np.array(sorted(graph.adj[place]), dtype=np.int64) for place in range(n_places)]
-    open_moves = [
-        np.array([there for there in near.tolist() if not graph.edges[here, there].get("impossible")],
-                 dtype=np.int64)
-        for here, near in enumerate(all_moves)
-    ]  # fmt: skip
+    is_open = nx.restricted_view(
+        graph, [], [(u, v) for u, v, closed in graph.edges(data="impossible") if closed]
+    )
+    open_moves = [np.array(sorted(is_open.adj[place]), dtype=np.int64) for place in range(n_places)]
     rows = []
-    happens = rng.random(len(pauses)) < params["share_of_pauses"]
+    happens = rng.random(len(pauses)) < float(params["share_of_pauses"])
     n_emitted = rng.integers(1, int(params["most_places"]) + 1, size=len(pauses))
     moments = Moments(
         -1, steps["state"], steps["next_state"], steps["episode"], open_moves, all_moves

@@ -34,6 +34,8 @@ class Prior(Protocol):
         """
         ...
 
+    def _asdict(self) -> dict[str, object]: ...
+
 
 class Uniform(NamedTuple):
     """All values between two are equally probable.
@@ -170,6 +172,9 @@ def draw_parameters(
         return [{} for _ in range(n_draws)]
     shares = qmc.Halton(len(priors), rng=rng).random(n_draws)
     return [
-        {name: prior.quantile(share) for (name, prior), share in zip(priors.items(), row, strict=True)}
+        {
+            name: prior.quantile(share)
+            for (name, prior), share in zip(priors.items(), row, strict=True)
+        }
         for row in shares.tolist()
     ]
