@@ -33,15 +33,15 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.recordings.decoder import (
     CONTINUOUS,
     bayesian_posterior,
-    decode,
     log_likelihood,
     random_walk,
+    state_posterior,
 )
 from analyses.recordings.track import Track
 from replay.checks import check_choice, check_number, check_whole
 
 __all__ = ["SCORES", "SHUFFLES", "Calibration", "Route", "calibrate", "find_routes", "line_fit"]
-__all__ += ["log_odds", "significance", "weighted_correlation"]
+__all__ += ["choose_threshold", "log_odds", "significance", "weighted_correlation"]
 
 CELL_SHUFFLES = ("cell_identity", "circular_fields")
 BIN_SHUFFLES = ("time_bins", "circular_posterior")
@@ -221,7 +221,8 @@ class _Event(NamedTuple):
 
 
 def _continuous(event: _Event, likelihoods: NDArray[np.float64]) -> float:
-    return float(decode(likelihoods, event.walk).posterior[:, CONTINUOUS].sum(axis=1).mean())
+    posterior, _ = state_posterior(likelihoods, event.walk)
+    return float(posterior[:, CONTINUOUS].sum(axis=1).mean())
 
 
 def _correlation(event: _Event, likelihoods: NDArray[np.float64]) -> float:
@@ -439,7 +440,37 @@ def calibrate(
     randomised = [each[:, rng.permutation(each.shape[1])] for each in counts]
     inner_seed = int(others.generate_state(1)[0])
     tested = significance(randomised, rates, track, dt=dt, seed=inner_seed, **options)  # type: ignore[arg-type]
-    p = np.sort(tested["p"].dropna().to_numpy())
+    return choose_threshold(tested["p"], nominal)
+
+
+def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration:
+    """Choose the threshold of p at which no more than `level` of events pass by chance.
+
+    Parameters
+    ----------
+    p_by_chance : array_like of float, shape (n_events,)
+        The `p` of events whose cells were randomised; NaN of those not tested.
+    level : float, default 0.05
+        How many of them may pass.
+
+    Returns
+    -------
+    Calibration
+        The largest such threshold that is not above `level`.
+
+    Raises
+    ------
+    ValueError
+        If no event was tested.
+
+    Examples
+    --------
+    >>> choose_threshold([0.01, 0.2, 0.02, 0.03], level=0.25).threshold
+    0.01
+    """
+    nominal = check_number("level", level, at_least=0.0, at_most=1.0)
+    p = np.asarray(p_by_chance, dtype=float)
+    p = np.sort(p[~np.isnan(p)])
     if not len(p):
         raise ValueError(
             "No event has enough active cells to be tested, so no threshold can be chosen."
