@@ -33,6 +33,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from analyses.recordings.recording import Recording
 from analyses.recordings.track import Track, cut_track, project
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.runs import runs_of
@@ -68,19 +69,14 @@ class Cells(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What was recorded of an animal that runs and replays as a log says.
+    """What was recorded of an animal that runs and replays as a log says, and the truth about it.
 
     Attributes
     ----------
-    time : ndarray of float64, shape (n_samples,)
-        When positions were taken, in s; there is none while the animal is carried.
-    position : ndarray of float64, shape (n_samples, 2)
-        Where the animal was, in cm.
-    spikes : tuple of ndarray of float64, length n_cells
-        When each cell fired, in s.
-    events : pandas.DataFrame
-        One row an event: `event` (its number in the log, or row of the given paths), `step` (of the
-        log, at which it was), `start_time`, `end_time` (s).
+    recording : Recording
+        Positions (50 a second, none while the animal is carried), spikes, and events. Events have
+        two more columns: `event`, their number in the log or their row of the given paths, and
+        `step`, that of the log at which they are.
     replayed : tuple of ndarray of int64, length n_events
         The bins of `cells.track` through which each event sweeps, about 1 cm apart.
     cells : Cells
@@ -89,10 +85,7 @@ class Observation(NamedTuple):
         As they were given to `observe`.
     """
 
-    time: NDArray[np.float64]
-    position: NDArray[np.float64]
-    spikes: tuple[NDArray[np.float64], ...]
-    events: pd.DataFrame
+    recording: Recording
     replayed: tuple[NDArray[np.int64], ...]
     cells: Cells
     speed: float
@@ -104,8 +97,8 @@ def draw_cells(
     n_cells: int = 70,
     *,
     median_peak: float = 10.0,
-    spread: float = 0.5,
-    width: float = 10.0,
+    spread: float = 0.4,
+    width: float = 12.0,
     background: float = 0.1,
     seed: int | np.random.Generator = 0,
 ) -> Cells:
@@ -119,9 +112,9 @@ def draw_cells(
         How many. About 70 a session were recorded by Gupta et al. (2010).
     median_peak : float, default 10.0
         Median of the peak rates, in Hz.
-    spread : float, default 0.5
+    spread : float, default 0.4
         Standard deviation of the logarithm of the peak rates.
-    width : float, default 10.0
+    width : float, default 12.0
         Standard deviation of a field, in cm.
     background : float, default 0.1
         Rate everywhere else, in Hz.
@@ -217,8 +210,8 @@ def observe(
     >>> track = make_linear_track(100.0)
     >>> world = MDP.from_networkx(track, rewards={1: 1.0}, terminal=1, start=0, bin_size=10.0)
     >>> log = simulate(world, "prioritized_sweeping", n_steps=200, seed=1).log
-    >>> seen = observe(log, track, cells=20)
-    >>> len(seen.spikes), bool(seen.events["end_time"].iloc[-1] < seen.time[-1])
+    >>> recording = observe(log, track, cells=20).recording
+    >>> len(recording.spikes), bool(recording.events["end_time"].max() < recording.time[-1])
     (20, True)
     """
     velocity = check_number("speed", speed, at_least=1e-6, hint="It is in cm/s.")
@@ -258,9 +251,9 @@ def observe(
     bounds = np.searchsorted(cell[order], np.arange(1, len(cells.rates)))
     spikes = tuple(np.split(fired[order], bounds))
     replayed = tuple(sweep.bins for sweep in sweeps)
-    return Observation(
-        course.time, course.position, spikes, events, replayed, cells, velocity, factor
-    )
+    name = f"the observation of {log.mdp.name}" if log.mdp else "the observation"
+    recording = Recording(name, graph, course.time, course.position, spikes, events=events)
+    return Observation(recording, replayed, cells, velocity, factor)
 
 
 def count_spikes(
