@@ -1,0 +1,544 @@
+"""Recovery: how much of a known replay a recording finds, and what it takes it for.
+
+What `observe` makes goes the way of a recording: visits and laps from positions, place fields from
+spikes in running, the state-space decoder for each event, and the path of those that move on
+continuously. What `place_sequences` then calls each event is held against what was truly replayed.
+The *confusion matrix* has a row for each true kind and a column for each kind that is found;
+``missed`` is found where an event is not accepted, or has no sequence of three places.
+
+==================  ============================================================================
+kind
+==================  ============================================================================
+forward_episode     experienced, as replayed
+reverse_episode     experienced, backwards
+novel_path          composed, of pieces that are read in one direction or in both
+ambiguous           experienced, where each move had been made in both directions
+unexperienced       some move never made
+missed              nothing found
+noise               (as truth only) cells fire as fast as in replay, but wherever their fields are
+==================  ============================================================================
+
+Few cells miss more, and they miss more of the paths that are harder to follow: the share of a kind
+among the events that are found is biased. With the matrix the true shares follow from the found
+ones, as in the unfolding of spectra [1]_: the counts x >= 0 for which x times the matrix is nearest
+to what was found, kept from wild values by a small penalty on their distance from one another.
+
+References
+----------
+.. [1] Hoecker & Kartvelishvili (1996), SVD approach to data unfolding.
+   https://doi.org/10.1016/0168-9002(95)01478-0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+
+from analyses.recordings.decoder import (
+    CONTINUOUS,
+    continuous_path,
+    log_likelihood,
+    place_fields,
+    random_walk,
+    state_posterior,
+)
+from analyses.recordings.observe import Cells, Observation, count_spikes, observe
+from analyses.recordings.recording import Recording
+from analyses.recordings.track import Track, cut_track, project
+from analyses.recordings.visits import experience, find_visits
+from analyses.sequences.place_sequences import DIRECTIONS, Detection, place_sequences
+from replay.checks import check_choice, check_number, check_table, check_whole
+from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
+
+__all__ = ["FOUND_KINDS", "LEAST_RECALL", "confusion_matrix", "correct_shares", "estimate_shares"]
+__all__ += ["recover", "recovery"]
+
+FOUND_KINDS = (
+    "forward_episode",
+    "reverse_episode",
+    "novel_path",
+    "ambiguous",
+    "unexperienced",
+    "missed",
+)
+LEAST_RECALL = 0.2
+"""Where less than this share of a kind is found as what it is, no share is corrected."""
+
+_KINDS = {
+    ("experienced", "forward"): "forward_episode",
+    ("experienced", "reverse"): "reverse_episode",
+    ("experienced", "both"): "ambiguous",
+    ("composed", ""): "novel_path",
+    ("composed_mixed", ""): "novel_path",
+    ("unexperienced", ""): "unexperienced",
+}
+_SLOW = 4.0  # cm/s; slower, the animal does not run
+_NEAR = 0.4  # of the distance of two states; nearer, a path enters a state
+_LOWEST_RATE = 0.1  # Hz, of an estimated field
+_NOISE = "noise"
+_NOWHERE = np.empty(0, dtype=np.int32)
+_DETECTION = Detection(min_length=3, largest_jump=2)
+_BY = ("n_cells", "gain", "speed")
+
+
+def recover(
+    observed: Observation,
+    world: MDP,
+    *,
+    dt: float = 0.005,
+    bin_size: float = 5.0,
+    variance: float = 15.0,
+    least_continuous: float = 0.5,
+    n_noise: int = 0,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Analyse an observation as a recording, and hold what is found against the truth.
+
+    Parameters
+    ----------
+    observed : Observation
+        As `observe` gives it.
+    world : MDP
+        The states of the analysis, made from the track graph by ``MDP.from_networkx(graph,
+        bin_size=...)``; each place is one state.
+    dt : float, default 0.005
+        Length of a time bin, in s.
+    bin_size : float, default 5.0
+        Length of a bin of the track, in cm.
+    variance : float, default 15.0
+        Of a step of continuous movement in a time bin, in cm^2.
+    least_continuous : float, default 0.5
+        The mean probability of continuous movement from which an event is accepted.
+    n_noise : int, default 0
+        How many events of noise are added, each as long as one of the events, drawn at random.
+    seed : int, default 0
+        Seed of the noise.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an event: `event` (-1: noise), `true_kind, true_direction, kind, direction` (as
+        found, or ``missed``), `continuous` (the mean probability of continuous movement),
+        `n_spikes`, `true_states` and `states` (the places that were truly replayed, and those that
+        were found).
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, or a part of the track was never run.
+
+    Examples
+    --------
+    >>> from replay import simulate
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = make_linear_track(150.0)
+    >>> world = MDP.from_networkx(track, rewards={1: 1.0}, terminal=1, start=0, bin_size=10.0)
+    >>> log = simulate(world, "episodic_control", n_steps=500, seed=1).log
+    >>> found = recover(observe(log, track, cells=60), world)
+    >>> found.loc[found["event"] == 9, ["true_kind", "kind"]].to_numpy().tolist()
+    [['reverse_episode', 'reverse_episode']]
+    """
+    seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
+    least = check_number("least_continuous", least_continuous, at_least=0.0, at_most=1.0)
+    number = check_whole("n_noise", n_noise)
+    rng = np.random.default_rng(check_whole("seed", seed))
+    recording, cells = observed.recording, observed.cells
+    graph, events = recording.graph, recording.events
+    if graph is None or events is None:
+        raise ValueError(
+            "The recording of an observation has a track and events; this one lacks them."
+        )
+    ran = experience(find_visits(recording.time, recording.position, graph, world), world)
+    track = cut_track(graph, bin_size)
+    rates, walk = observed.gain * _fields(recording, track), random_walk(track, variance)
+    counts = count_spikes(recording.spikes, events["start_time"], events["end_time"], seconds)
+    if number and counts:
+        mean = observed.gain * (cells.rates @ cells.track.width) / cells.track.width.sum()
+        lasts = rng.choice([len(each) for each in counts], number)
+        counts += [rng.poisson(mean * seconds, (n_time, len(mean))) for n_time in lasts]
+    scores, paths = [], []
+    for each in counts:
+        likelihoods = log_likelihood(each, rates, seconds)
+        posterior, _ = state_posterior(likelihoods, walk)
+        scores.append(posterior[:, CONTINUOUS].sum(axis=1).mean() if len(each) else 0.0)
+        paths.append(continuous_path(likelihoods, walk) if scores[-1] >= least else _NOWHERE)
+    time = np.append(events["start_time"], np.full(len(counts) - len(events), recording.time[-1]))
+    found = _classified(ran, time, _places(paths, track, graph, world))
+    places = _places(observed.replayed, cells.track, graph, world)
+    true = _classified(ran, time[: len(events)], places).reindex(range(len(counts)))
+    true.loc[len(events) :, ["kind", "direction"]] = _NOISE
+    return pd.DataFrame(
+        {
+            "event": np.append(events["event"], np.full(len(counts) - len(events), -1)),
+            "true_kind": true["kind"],
+            "true_direction": true["direction"],
+            "kind": found["kind"],
+            "direction": found["direction"],
+            "continuous": scores,
+            "n_spikes": [int(each.sum()) for each in counts],
+            "true_states": true["states"],
+            "states": found["states"],
+        }
+    )
+
+
+def _fields(recording: Recording, track: Track) -> NDArray[np.float64]:
+    """Estimate place fields from the spikes in running."""
+    time, position = recording.time, recording.position
+    passed = np.diff(time, append=np.inf)
+    moved = np.hypot(*np.diff(position, axis=0, append=position[-1:]).T)
+    sample = float(np.median(passed))
+    runs = (moved > _SLOW * passed) & (passed < 2 * sample)
+    first, last = (
+        np.stack([np.searchsorted(each, when) for each in recording.spikes], axis=1)
+        for when in (time, time + sample)
+    )
+    bins = np.where(runs, project(track, position).bin, -1)
+    return place_fields(track, bins, last - first, sample, lowest_rate=_LOWEST_RATE)
+
+
+def _places(
+    paths: Sequence[NDArray[np.integer]], track: Track, graph: nx.Graph, world: MDP
+) -> list[list[int]]:
+    """Give the states that each path enters: by coming near their centre, as in `find_visits`."""
+    fine = cut_track(graph, 1.0)
+    centre = project(fine, world.position).bin
+    between = fine.distance[np.ix_(centre, centre)] + np.diag(np.full(len(centre), np.inf))
+    away = fine.distance[np.ix_(project(fine, track.position).bin, centre)]
+    entered = np.where(away.min(axis=1) <= _NEAR * between.min(), away.argmin(axis=1), -1)
+    visited = [entered[path][entered[path] >= 0] for path in paths]
+    return [each[np.diff(each, prepend=-1) != 0].tolist() for each in visited]
+
+
+def _classified(ran: EventLog, time: ArrayLike, places: list[list[int]]) -> pd.DataFrame:
+    """Say what each event replays: its longest sequence."""
+    paths = pd.DataFrame({"time": time, "states": places})
+    found = place_sequences(ran, paths, detection=_DETECTION)
+    longest = found.sort_values(["event", "length"], ascending=[True, False], kind="stable")
+    each = longest.drop_duplicates("event").set_index("event")[["states", "direction", "novelty"]]
+    each = each.astype({"direction": object, "novelty": object})
+    is_whole = each["novelty"] == "experienced"
+    kind = [
+        _KINDS[novelty, direction if whole else ""]
+        for novelty, direction, whole in zip(
+            each["novelty"], each["direction"], is_whole, strict=True
+        )
+    ]
+    table = each.assign(kind=kind).reindex(range(len(places)))
+    missed = table["kind"].isna()
+    table.loc[missed, ["kind", "direction"]] = "missed"
+    table["states"] = [
+        () if miss else tuple(states) for miss, states in zip(missed, table["states"], strict=True)
+    ]
+    return table[["kind", "direction", "states"]]
+
+
+def recovery(
+    log: EventLog,
+    graph: nx.Graph,
+    paths: pd.DataFrame | None = None,
+    *,
+    world: MDP | None = None,
+    cells: Sequence[int | Cells] = (12, 20, 40, 80),
+    gain: Sequence[float] = (2.9,),
+    speed: Sequence[float] = (800.0,),
+    n_seeds: int = 20,
+    n_noise: int = 0,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Measure what is found of the replay of a log, with so many cells, gains and speeds.
+
+    Parameters
+    ----------
+    log, graph, paths
+        As for `observe`: what was run and replayed, and the track.
+    world : MDP, optional
+        The states of the analysis, as for `recover`; the log's own by default. A log whose states
+        have headings needs one without.
+    cells : sequence of int or Cells, default (12, 20, 40, 80)
+        How many cells are drawn for each seed; or cells, such as those of a recording.
+    gain : sequence of float, default (2.9,)
+        As for `observe`; the decoder knows it.
+    speed : sequence of float, default (800.0,)
+        As for `observe`, in cm/s.
+    n_seeds : int, default 20
+        How often each combination of these is observed.
+    n_noise : int, default 0
+        How many events of noise are added to each.
+    seed : int, default 0
+        Seed of everything.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `n_cells, gain, speed, seed` (which repetition), and the columns of `recover`.
+
+    Raises
+    ------
+    ValueError
+        As `observe` and `recover`.
+
+    Examples
+    --------
+    >>> from replay import simulate
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = make_linear_track(150.0)
+    >>> world = MDP.from_networkx(track, rewards={1: 1.0}, terminal=1, start=0, bin_size=10.0)
+    >>> log = simulate(world, "episodic_control", n_steps=500, seed=1).log
+    >>> recovered = recovery(log, track, cells=[10, 60], n_seeds=2)
+    >>> matrix = confusion_matrix(recovered[recovered["n_cells"] == 60])
+    >>> bool(matrix.loc["reverse_episode", "reverse_episode"] > 0.9)
+    True
+    """
+    states = log.mdp if world is None else world
+    if states is None:
+        raise ValueError(
+            "The log has no world: give the states of the analysis, world=MDP.from_networkx(...)."
+        )
+    number = check_whole("n_seeds", n_seeds, at_least=1)
+    settings = list(product(cells, gain, speed))
+    sequence = np.random.SeedSequence(check_whole("seed", seed))
+    children = sequence.generate_state(2 * len(settings) * number).reshape(-1, 2)
+    tables = []
+    for place, (setting, repetition) in enumerate(product(settings, range(number))):
+        some, factor, velocity = setting
+        own, noise = children[place].tolist()
+        observed = observe(log, graph, paths, cells=some, gain=factor, speed=velocity, seed=own)
+        table = recover(observed, states, n_noise=n_noise, seed=noise)
+        keys = (len(observed.cells.rates), factor, velocity, repetition)
+        for position, (name, value) in enumerate(zip((*_BY, "seed"), keys, strict=True)):
+            table.insert(position, name, value)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def confusion_matrix(recovered: pd.DataFrame, what: str = "kind") -> pd.DataFrame:
+    """Count what events are found as.
+
+    Parameters
+    ----------
+    recovered : DataFrame
+        As `recovery` or `recover` gives it: `true_kind` and `kind`, or `true_direction` and
+        `direction`.
+    what : {"kind", "direction"}, default "kind"
+        What is asked of each event.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each truth that there is, a column for each thing that may be found: the share of
+        the events of that truth. Rows sum to 1.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or there is no event.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"true_kind": "novel_path", "kind": ["novel_path", "missed"]})
+    >>> confusion_matrix(table).loc["novel_path", ["novel_path", "missed"]].tolist()
+    [0.5, 0.5]
+    """
+    truths, found = _truths_and_found(recovered, what)
+    counts = pd.crosstab(recovered[f"true_{what}"], recovered[what])
+    counts = counts.reindex(index=truths, columns=found, fill_value=0)
+    return counts.div(counts.sum(axis=1), axis=0)
+
+
+def _truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], list[str]]:
+    name = check_choice("what", what, ("kind", "direction"))
+    check_table(recovered, [name, f"true_{name}"], "recovered")
+    if not len(recovered):
+        raise ValueError("recovered has no event, so nothing can be said of what is found.")
+    found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, "missed")
+    present = set(recovered[f"true_{name}"])
+    return [truth for truth in (*found, _NOISE) if truth in present], list(found)
+
+
+def correct_shares(
+    found: pd.Series,
+    matrix: pd.DataFrame,
+    *,
+    regularisation: float = 1e-4,
+    least_recall: float = LEAST_RECALL,
+) -> pd.Series:
+    """Estimate the true shares from those that were found.
+
+    Parameters
+    ----------
+    found : Series
+        The number or share of the events that were found as each kind, by kind. What was missed
+        does not count.
+    matrix : DataFrame
+        As `confusion_matrix` gives it. Noise does not count.
+    regularisation : float, default 1e-4
+        The weight of the squared differences between kinds, against the squared error. With 0 the
+        matrix is inverted, as far as no share becomes negative.
+    least_recall : float, default 0.2
+        The least share of each kind that must be found as what it is.
+
+    Returns
+    -------
+    Series
+        The true share of each kind in `matrix`; they sum to 1.
+
+    Raises
+    ------
+    ValueError
+        If less of a kind is found than `least_recall`, or nothing was found.
+
+    Examples
+    --------
+    Half of the forward events are found, and all of the novel ones, of which a quarter looks like
+    forward ones:
+
+    >>> kinds = ["forward_episode", "novel_path"]
+    >>> matrix = pd.DataFrame([[0.5, 0.0], [0.25, 0.75]], index=kinds, columns=kinds)
+    >>> found = pd.Series([300, 300], index=kinds)
+    >>> correct_shares(found, matrix, regularisation=0).round(3).tolist()
+    [0.5, 0.5]
+    """
+    weight = check_number("regularisation", regularisation, at_least=0.0)
+    least = check_number("least_recall", least_recall, at_least=0.0, at_most=1.0)
+    truths = [kind for kind in matrix.index if kind != _NOISE and kind != "missed"]
+    seen = [kind for kind in matrix.columns if kind != "missed"]
+    recall = pd.Series({kind: matrix.loc[kind, kind] for kind in truths})
+    poor = recall[recall < least]
+    if len(poor):
+        raise ValueError(
+            "Too little is found to correct any share: of "
+            + ", of ".join(f"{kind} {value:.2f}" for kind, value in poor.items())
+            + f" is found as what it is, and at least {least:g} is needed. Record more cells, or "
+            "report the shares as found, with this recall."
+        )
+    counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
+    if not counts.sum() > 0:
+        raise ValueError("Nothing was found, so there is no share to correct.")
+    given = matrix.loc[truths, seen].to_numpy(dtype=float)
+    shares = _unfold(counts / counts.sum(), given, weight)
+    return pd.Series(shares, index=truths)
+
+
+def _unfold(
+    found: NDArray[np.float64], matrix: NDArray[np.float64], weight: float
+) -> NDArray[np.float64]:
+    """Solve for shares that aren't negative and, through the matrix, give what was found."""
+    n_truths = len(matrix)
+    apart = np.sqrt(weight) * (np.eye(n_truths) - 1.0 / n_truths)
+    solution, _ = nnls(np.vstack((matrix.T, apart)), np.append(found, np.zeros(n_truths)))
+    shares: NDArray[np.float64] = solution / solution.sum()
+    return shares
+
+
+def estimate_shares(
+    found: pd.Series,
+    recovered: pd.DataFrame,
+    what: str = "kind",
+    *,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Estimate the true shares from the numbers of events found, with intervals.
+
+    Both what was found and the matrix are uncertain: in each bootstrap sample events are drawn
+    again, and so are the repetitions of the recovery, each with cells of its own.
+
+    Parameters
+    ----------
+    found : Series
+        How many events were found as each kind, by kind.
+    recovered : DataFrame
+        As `recovery` gives it, of one number of cells, gain and speed.
+    what : {"kind", "direction"}, default "kind"
+        What the shares are of.
+    n_bootstrap : int, default 1000
+        Number of bootstrap samples.
+    level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each kind: `kind` (or `direction`), `recall` (the share of it that is found as
+        what it is), `found` (its share of what was found), `share` (estimated), `ci_low, ci_high`.
+
+    Raises
+    ------
+    ValueError
+        If recall is too low (as `correct_shares`), several settings are mixed, or numbers are no
+        counts.
+
+    Examples
+    --------
+    >>> kinds = ["forward_episode", "novel_path"]
+    >>> recovered = pd.DataFrame({"true_kind": np.repeat(kinds, 200), "seed": np.tile([0, 1], 200),
+    ...                           "kind": ["forward_episode"] * 200 + [*kinds] * 100})
+    >>> estimate_shares(pd.Series([150, 50], index=kinds), recovered)["share"].round(2).tolist()
+    [0.5, 0.5]
+    """
+    truths, seen = _truths_and_found(recovered, what)
+    check_table(recovered, ["seed"], "recovered")
+    mixed = [name for name in _BY if name in recovered and len(recovered[name].unique()) > 1]
+    if mixed:
+        raise ValueError(
+            f"recovered mixes several settings of {' and '.join(mixed)}: choose one of them."
+        )
+    n_samples = check_whole("n_bootstrap", n_bootstrap, at_least=1)
+    inside = check_number("level", level, at_least=0.0, at_most=1.0)
+    matrix = confusion_matrix(recovered, what)
+    shares = correct_shares(found, matrix)
+    truths, seen = list(shares.index), [kind for kind in seen if kind != "missed"]
+    counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
+    by_seed = _counts_by_seed(recovered, what, truths)
+    kept = [place for place, kind in enumerate(by_seed.found) if kind != "missed"]
+    rng = np.random.default_rng(check_whole("seed", seed))
+    drawn = np.empty((n_samples, len(truths)))
+    for sample in range(n_samples):
+        again = rng.integers(len(by_seed.counts), size=len(by_seed.counts))
+        total = by_seed.counts[again].sum(axis=0)
+        events = rng.multinomial(round(counts.sum()), counts / counts.sum()).astype(float)
+        drawn[sample] = _unfold(
+            events / events.sum(), (total / total.sum(axis=1, keepdims=True))[:, kept], 1e-4
+        )
+    low, high = np.quantile(drawn, [(1 - inside) / 2, (1 + inside) / 2], axis=0)
+    return pd.DataFrame(
+        {
+            what: truths,
+            "recall": [matrix.loc[kind, kind] for kind in truths],
+            "found": [found.get(kind, 0) / counts.sum() for kind in truths],
+            "share": shares.to_numpy(),
+            "ci_low": low,
+            "ci_high": high,
+        }
+    )
+
+
+class _BySeed(NamedTuple):
+    counts: NDArray[np.float64]
+    found: list[str]
+
+
+def _counts_by_seed(recovered: pd.DataFrame, what: str, truths: list[str]) -> _BySeed:
+    """Count truths and findings in each repetition: shape (n_seeds, n_truths, n_found)."""
+    _, found = _truths_and_found(recovered, what)
+    codes = [
+        pd.Categorical(recovered[column], categories=names).codes
+        for column, names in ((f"true_{what}", truths), (what, found))
+    ]
+    seeds, of = np.unique(recovered["seed"].to_numpy(), return_inverse=True)
+    counts = np.zeros((len(seeds), len(truths), len(found)))
+    known = (codes[0] >= 0) & (codes[1] >= 0)
+    np.add.at(counts, (of[known], codes[0][known], codes[1][known]), 1)
+    return _BySeed(counts, found)
