@@ -27,7 +27,7 @@ from analyses.recordings.decoder import (
 from analyses.recordings.recording import Posterior, Recording
 from analyses.recordings.sessions import Session, Settings, experience_of, prepare
 from analyses.recordings.significance import Calibration, choose_threshold, significance
-from analyses.recordings.track import cut_track, project
+from analyses.recordings.track import project
 from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.tables import KINDS
@@ -106,8 +106,8 @@ class Conclusions(NamedTuple):
         As tested, and `is_replay` and `kind` (of the event's longest sequence; null unless it is
         replay).
     sequences : DataFrame
-        The place sequences of replay, as `analyses.place_sequences` gives them, with `kind`; `event`
-        is that of `events`.
+        The place sequences of replay, as `analyses.place_sequences` gives them, with `kind` and
+        `start_time` and `end_time` (s); `event` is that of `events`.
     kinds : DataFrame
         For each distance of states: `state_size, states_per_metre, kind, n, n_events, share, ci_low,
         ci_high`.
@@ -230,7 +230,9 @@ def test_block(session: Session, judgement: Judgement, block: int, seed: int = 0
     events = session.events.iloc[rows].reset_index(drop=True)
     events.insert(0, "event", rows)
     decoded = [_decoded(session, row) for row in rows.tolist()]
-    paths = [path.assign(event=row) for row, (path, _, _) in zip(rows.tolist(), decoded, strict=True)]
+    paths = [
+        path.assign(event=row) for row, (path, _, _) in zip(rows.tolist(), decoded, strict=True)
+    ]
     columns = ["event", "time", "x", "y"]
     path = pd.concat(paths, ignore_index=True)[columns] if paths else pd.DataFrame(columns=columns)
     jumps = [jump for _, _, jump in decoded]
@@ -395,7 +397,9 @@ def conclude(
     kinds, kept = [], None
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
         world, log = experience_of(recording, size)
-        sequences = _sequences(recording.graph, world, log, events, tested.paths, judgement.detection)
+        sequences = _sequences(
+            recording.graph, world, log, events, tested.paths, judgement.detection
+        )
         named = event_kinds(events, sequences)
         kinds.append(_counted(named[events["is_replay"]], size))
         if kept is None:
@@ -439,7 +443,8 @@ def _sequences(
     """Turn the paths of replay into place sequences; `event` is that of the table of events."""
     chosen = events.loc[events["is_replay"], ["event", "start_time"]]
     grouped = dict(tuple(paths.groupby("event", sort=False)))
-    rows, states = [], []
+    rows: list[int] = []
+    visited: list[pd.DataFrame] = []
     for event in chosen["event"].tolist():
         if event not in grouped:
             continue
@@ -449,13 +454,28 @@ def _sequences(
         )
         if len(visits):
             rows.append(event)
-            states.append(visits["state"].tolist())
+            visited.append(visits)
     begin = chosen.set_index("event")["start_time"]
+    states = [visits["state"].tolist() for visits in visited]
     listed = pd.DataFrame({"time": begin.loc[rows].to_numpy(dtype=float), "states": states})
     found = place_sequences(log, listed, detection=detection)
+    spans = [
+        _span(visited[event], first, states)
+        for event, first, states in found[["event", "index", "states"]].itertuples(index=False)
+    ]
+    found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
     found["event"] = np.array(rows, dtype=np.int64)[found["event"]]
     found["kind"] = _kinds(found)
     return found
+
+
+def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[float, float]:
+    """Tell from when to when a sequence lasted; places that it jumped over were not visited."""
+    visited, last = visits["state"].to_numpy(), first
+    for state in states:
+        if last < len(visited) and visited[last] == state:
+            last += 1
+    return float(visits["start_time"].iloc[first]), float(visits["end_time"].iloc[last - 1])
 
 
 def _kinds(sequences: pd.DataFrame) -> pd.Categorical:

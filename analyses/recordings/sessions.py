@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from analyses.recordings.decoder import bayesian_posterior, log_likelihood, place_fields
+from analyses.recordings.decoder import log_likelihood, place_fields
 from analyses.recordings.events import Criteria, find_events, multiunit_rate
+from analyses.recordings.observe import count_spikes
 from analyses.recordings.recording import Posterior, Recording
 from analyses.recordings.track import Track, cut_track, project
 from analyses.recordings.visits import experience, find_visits
@@ -24,9 +24,12 @@ from replay import MDP
 from replay.checks import check_number
 from replay.log.event_log import EventLog
 
-__all__ = ["Running", "Session", "Settings", "decoding_error", "experience_of", "prepare", "running"]
+__all__ = ["Running", "Session", "Settings", "decoding_error", "experience_of", "prepare"]
+__all__ += ["running"]
 
 _LONGEST_GAP = 0.5
+_DECODED_AT_ONCE = 0.25  # s
+_N_PARTS = 5
 
 
 class Settings(NamedTuple):
@@ -107,7 +110,7 @@ class Session(NamedTuple):
         Of continuous movement in such a time bin, in cm^2.
     events : DataFrame
         `start_time` and `end_time`, in s.
-    counts : list of ndarray of int32, each of shape (n_time, n_cells)
+    counts : list of ndarray of int64, each of shape (n_time, n_cells)
         Spikes of these cells in each event.
     posterior : Posterior or None
         As another program decoded it.
@@ -123,7 +126,7 @@ class Session(NamedTuple):
     time_bin: float
     variance: float
     events: pd.DataFrame
-    counts: list[NDArray[np.int32]]
+    counts: list[NDArray[np.int64]]
     posterior: Posterior | None
     decoded: pd.DataFrame | None
     told: tuple[str, ...]
@@ -223,17 +226,27 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
     moved = running(recording)
     if recording.spikes:
         rates, cells = _fields(recording, moved, track, settings)
+        error, by_chance = decoding_error(recording, moved, track, settings)
         told.append(
             f"{len(cells)} of {len(recording.spikes)} cells have place fields on the track: a rate "
             f"of at least {settings.least_peak:g} Hz somewhere, and at most "
             f"{settings.largest_mean:g} Hz on average while the animal runs."
         )
+        told.append(
+            f"The decoded place of the running animal is {error:.0f} cm off (median along the track; "
+            f"{by_chance:.0f} by chance), in a fifth of the time with the fields of the rest."
+            + (
+                " That is hardly better than chance: little can be decoded."
+                if error > by_chance / 2
+                else ""
+            )
+        )
     events, how = _events(recording, moved, settings)
     told.append(how)
-    counts = [
-        _counts(recording, cells, begin, end, time_bin)
-        for begin, end in events[["start_time", "end_time"]].to_numpy()
-    ]
+    counts: list[NDArray[np.int64]] = []
+    if len(cells):
+        spikes = [recording.spikes[cell] for cell in cells]
+        counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
     return Session(
         track,
         rates,
@@ -241,7 +254,7 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
         time_bin,
         diffusion * time_bin,
         events,
-        counts if len(cells) else [],
+        counts,
         recording.posterior,
         recording.decoded,
         tuple(told),
@@ -264,7 +277,9 @@ def _fields(
         smoothing=settings.smoothing, lowest_rate=settings.lowest_rate,
     )  # fmt: skip
     mean = moved.counts[runs].mean(axis=0) / seconds
-    cells = np.flatnonzero((rates.max(axis=1) >= settings.least_peak) & (mean <= settings.largest_mean))
+    cells = np.flatnonzero(
+        (rates.max(axis=1) >= settings.least_peak) & (mean <= settings.largest_mean)
+    )
     if len(cells) < 2:
         raise ValueError(
             f"{len(cells)} of {len(recording.spikes)} cells of {recording.name} have a place field "
@@ -282,22 +297,7 @@ def _place(moved: Running, track: Track, least_speed: float) -> NDArray[np.int32
     return np.where(runs, found.bin, -1).astype(np.int32)
 
 
-def _counts(
-    recording: Recording, cells: NDArray[np.int64], begin: float, end: float, time_bin: float
-) -> NDArray[np.int32]:
-    n_time = max(int((end - begin) / time_bin + 1e-6), 1)
-    counts = np.zeros((n_time, len(cells)), dtype=np.int32)
-    for column, cell in enumerate(cells.tolist()):
-        spikes = recording.spikes[cell]
-        own = spikes[np.searchsorted(spikes, begin) : np.searchsorted(spikes, end)]
-        bins = ((own - begin) / time_bin).astype(np.int64)
-        counts[:, column] = np.bincount(bins[bins < n_time], minlength=n_time)
-    return counts
-
-
-def _events(
-    recording: Recording, moved: Running, settings: Settings
-) -> tuple[pd.DataFrame, str]:
+def _events(recording: Recording, moved: Running, settings: Settings) -> tuple[pd.DataFrame, str]:
     """Take the events of the file, or find them."""
     if recording.events is not None:
         events = recording.events[["start_time", "end_time"]].reset_index(drop=True)
@@ -391,24 +391,23 @@ def experience_of(recording: Recording, state_size: float) -> tuple[MDP, EventLo
 
 
 def decoding_error(
-    recording: Recording,
-    settings: Settings = Settings(),  # noqa: B008 (immutable)
-    *,
-    time_bin: float = 0.25,
-    n_parts: int = 5,
+    recording: Recording, moved: Running, track: Track, settings: Settings
 ) -> tuple[float, float]:
     """Measure how far from the running animal its decoded place is, and how far by chance.
+
+    Each fifth of the time is decoded, a quarter of a second at a time, with place fields of the
+    rest.
 
     Parameters
     ----------
     recording : Recording
         With spikes.
-    settings : Settings, optional
+    moved : Running
+        Its time bins.
+    track : Track
+        The track.
+    settings : Settings
         How place fields are estimated.
-    time_bin : float, default 0.25
-        Of the decoded place, in s.
-    n_parts : int, default 5
-        The session is cut into so many parts; each is decoded with the fields of the others.
 
     Returns
     -------
@@ -417,28 +416,30 @@ def decoding_error(
     by_chance : float
         The median distance to where the animal was at another moment.
     """
-    moved = running(recording)
-    track = cut_track(recording.graph, settings.bin_size)
     _, cells = _fields(recording, moved, track, settings)
     place = _place(moved, track, settings.least_speed)
-    n_fine = max(round(time_bin / float(moved.time[1] - moved.time[0])), 1)
+    fine = float(moved.time[1] - moved.time[0])
+    n_fine = max(round(_DECODED_AT_ONCE / fine), 1)
     n_coarse = len(place) // n_fine
     counts = moved.counts[: n_coarse * n_fine, cells].reshape(n_coarse, n_fine, -1).sum(axis=1)
     own = place[n_fine // 2 : n_coarse * n_fine : n_fine]
-    part = np.arange(n_coarse) * n_parts // n_coarse
-    seconds = n_fine * float(moved.time[1] - moved.time[0])
-    errors = []
-    for held in range(n_parts):
-        kept, left_out = np.where(part == held, -1, own), (part == held) & (own >= 0)
-        left_out &= counts.sum(axis=1) > 0
-        if not left_out.any() or not (kept >= 0).any():
-            continue
-        rates = place_fields(
-            track, kept, counts, seconds,
-            smoothing=settings.smoothing, lowest_rate=settings.lowest_rate,
-        )  # fmt: skip
-        posterior = bayesian_posterior(log_likelihood(counts[left_out], rates, seconds))
-        errors.append(track.distance[posterior.argmax(axis=1), own[left_out]])
+    part = np.arange(n_coarse) * _N_PARTS // max(n_coarse, 1)
+    errors = [np.empty(0)]
+    for held in range(_N_PARTS):
+        known = np.where(part == held, -1, own)
+        tested = (part == held) & (own >= 0) & (counts.sum(axis=1) > 0)
+        if tested.any() and (known >= 0).any():
+            rates = place_fields(
+                track, known, counts, n_fine * fine,
+                smoothing=settings.smoothing, lowest_rate=settings.lowest_rate,
+            )  # fmt: skip
+            likelihoods = log_likelihood(counts[tested], rates, n_fine * fine)
+            errors.append(track.distance[likelihoods.argmax(axis=1), own[tested]])
     ran = own[own >= 0]
     by_chance = track.distance[ran, np.roll(ran, len(ran) // 2)]
-    return float(np.median(np.concatenate(errors))), float(np.median(by_chance))
+    each = np.concatenate(errors)
+    nan = float("nan")
+    return (
+        float(np.median(each)) if len(each) else nan,
+        float(np.median(by_chance)) if len(ran) else nan,
+    )
