@@ -18,8 +18,8 @@ def recording(
     file: Annotated[
         Path,
         typer.Argument(
-            help="NWB (.nwb), a decoded posterior (.nc), arrays (.npz), or a table of decoded places "
-            "(.csv, .parquet)."
+            help="NWB (.nwb), a decoded posterior (.nc), arrays (.npz), or a table of decoded "
+            "places (.csv, .parquet)."
         ),
     ],
     track: Annotated[

@@ -372,9 +372,11 @@ def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike) -> NDArray[np.i
     log_movements[CONTINUOUS, CONTINUOUS] = 0.0
     path = np.empty(len(given), dtype=np.int32)
     if len(path) == 1:  # all movements are as likely in the first time bin
-        return np.argmax(given, axis=1).astype(np.int32)
-    _most_probable_path(given, log_movements, log_steps, path)
-    return path % given.shape[1]
+        path[:] = np.argmax(given, axis=1)
+    else:
+        _most_probable_path(given, log_movements, log_steps, path)
+        path %= given.shape[1]
+    return path
 
 
 def _checked(

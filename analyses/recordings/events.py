@@ -108,7 +108,8 @@ def multiunit_rate(
             bins[(bins >= 0) & (bins < n_time)].astype(np.int64), minlength=n_time
         )
     rate = ndimage.gaussian_filter1d(n_spikes / seconds, width / seconds, mode="constant")
-    return first + (np.arange(n_time) + 0.5) * seconds, rate
+    middle = first + (np.arange(n_time) + 0.5) * seconds
+    return np.asarray(middle, dtype=float), np.asarray(rate, dtype=float)
 
 
 def ripple_power(
@@ -120,7 +121,7 @@ def ripple_power(
 ) -> NDArray[np.float64]:
     """Compute the strength of the ripple band over all channels.
 
-    Each channel is filtered, and the squares of the envelopes are summed over channels and smoothed.
+    Each channel is filtered; the squares of the envelopes are summed over channels and smoothed.
 
     Parameters
     ----------
@@ -166,7 +167,8 @@ def ripple_power(
     sections = signal.butter(4, (low, high), btype="bandpass", fs=hertz, output="sos")
     filtered = signal.sosfiltfilt(sections, channels, axis=0)
     squares = np.abs(signal.hilbert(filtered, axis=0)) ** 2
-    return np.sqrt(ndimage.gaussian_filter1d(squares.sum(axis=1), smoothing * hertz))
+    smooth = ndimage.gaussian_filter1d(squares.sum(axis=1), smoothing * hertz)
+    return np.asarray(np.sqrt(smooth), dtype=float)
 
 
 def find_events(

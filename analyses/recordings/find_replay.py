@@ -1,9 +1,9 @@
 """From a recording to replay: events, decoded paths, significance, and what was replayed.
 
 Each candidate event is decoded on the track and tested against shuffles of cells; so is the same
-event with its cells randomised, which tells how often the whole procedure takes chance for replay.
-The path of each event that passes becomes place sequences (:func:`analyses.place_sequences`), judged
-against what the animal had run until then.
+event with its cells randomised, which tells how often all of this takes chance for replay. The path
+of each event that passes becomes place sequences (:func:`analyses.place_sequences`), judged against
+what the animal had run until then.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from replay import MDP
 from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
 
-__all__ = ["Conclusions", "Judgement", "Tested", "conclude", "event_kinds", "find_replay"]
-__all__ += ["n_blocks", "test_block"]
+__all__ = ["Conclusions", "Judgement", "Scored", "conclude", "event_kinds", "find_replay"]
+__all__ += ["n_blocks", "score_block"]
 
 _BLOCK = 20
 _LOWEST_PROBABILITY = 1e-12
@@ -59,8 +59,8 @@ class Judgement(NamedTuple):
     least_active : int
         Events with fewer active cells are not tested.
     state_size : float
-        The largest distance of two neighbouring states, in cm. Results should not depend on it much;
-        they are given for `other_sizes` as well.
+        The largest distance of two neighbouring states, in cm. Results should not depend on it
+        much; they are given for `other_sizes` as well.
     other_sizes : tuple of float
         Other such distances, in cm.
     detection : Detection
@@ -77,8 +77,8 @@ class Judgement(NamedTuple):
     detection: Detection = Detection(min_length=3, largest_jump=3)
 
 
-class Tested(NamedTuple):
-    """What was decoded and tested.
+class Scored(NamedTuple):
+    """What was decoded and scored.
 
     Attributes
     ----------
@@ -109,8 +109,8 @@ class Conclusions(NamedTuple):
         The place sequences of replay, as `analyses.place_sequences` gives them, with `kind` and
         `start_time` and `end_time` (s); `event` is that of `events`.
     kinds : DataFrame
-        For each distance of states: `state_size, states_per_metre, kind, n, n_events, share, ci_low,
-        ci_high`.
+        For each distance of states: `state_size, states_per_metre, kind, n, n_events, share,
+        ci_low, ci_high`.
     states : DataFrame
         Where each state is: `state, x, y`.
     paths : DataFrame
@@ -162,28 +162,23 @@ def find_replay(
 
     Examples
     --------
-    An animal runs to and fro on a linear track; then its cells fire as if it ran, 16 times as fast:
+    A simulated animal runs along a linear track, and replays backwards what it ran:
 
+    >>> from analyses.recordings.observe import observe
+    >>> from replay import simulate
     >>> from replay.worlds.tracks import make_linear_track
-    >>> time = np.arange(0, 200, 0.05)
-    >>> x = 50 - 50 * np.cos(2 * np.pi * time / 20)
-    >>> fast = np.arange(0, 0.5, 0.002)
-    >>> time, x = np.append(time, 210 + fast), np.append(x, 200 * fast)
-    >>> rng, centres = np.random.default_rng(0), np.arange(2.5, 100, 5)
-    >>> gain = np.where(time < 205, 1.0, 5.0) * np.append(np.full(4000, 0.05), np.full(250, 0.002))
-    >>> chance = [15 * np.exp(-0.5 * ((x - each) / 8) ** 2) * gain for each in centres]
-    >>> spikes = tuple(time[rng.random(len(time)) < each] for each in chance)
-    >>> event = pd.DataFrame({"start_time": [210.0], "end_time": [210.5]})
-    >>> xy = np.stack([x, np.zeros_like(x)], axis=1)[:4000]
-    >>> recording = Recording("mine", make_linear_track(100.0), time[:4000], xy, spikes, events=event)
+    >>> track = make_linear_track(120.0)
+    >>> world = MDP.from_networkx(track, rewards={1: 1.0}, terminal=1, start=0, bin_size=15.0)
+    >>> log = simulate(world, "episodic_control", n_steps=400, max_episode_steps=40, seed=1).log
+    >>> recording = observe(log, track, cells=60, speed=400.0).recording
     >>> found = find_replay(recording, judgement=Judgement(n_shuffles=39, other_sizes=()))
-    >>> round(float(found.events["score"].iloc[0]), 1)
-    0.9
+    >>> found.events["kind"].value_counts().index[0]
+    'reverse_episode'
     """
     session = prepare(recording, settings)
-    blocks = [test_block(session, judgement, block, seed) for block in range(n_blocks(session))]
-    tested = Tested(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
-    return conclude(recording, session, judgement, tested)
+    blocks = [score_block(session, judgement, block, seed) for block in range(n_blocks(session))]
+    scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
+    return conclude(recording, session, judgement, scored)
 
 
 def n_blocks(session: Session) -> int:
@@ -202,7 +197,7 @@ def n_blocks(session: Session) -> int:
     return max(-(-len(session.events) // _BLOCK), 1)
 
 
-def test_block(session: Session, judgement: Judgement, block: int, seed: int = 0) -> Tested:
+def score_block(session: Session, judgement: Judgement, block: int, seed: int = 0) -> Scored:
     """Decode and test some events; the same whichever process does it.
 
     Parameters
@@ -218,7 +213,7 @@ def test_block(session: Session, judgement: Judgement, block: int, seed: int = 0
 
     Returns
     -------
-    Tested
+    Scored
         These events.
 
     Raises
@@ -251,7 +246,7 @@ def test_block(session: Session, judgement: Judgement, block: int, seed: int = 0
         by_chance = by_chance.assign(score=found["score"], p=found["p"])
     else:
         events = events.assign(score=[score for _, score, _ in decoded], p=np.nan)
-    return Tested(events.assign(largest_jump=jumps), path, by_chance)
+    return Scored(events.assign(largest_jump=jumps), path, by_chance)
 
 
 def _significance(
@@ -275,7 +270,7 @@ def _significance(
 
 def _decoded(session: Session, row: int) -> tuple[pd.DataFrame, float, float]:
     """Decode one event: its path, its score, and the largest jump of the places of time bins."""
-    begin, end = session.events.loc[row, ["start_time", "end_time"]].to_numpy(dtype=float)
+    begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
     if session.decoded is not None:
         table = session.decoded
         own = table[(table["time"] >= begin) & (table["time"] <= end)]
@@ -308,26 +303,28 @@ def _followed(
 def _of_posterior(
     session: Session, posterior: Posterior, begin: float, end: float
 ) -> tuple[pd.DataFrame, float, float]:
-    """Read the path from a posterior that knows movement; follow it in one that doesn't."""
+    """Follow the path through a posterior; its score is the decoder's own, if that knows movement.
+
+    Of a uniform prior, as usual, the posterior of a decoder without movement is the likelihood. In
+    one that is smooth already, the walk only bridges jumps.
+    """
     own = (posterior.time >= begin) & (posterior.time <= end)
     own &= ~np.isnan(posterior.probability).any(axis=1)
     time, probability = posterior.time[own], posterior.probability[own]
     if not len(time):
         return pd.DataFrame({"time": [], "x": [], "y": []}), np.nan, np.nan
-    if not posterior.movement:
-        # Of a uniform prior, as usual, the posterior is the likelihood.
-        seconds = float(np.median(np.diff(posterior.time)))
-        distance = _distance(session, posterior.position)
-        diffusion = session.variance / session.time_bin
-        walk = np.exp(-0.5 * distance**2 / (diffusion * seconds))
-        likelihoods = np.log(np.maximum(probability, _LOWEST_PROBABILITY))
-        walk /= walk.sum(axis=1, keepdims=True)
-        return _followed(time, likelihoods, walk, posterior.position, session)
-    xy = posterior.position[probability.argmax(axis=1)]
-    names = [name for name in posterior.movement if _is_continuous(name)]
-    score = float(sum(posterior.movement[name][own] for name in names).mean()) if names else np.nan
-    path = pd.DataFrame({"time": time, "x": xy[:, 0], "y": xy[:, 1]})
-    return path, score, _largest_jump(session, xy)
+    seconds = float(np.median(np.diff(posterior.time)))
+    diffusion = session.variance / session.time_bin
+    walk = np.exp(-0.5 * _distance(session, posterior.position) ** 2 / (diffusion * seconds))
+    walk /= walk.sum(axis=1, keepdims=True)
+    likelihoods = np.log(np.maximum(probability, _LOWEST_PROBABILITY))
+    path, score, jump = _followed(time, likelihoods, walk, posterior.position, session)
+    if posterior.movement:
+        known = [
+            posterior.movement[name][own] for name in posterior.movement if _is_continuous(name)
+        ]
+        score = float(np.sum(known, axis=0).mean()) if known else np.nan
+    return path, score, jump
 
 
 def _is_continuous(name: str) -> bool:
@@ -349,7 +346,7 @@ def _largest_jump(session: Session, xy: NDArray[np.float64]) -> float:
 
 
 def conclude(
-    recording: Recording, session: Session, judgement: Judgement, tested: Tested
+    recording: Recording, session: Session, judgement: Judgement, scored: Scored
 ) -> Conclusions:
     """Choose the threshold, and tell what was replayed.
 
@@ -361,7 +358,7 @@ def conclude(
         As prepared.
     judgement : Judgement
         How events are judged.
-    tested : Tested
+    scored : Scored
         All events.
 
     Returns
@@ -370,12 +367,12 @@ def conclude(
         What was replayed.
     """
     least = check_number("least_score", judgement.least_score, at_least=0, at_most=1)
-    events, told = tested.events.copy(), [*recording.told, *session.told]
+    events, told = scored.events.copy(), [*recording.told, *session.told]
     calibration = None
     has_score = events["score"].notna()
     if session.counts:
         # An event passes by its p and by its score, and so it does by chance.
-        chance = tested.by_chance
+        chance = scored.by_chance
         p_by_chance = chance["p"].where(~(chance["score"] < least), 1.0)
         calibration = choose_threshold(p_by_chance, judgement.level)
         events["is_replay"] = (events["p"] <= calibration.threshold) & (events["score"] >= least)
@@ -398,7 +395,7 @@ def conclude(
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
         world, log = experience_of(recording, size)
         sequences = _sequences(
-            recording.graph, world, log, events, tested.paths, judgement.detection
+            recording.graph, world, log, events, scored.paths, judgement.detection
         )
         named = event_kinds(events, sequences)
         kinds.append(_counted(named[events["is_replay"]], size))
@@ -415,7 +412,7 @@ def conclude(
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
     )
     return Conclusions(
-        events, sequences, pd.concat(kinds, ignore_index=True), states, tested.paths, calibration,
+        events, sequences, pd.concat(kinds, ignore_index=True), states, scored.paths, calibration,
         tuple(told),
     )  # fmt: skip
 
@@ -424,10 +421,11 @@ def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataF
     n_tested = int(events["p"].notna().sum())
     return (
         f"{n_tested} of {len(events)} events have at least {judgement.least_active} active cells "
-        f"and were tested by shuffles of {' and '.join(judgement.shuffles)}, {judgement.n_shuffles} "
-        f"each. Replay is p <= {calibration.threshold:.4g} and a mean probability of continuous "
-        f"movement of at least {judgement.least_score:g}: of {calibration.n_events} events with "
-        f"randomised cells, {calibration.false_positive_rate:.1%} pass "
+        f"and were tested by shuffles of {' and '.join(judgement.shuffles)}, "
+        f"{judgement.n_shuffles} each. Replay is p <= {calibration.threshold:.4g} and a mean "
+        f"probability of continuous movement of at least {judgement.least_score:g}: of "
+        f"{calibration.n_events} events with randomised cells, "
+        f"{calibration.false_positive_rate:.1%} pass "
         f"({calibration.at_nominal:.1%} would pass p <= {judgement.level:g})."
     )
 

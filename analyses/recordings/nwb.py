@@ -142,7 +142,7 @@ def _intervals(name: str, description: str, table: pd.DataFrame) -> Any:
     for column in table.columns[2:]:
         intervals.add_column(name=column, description=_MEANINGS[column])
     for row in table.to_dict("records"):
-        intervals.add_interval(**row)
+        intervals.add_interval(**{str(name): value for name, value in row.items()})
     return intervals
 
 

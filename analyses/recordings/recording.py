@@ -154,7 +154,7 @@ class Recording:
             time, probability, position, movement = self.posterior
             parts += [time, probability, position, *movement.values()]
         for table in (self.decoded, self.events):
-            parts += [] if table is None else [table[name] for name in sorted(table)]
+            parts += [] if table is None else [table[name] for name in sorted(map(str, table))]
         for part in parts:
             array = np.ascontiguousarray(part, dtype=float)
             found.update(repr(array.shape).encode() + array.tobytes())

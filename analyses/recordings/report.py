@@ -1,4 +1,4 @@
-"""The report on a recording: what was read, how events were judged, what came out, what to doubt."""
+"""The report on a recording: what was read, how it was judged, what came out, what to doubt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analyses.recordings.sessions import Settings
 __all__ = ["LOW_POWER", "write_report"]
 
 LOW_POWER = (
-    "Novel paths are found less often than others where power is low: with few cells, or a low gain, "
+    "Novel paths are found less often than others where power is low: with few cells or a low gain "
     "their share among what is found was .18 to .23 for a true .33 in simulations."
 )
 """What must be said wherever a share of novel paths of a recording is shown."""
@@ -100,8 +100,8 @@ def _summary(found: Conclusions, judgement: Judgement) -> str:
     share = n_replay / n_tested if n_tested else np.nan
     text += (
         f" Of the {n_tested} that were tested these are {share:.1%}; of events with randomised "
-        f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} of them are expected "
-        "by chance."
+        f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} are expected by "
+        "chance."
     )
     if n_replay <= 2 * rate * n_tested + 2:
         text += " **That is hardly more than chance: there is no evidence of replay here.**"

@@ -1,8 +1,8 @@
 """A session: what decoding and judging replay need, made of a recording.
 
-The rates of cells along the track come from when the animal ran on it. Cells that hardly fire there,
-or fire all the time, say nothing about places and are left out. Candidate events are those of the
-file, or are found; each is cut into time bins.
+The rates of cells along the track come from when the animal ran on it. Cells that hardly fire
+there, or fire all the time, say nothing about places and are left out. Candidate events are those
+of the file, or are found; each is cut into time bins.
 """
 
 from __future__ import annotations
@@ -233,8 +233,8 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
             f"{settings.largest_mean:g} Hz on average while the animal runs."
         )
         told.append(
-            f"The decoded place of the running animal is {error:.0f} cm off (median along the track; "
-            f"{by_chance:.0f} by chance), in a fifth of the time with the fields of the rest."
+            f"The decoded place of the running animal is {error:.0f} cm off (median along the "
+            f"track; {by_chance:.0f} by chance), a fifth of the time with the fields of the rest."
             + (
                 " That is hardly better than chance: little can be decoded."
                 if error > by_chance / 2
@@ -268,8 +268,8 @@ def _fields(
     runs = place >= 0
     if not runs.any():
         raise ValueError(
-            f"The animal of {recording.name} never runs at {settings.least_speed:g} cm/s or more on "
-            "the track, so no place field can be estimated. Are positions in cm and times in s?"
+            f"The animal of {recording.name} never runs at {settings.least_speed:g} cm/s or more "
+            "on the track, so no place field can be estimated. Are positions in cm and times in s?"
         )
     seconds = float(moved.time[1] - moved.time[0])
     rates = place_fields(

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,10 +29,10 @@ from analyses.recordings.decoder import random_walk, state_posterior
 from analyses.recordings.find_replay import (
     Conclusions,
     Judgement,
-    Tested,
+    Scored,
     conclude,
     n_blocks,
-    test_block,
+    score_block,
 )
 from analyses.recordings.nwb import write_nwb
 from analyses.recordings.observe import observe
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY", "RecordingPlan", "plan_recording", "simulated_recording"]
 
-_TESTED = ("events", "paths", "by_chance")
+_SCORED = ("events", "paths", "by_chance")
 
 
 class RecordingPlan(NamedTuple):
@@ -135,17 +136,10 @@ def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
     log = simulate(
         world, "prioritized_sweeping", n_steps=20 * n_laps, max_episode_steps=100, seed=model_seed
     ).log
-    seen = observe(log, graph, cells=40, seed=cell_seed)
-    events = seen.events.loc[
-        seen.events["end_time"] > seen.events["start_time"] + 0.02, ["start_time", "end_time"]
-    ]
-    return Recording(
-        "a simulated animal",
-        graph,
-        seen.time,
-        seen.position,
-        seen.spikes,
-        events=events.reset_index(drop=True),
+    recording = observe(log, graph, cells=40, seed=cell_seed).recording
+    return replace(
+        recording,
+        name="a simulated animal",
         origin={"simulated": "prioritized_sweeping on a W-track"},
         told=("A simulated animal on a W-track: 40 cells, true times of events.",),
     )
@@ -179,7 +173,7 @@ def _pieces(plan: RecordingPlan) -> dict[str, int]:
 
 
 def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
-    return test_block(plan.session, plan.judgement, piece.number, plan.seed)._asdict()
+    return score_block(plan.session, plan.judgement, piece.number, plan.seed)._asdict()
 
 
 def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
@@ -199,13 +193,13 @@ def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
     return Cost({"events": round(n_events)}, seconds, BYTES_OF_FIGURES)
 
 
-def _tested(results: Results) -> Tested:
-    return Tested(*(results.read_pieces(name) for name in _TESTED))
+def _scored(results: Results) -> Scored:
+    return Scored(*(results.read_pieces(name) for name in _SCORED))
 
 
 def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]:
-    tested = _tested(results)
-    found = conclude(plan.recording, plan.session, plan.judgement, tested)
+    scored = _scored(results)
+    found = conclude(plan.recording, plan.session, plan.judgement, scored)
     told = _write_nwb(plan, results, found)
     with replacing(results.folder / "report.md") as beside:
         write_report(beside, plan.recording, found, plan.settings, plan.judgement, told)
@@ -215,7 +209,7 @@ def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]
         "kinds.csv": found.kinds,
         "states.csv": found.states,
         "paths.parquet": found.paths,
-        "chance.csv": tested.by_chance,
+        "chance.csv": scored.by_chance,
     }
 
 

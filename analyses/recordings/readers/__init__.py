@@ -46,17 +46,17 @@ def read_recording(
     Parameters
     ----------
     source : path or object
-        A file: NWB (``.nwb``), decoded posterior (``.nc``), arrays (``.npz``), or a table of decoded
-        places (``.csv``, ``.parquet``). Or the object itself: an xarray Dataset, what pynapple's
-        `decode_bayes` gives, a mapping of names to arrays, or a DataFrame. The readers' modules tell
-        the fields.
+        A file: NWB (``.nwb``), decoded posterior (``.nc``), arrays (``.npz``), or a table of
+        decoded places (``.csv``, ``.parquet``). Or the object itself: an xarray Dataset, what
+        pynapple's `decode_bayes` gives, a mapping of names to arrays, or a DataFrame. The readers'
+        modules tell the fields.
     track : networkx.Graph, mapping or path of a JSON file, optional
         The track graph, unless the file holds it.
     session : path or object, optional
         Where to find what `source` lacks: spikes, the animal's positions, events. Read likewise.
     events : DataFrame, IntervalSet, path of a table, or str, optional
-        Candidate events, instead of those in the file; of NWB also the name of the table. ``"find"``
-        leaves those of the file aside, so that events will be found.
+        Candidate events, instead of those in the file; of NWB also the name of the table.
+        ``"find"`` leaves those of the file aside, so that events will be found.
     bins : DataFrame or path of a CSV file, optional
         Where the bins of a posterior lie: `linear_position, x_position, y_position`.
     most_unknown : float, default 0.2
@@ -85,16 +85,15 @@ def read_recording(
     ('the arrays: arrays; 2 positions; 2 cells with 3 spikes.', 'Track: 2 nodes, 1 edge, 50 cm.')
     """
     graph = None if track is None else read_track(track)
-    is_table_name = isinstance(events, str) and events != "find" and Path(events).suffix == ""
-    wanted = events if is_table_name else None
+    is_name = isinstance(events, str) and events != "find" and Path(events).suffix == ""
+    wanted = str(events) if is_name else None
     found = _read(source, graph, wanted, bins, most_unknown)
     if session is not None:
         found = _completed(found, _read(session, found.graph, wanted, None, most_unknown))
     if isinstance(events, str) and events == "find":
         found = replace(found, events=None)
-    elif events is not None and not is_table_name:
+    elif events is not None and not is_name:
         found = replace(found, events=read_events(events))
-        found = replace(found, told=(*found.told, f"{len(found.events or ())} events were given."))
     if found.graph is None:
         raise ValueError(
             f"{found.name} holds no track graph: give one with nodes and edges in cm, as JSON or "
@@ -168,6 +167,7 @@ def _of_file(
 def _completed(found: Recording, session: Recording) -> Recording:
     """Take from the session what the recording lacks."""
     has_position = bool(len(found.time))
+    origin = {f"session_{key}": value for key, value in session.origin.items()}
     return replace(
         found,
         graph=session.graph if found.graph is None else found.graph,
@@ -178,9 +178,6 @@ def _completed(found: Recording, session: Recording) -> Recording:
         decoded=session.decoded if found.decoded is None else found.decoded,
         events=session.events if found.events is None else found.events,
         on_track=found.on_track if len(found.on_track) else session.on_track,
-        origin={
-            **{f"session_{key}": value for key, value in session.origin.items()},
-            **found.origin,
-        },
+        origin={**origin, **found.origin},
         told=(*found.told, *session.told),
     )

@@ -227,7 +227,7 @@ def _running(tables: dict[str, Any]) -> NDArray[np.float64]:
         is_run = [_says_running(each) for each in epochs[label]]
         if any(is_run):
             kept = epochs.loc[is_run, ["start_time", "stop_time"]]
-            return kept.to_numpy(dtype=float)
+            return np.asarray(kept, dtype=float)
     return np.empty((0, 2))
 
 

@@ -177,7 +177,7 @@ def _movement(
     if "acausal_state_probabilities" in data:
         array = data["acausal_state_probabilities"]
         other = next(each for each in array.dims if each != "time")
-        names = data[other].values if other in data.coords else range(data.sizes[other])
+        names = data[other].to_numpy() if other in data.coords else range(data.sizes[other])
         columns = np.asarray(array.transpose("time", other).values, dtype=float)
         return {str(each): columns[:, place] for place, each in enumerate(names)}
     names = list(dict.fromkeys(map(str, state)))
@@ -230,8 +230,8 @@ def _from_table(linear: NDArray[np.float64], bins: object, name: str) -> NDArray
     is_lost = ~np.isnan(linear) & (np.abs(known[at] - linear) > 1e-3)
     if is_lost.any():
         raise ValueError(
-            f"{name} has a bin at {linear[is_lost][0]:.6g} cm, and the table of bins none: give the "
-            "table of the decoder that made this posterior."
+            f"{name} has a bin at {linear[is_lost][0]:.6g} cm, and the table of bins none: give "
+            "the table of the decoder that made this posterior."
         )
     xy = checked[["x_position", "y_position"]].to_numpy(dtype=float)[at]
     if "node_id" in checked:  # -1 in gaps, where x and y say nothing
@@ -258,7 +258,7 @@ def _posterior(
         at = place[lost][0].tolist()
         raise ValueError(
             f"Bins of {name} don't fit the track graph: {mass:.1%} of the posterior lies in "
-            f"{int(lost.sum())} bins that are in its gaps or beyond its ends, the first at {at} cm. "
+            f"{int(lost.sum())} bins in its gaps or beyond its ends, the first at {at} cm. "
             "Give the graph, linear_edge_order and linear_edge_spacing that were decoded with."
         )
     kept = is_decoded & is_placed

@@ -86,11 +86,11 @@ def read_table(
     table = source if isinstance(source, pd.DataFrame) else open_table(source)
     check_table(table, ["time"], name)
     for column in _WHOSE:
-        if column in table and table[column].nunique() > 1:
+        if column in table and len(table[column].unique()) > 1:
             several = shown(sorted(map(str, table[column].unique())))
             raise ValueError(
-                f"{name} holds more than one {column}: {several}. Their experience differs, so give "
-                "each a file of its own."
+                f"{name} holds more than one {column}: {several}. Their experience differs, so "
+                "give each a file of its own."
             )
     time = check_column(table, "time", name, kind="number")
     if "x" in table and "y" in table:
@@ -167,7 +167,8 @@ def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
     end = next((name for name in _ENDS if name in table), None)
     if start is None or end is None:
         raise ValueError(
-            f"Events need the columns start_time and end_time (s), got {shown(list(table.columns))}."
+            "Events need the columns start_time and end_time (s), got "
+            f"{shown(list(table.columns))}."
         )
     found = pd.DataFrame(
         {

@@ -47,7 +47,8 @@ def read_track(source: object) -> nx.Graph:
 
     Examples
     --------
-    >>> read_track({"node_positions": [[0, 0], [30, 40]], "edges": [[0, 1]]}).edges[0, 1]["distance"]
+    >>> drawn = {"node_positions": [[0, 0], [30, 40]], "edges": [[0, 1]]}
+    >>> read_track(drawn).edges[0, 1]["distance"]
     50.0
     """
     if isinstance(source, nx.Graph):
@@ -172,8 +173,8 @@ def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np
     for number, (one, other) in enumerate(order):
         if not graph.has_edge(one, other):
             raise ValueError(
-                f"linear_edge_order goes from {one!r} to {other!r}, and the track graph has no such "
-                "edge."
+                f"linear_edge_order goes from {one!r} to {other!r}, and the track graph has no "
+                "such edge."
             )
         first, last = (np.asarray(graph.nodes[node]["pos"], dtype=float) for node in (one, other))
         length = float(np.hypot(*(last - first)))
