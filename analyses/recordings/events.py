@@ -107,7 +107,9 @@ def multiunit_rate(
         n_spikes += np.bincount(
             bins[(bins >= 0) & (bins < n_time)].astype(np.int64), minlength=n_time
         )
-    rate = ndimage.gaussian_filter1d(n_spikes / seconds, width / seconds, mode="constant")
+    rate = n_spikes / seconds
+    if width > 0:
+        rate = ndimage.gaussian_filter1d(rate, width / seconds, mode="constant")
     middle = first + (np.arange(n_time) + 0.5) * seconds
     return np.asarray(middle, dtype=float), np.asarray(rate, dtype=float)
 

@@ -22,7 +22,9 @@ from replay.checks import check_array, check_column, check_number, check_table
 __all__ = ["Posterior", "Recording"]
 
 _FARTHEST = 30.0
+_OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
+_LEAST_TOGETHER = 0.01  # tracking may cover a small part of a recording, or the other way round
 
 
 class Posterior(NamedTuple):
@@ -129,8 +131,9 @@ class Recording:
         if self.posterior is not None:
             _check_posterior(self.posterior, self.name)
         self._check_one_clock()
-        if self.graph is not None and self.during.any():
+        if self.graph is not None:
             self._check_scale(self.graph)
+            self._check_bins(self.graph)
 
     @property
     def during(self) -> NDArray[np.bool_]:
@@ -177,24 +180,27 @@ class Recording:
                 f"No position of {self.name} is from {begin:.12g} to {end:.12g} s, when the animal "
                 f"was on the track: {_span('positions', self.time)}. Give both in s on one clock."
             )
-        names = [name for name in ("spikes", "positions") if name in clocks]
-        for name, times in clocks.items():
-            if not names or name == names[0] or not len(times):
+        pairs = [("positions", "spikes", _LEAST_TOGETHER), ("spikes", "positions", _LEAST_TOGETHER)]
+        known = "spikes" if "spikes" in clocks else "positions"
+        pairs += [(known, name, 0.5) for name in ("events", "the posterior")]
+        for one, other, least in pairs:
+            if not (one in clocks and other in clocks and len(clocks[one]) and len(clocks[other])):
                 continue
-            known = clocks[names[0]]
-            # Positions may be of a part of the recording, spikes are of all of it.
-            begin, end = (known[0], known[-1]) if names[0] == "positions" else _ends(known)
-            if np.mean((times >= begin - 1) & (times <= end + 1)) >= 0.5:
-                continue
-            raise ValueError(
-                f"Times of {self.name} are on several clocks: {_span(names[0], known)}, but "
-                f"{_span(name, times)}. {_guess(known, times)}Give all in s on one clock."
-            )
+            begin, end = _ends(clocks[one])
+            times = clocks[other]
+            if np.mean((times >= begin - 1) & (times <= end + 1)) < least:
+                raise ValueError(
+                    f"Times of {self.name} are on several clocks: {_span(one, clocks[one])}, but "
+                    f"{_span(other, times)}. {_guess(clocks[one], times, one, other)}Give all in s "
+                    "on one clock."
+                )
 
     def _check_scale(self, graph: nx.Graph) -> None:
         """Refuse positions that are unknown, or off the track, in too large a share."""
         track = cut_track(graph, bin_size=10.0)
         xy = self.position[self.during]
+        if not len(xy):
+            return
         unknown = np.isnan(xy).any(axis=1)
         if unknown.mean() > self.most_unknown:
             raise ValueError(
@@ -214,6 +220,28 @@ class Recording:
                 "Are positions in pixels, or of other axes? Give both in cm with one origin "
                 "(a graph may say pixels_per_cm), or say when the animal was on the track."
             )
+
+    def _check_bins(self, graph: nx.Graph) -> None:
+        """Refuse a posterior, or decoded places, that lie off the track."""
+        track = cut_track(graph, bin_size=10.0)
+        if self.posterior is not None:
+            away = project(track, self.posterior.position).away
+            lost = np.nansum(self.posterior.probability[:, away > _OFF_TRACK])
+            share = lost / np.nansum(self.posterior.probability)
+            if share > _TOLERANCE:
+                raise ValueError(
+                    f"Bins of the posterior of {self.name} don't fit the track: {share:.1%} of it "
+                    f"lies more than {_OFF_TRACK:g} cm away. Give the graph that was decoded with, "
+                    "in cm."
+                )
+        if self.decoded is not None:
+            away = project(track, self.decoded[["x", "y"]].to_numpy(dtype=float)).away
+            n_off = int(np.count_nonzero(away > _FARTHEST))
+            if n_off > self.most_unknown * len(away):
+                raise ValueError(
+                    f"{n_off} of {len(away)} decoded places of {self.name} are more than "
+                    f"{_FARTHEST:g} cm from the track. Give both in cm on the same axes."
+                )
 
 
 def _check_clock(times: NDArray[np.float64], what: str) -> None:
@@ -278,11 +306,13 @@ def _span(name: str, times: NDArray[np.float64]) -> str:
     return f"{name} go from {begin:.12g} to {end:.12g}"
 
 
-def _guess(known: NDArray[np.float64], times: NDArray[np.float64]) -> str:
+def _guess(
+    one: NDArray[np.float64], other: NDArray[np.float64], one_name: str, other_name: str
+) -> str:
     """Guess in which unit times may be that are not in s."""
-    lasts, other = _ends(known)[1], _ends(times)[1]
-    larger, name = (times, "the latter") if other > lasts else (known, "the former")
-    ratio = max(other, lasts) / max(min(other, lasts), 1e-9)
+    last, other_last = _ends(one)[1], _ends(other)[1]
+    larger, name = (other, other_name) if other_last > last else (one, one_name)
+    ratio = max(other_last, last) / max(min(other_last, last), 1e-9)
     if ratio > 5000 and (larger == np.floor(larger)).all():
         return f"Are {name} in samples? Divide them by the sampling rate. "
     if 500 < ratio < 5000:

@@ -123,8 +123,9 @@ def _load(path: Path) -> dict[str, NDArray[np.generic]]:
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {key: stored[key] for key in stored.files}
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            is_pynapple = set(_PYNAPPLE) <= set(stored.files)  # its other arrays are pickled
+            return {key: stored[key] for key in (_PYNAPPLE if is_pynapple else stored.files)}
     except ValueError as error:
         if "pickle" in str(error).lower():
             raise ValueError(
@@ -132,7 +133,7 @@ def _load(path: Path) -> dict[str, NDArray[np.generic]]:
                 "and other versions can't read them. Save plain arrays of numbers."
             ) from None
         raise ValueError(f"{path.name} can't be read as arrays ({error}).") from None
-    except (OSError, EOFError, KeyError, AttributeError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{path.name} must hold arrays as numpy.savez writes them, and is cut off, damaged or "
             f"of another format ({error}). Copy it again."

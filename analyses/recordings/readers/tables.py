@@ -119,9 +119,9 @@ def read_table(
         )
     event = check_column(table, "event", name, kind="whole")
     decoded = pd.DataFrame({"event": event, "time": time, "x": xy[:, 0], "y": xy[:, 1]})
-    back = np.flatnonzero((np.diff(event) == 0) & (np.diff(time) < 0))
-    if len(back) or (np.diff(event) < 0).any():
-        row = int(back[0] if len(back) else np.flatnonzero(np.diff(event) < 0)[0]) + 1
+    goes_back = (np.diff(event) < 0) | ((np.diff(event) == 0) & (np.diff(time) < 0))
+    if goes_back.any():
+        row = int(np.flatnonzero(goes_back)[0]) + 1
         raise ValueError(
             f"{name} must be sorted by event and time; row {row} goes back. Sort it, and number "
             "events in order of time."
