@@ -31,7 +31,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -83,7 +83,7 @@ _KINDS = {
 _SLOW = 4.0  # cm/s; slower, the animal does not run
 _NEAR = 0.4  # of the distance of two states; nearer, a path enters a state
 _LOWEST_RATE = 0.1  # Hz, of an estimated field
-_NOISE = "noise"
+_NOISE, _MISSED = "noise", "missed"
 _NOWHERE = np.empty(0, dtype=np.int32)
 _DETECTION = Detection(min_length=3, largest_jump=2)
 _BY = ("n_cells", "gain", "speed")
@@ -97,6 +97,7 @@ def recover(
     bin_size: float = 5.0,
     variance: float = 15.0,
     least_continuous: float = 0.5,
+    ends: Iterable[int] | None = None,
     n_noise: int = 0,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -117,6 +118,8 @@ def recover(
         Of a step of continuous movement in a time bin, in cm^2.
     least_continuous : float, default 0.5
         The mean probability of continuous movement from which an event is accepted.
+    ends : iterable of int, optional
+        States in which a lap ends, as for :func:`analyses.recordings.visits.experience`.
     n_noise : int, default 0
         How many events of noise are added, each as long as one of the events, drawn at random.
     seed : int, default 0
@@ -156,7 +159,8 @@ def recover(
         raise ValueError(
             "The recording of an observation has a track and events; this one lacks them."
         )
-    ran = experience(find_visits(recording.time, recording.position, graph, world), world)
+    visits = find_visits(recording.time, recording.position, graph, world)
+    ran = experience(visits, world, ends=ends)
     track = cut_track(graph, bin_size)
     rates, walk = observed.gain * _fields(recording, track), random_walk(track, variance)
     counts = count_spikes(recording.spikes, events["start_time"], events["end_time"], seconds)
@@ -223,22 +227,15 @@ def _classified(ran: EventLog, time: ArrayLike, places: list[list[int]]) -> pd.D
     paths = pd.DataFrame({"time": time, "states": places})
     found = place_sequences(ran, paths, detection=_DETECTION)
     longest = found.sort_values(["event", "length"], ascending=[True, False], kind="stable")
-    each = longest.drop_duplicates("event").set_index("event")[["states", "direction", "novelty"]]
-    each = each.astype({"direction": object, "novelty": object})
-    is_whole = each["novelty"] == "experienced"
-    kind = [
-        _KINDS[novelty, direction if whole else ""]
-        for novelty, direction, whole in zip(
-            each["novelty"], each["direction"], is_whole, strict=True
-        )
-    ]
-    table = each.assign(kind=kind).reindex(range(len(places)))
-    missed = table["kind"].isna()
-    table.loc[missed, ["kind", "direction"]] = "missed"
-    table["states"] = [
-        () if miss else tuple(states) for miss, states in zip(missed, table["states"], strict=True)
-    ]
-    return table[["kind", "direction", "states"]]
+    longest = longest.drop_duplicates("event")
+    table = pd.DataFrame(
+        {"kind": _MISSED, "direction": _MISSED, "states": [()] * len(places)}, dtype=object
+    )
+    columns = [longest[name] for name in ("event", "novelty", "direction", "states")]
+    for event, novelty, direction, states in zip(*columns, strict=True):
+        kind = _KINDS[novelty, direction if novelty == "experienced" else ""]
+        table.loc[event] = [kind, direction, tuple(states.tolist())]
+    return table
 
 
 def recovery(
@@ -250,6 +247,7 @@ def recovery(
     cells: Sequence[int | Cells] = (12, 20, 40, 80),
     gain: Sequence[float] = (2.9,),
     speed: Sequence[float] = (800.0,),
+    ends: Iterable[int] | None = None,
     n_seeds: int = 20,
     n_noise: int = 0,
     seed: int = 0,
@@ -269,6 +267,8 @@ def recovery(
         As for `observe`; the decoder knows it.
     speed : sequence of float, default (800.0,)
         As for `observe`, in cm/s.
+    ends : iterable of int, optional
+        As for `recover`.
     n_seeds : int, default 20
         How often each combination of these is observed.
     n_noise : int, default 0
@@ -304,6 +304,7 @@ def recovery(
             "The log has no world: give the states of the analysis, world=MDP.from_networkx(...)."
         )
     number = check_whole("n_seeds", n_seeds, at_least=1)
+    laps = None if ends is None else list(ends)
     settings = list(product(cells, gain, speed))
     sequence = np.random.SeedSequence(check_whole("seed", seed))
     children = sequence.generate_state(2 * len(settings) * number).reshape(-1, 2)
@@ -312,7 +313,7 @@ def recovery(
         some, factor, velocity = setting
         own, noise = children[place].tolist()
         observed = observe(log, graph, paths, cells=some, gain=factor, speed=velocity, seed=own)
-        table = recover(observed, states, n_noise=n_noise, seed=noise)
+        table = recover(observed, states, ends=laps, n_noise=n_noise, seed=noise)
         keys = (len(observed.cells.rates), factor, velocity, repetition)
         for position, (name, value) in enumerate(zip((*_BY, "seed"), keys, strict=True)):
             table.insert(position, name, value)
@@ -359,7 +360,7 @@ def _truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], li
     check_table(recovered, [name, f"true_{name}"], "recovered")
     if not len(recovered):
         raise ValueError("recovered has no event, so nothing can be said of what is found.")
-    found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, "missed")
+    found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, _MISSED)
     present = set(recovered[f"true_{name}"])
     return [truth for truth in (*found, _NOISE) if truth in present], list(found)
 
@@ -409,8 +410,8 @@ def correct_shares(
     """
     weight = check_number("regularisation", regularisation, at_least=0.0)
     least = check_number("least_recall", least_recall, at_least=0.0, at_most=1.0)
-    truths = [kind for kind in matrix.index if kind != _NOISE and kind != "missed"]
-    seen = [kind for kind in matrix.columns if kind != "missed"]
+    truths = [kind for kind in matrix.index if kind != _NOISE and kind != _MISSED]
+    seen = [kind for kind in matrix.columns if kind != _MISSED]
     recall = pd.Series({kind: matrix.loc[kind, kind] for kind in truths})
     poor = recall[recall < least]
     if len(poor):
@@ -499,10 +500,10 @@ def estimate_shares(
     inside = check_number("level", level, at_least=0.0, at_most=1.0)
     matrix = confusion_matrix(recovered, what)
     shares = correct_shares(found, matrix)
-    truths, seen = list(shares.index), [kind for kind in seen if kind != "missed"]
+    truths, seen = list(shares.index), [kind for kind in seen if kind != _MISSED]
     counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
     by_seed = _counts_by_seed(recovered, what, truths)
-    kept = [place for place, kind in enumerate(by_seed.found) if kind != "missed"]
+    kept = [place for place, kind in enumerate(by_seed.found) if kind != _MISSED]
     rng = np.random.default_rng(check_whole("seed", seed))
     drawn = np.empty((n_samples, len(truths)))
     for sample in range(n_samples):
