@@ -6,6 +6,7 @@ one scale, in cm; positions that lie on the track; posteriors that are distribut
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -141,6 +142,24 @@ class Recording:
             found |= (self.time >= begin) & (self.time <= end)
         return found
 
+    def digest(self) -> str:
+        """Give the SHA-256 of all numbers that results may depend on."""
+        found = hashlib.sha256()
+        parts: list[object] = [self.time, self.position, self.on_track, *self.spikes]
+        if self.graph is not None:
+            nodes = {node: number for number, node in enumerate(self.graph)}
+            parts += [[data["pos"] for _, data in self.graph.nodes(data=True)]]
+            parts += [[(nodes[one], nodes[other]) for one, other in self.graph.edges]]
+        if self.posterior is not None:
+            time, probability, position, movement = self.posterior
+            parts += [time, probability, position, *movement.values()]
+        for table in (self.decoded, self.events):
+            parts += [] if table is None else [table[name] for name in sorted(table)]
+        for part in parts:
+            array = np.ascontiguousarray(part, dtype=float)
+            found.update(repr(array.shape).encode() + array.tobytes())
+        return found.hexdigest()
+
     def _check_one_clock(self) -> None:
         """Refuse times on several clocks: almost nothing of one would be during the other."""
         clocks = {}
@@ -244,8 +263,7 @@ def _check_posterior(posterior: Posterior, name: str) -> None:
         is_transposed = bool(np.all(np.abs(columns - 1.0) <= _TOLERANCE))
         raise ValueError(
             f"Rows of the posterior of {name} must be probabilities that sum to 1; row {row} sums "
-            f"to {sums[row]:.6g}."
-            + (" Its columns do: is it transposed?" if is_transposed else "")
+            f"to {sums[row]:.6g}." + (" Its columns do: is it transposed?" if is_transposed else "")
         )
     if not known.any():
         raise ValueError(f"{what} is NaN in each row: nothing was decoded.")

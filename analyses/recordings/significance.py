@@ -475,8 +475,10 @@ def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration
         raise ValueError(
             "No event has enough active cells to be tested, so no threshold can be chosen."
         )
-    candidates = [value for value in np.unique(p) if np.mean(p <= value) <= nominal]
-    threshold = min(candidates[-1], nominal) if candidates else 0.0
+    threshold = nominal
+    if np.mean(p <= nominal) > nominal:
+        candidates = [value for value in np.unique(p) if np.mean(p <= value) <= nominal]
+        threshold = candidates[-1] if candidates else 0.0
     return Calibration(
         float(threshold), float(np.mean(p <= threshold)), float(np.mean(p <= nominal)), len(p)
     )

@@ -55,7 +55,8 @@ def read_recording(
     session : path or object, optional
         Where to find what `source` lacks: spikes, the animal's positions, events. Read likewise.
     events : DataFrame, IntervalSet, path of a table, or str, optional
-        Candidate events, instead of those in the file; of NWB also the name of the table.
+        Candidate events, instead of those in the file; of NWB also the name of the table. ``"find"``
+        leaves those of the file aside, so that events will be found.
     bins : DataFrame or path of a CSV file, optional
         Where the bins of a posterior lie: `linear_position, x_position, y_position`.
     most_unknown : float, default 0.2
@@ -84,12 +85,14 @@ def read_recording(
     ('the arrays: arrays; 2 positions; 2 cells with 3 spikes.', 'Track: 2 nodes, 1 edge, 50 cm.')
     """
     graph = None if track is None else read_track(track)
-    is_table_name = isinstance(events, str) and Path(events).suffix == ""
+    is_table_name = isinstance(events, str) and events != "find" and Path(events).suffix == ""
     wanted = events if is_table_name else None
     found = _read(source, graph, wanted, bins, most_unknown)
     if session is not None:
         found = _completed(found, _read(session, found.graph, wanted, None, most_unknown))
-    if events is not None and not is_table_name:
+    if isinstance(events, str) and events == "find":
+        found = replace(found, events=None)
+    elif events is not None and not is_table_name:
         found = replace(found, events=read_events(events))
         found = replace(found, told=(*found.told, f"{len(found.events or ())} events were given."))
     if found.graph is None:
@@ -107,7 +110,9 @@ def read_recording(
         float(np.hypot(*np.subtract(found.graph.nodes[u]["pos"], found.graph.nodes[v]["pos"])))
         for u, v in found.graph.edges
     )
-    told = f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm."
+    told = (
+        f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm."
+    )
     return replace(found, told=(*found.told, told))
 
 
@@ -173,6 +178,9 @@ def _completed(found: Recording, session: Recording) -> Recording:
         decoded=session.decoded if found.decoded is None else found.decoded,
         events=session.events if found.events is None else found.events,
         on_track=found.on_track if len(found.on_track) else session.on_track,
-        origin={**{f"session_{key}": value for key, value in session.origin.items()}, **found.origin},
+        origin={
+            **{f"session_{key}": value for key, value in session.origin.items()},
+            **found.origin,
+        },
         told=(*found.told, *session.told),
     )

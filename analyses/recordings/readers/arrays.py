@@ -90,7 +90,9 @@ def read_arrays(
         told.append(f"{len(spikes)} cells with {len(spike_time):,} spikes")
     posterior = _posterior(arrays, name)
     if posterior is not None:
-        told.append(f"a posterior of {len(posterior.time):,} times and {len(posterior.position)} bins")
+        told.append(
+            f"a posterior of {len(posterior.time):,} times and {len(posterior.position)} bins"
+        )
     if not told:
         raise ValueError(
             f"{name} must have the arrays position_time, position_xy, spike_time and spike_unit, "
@@ -193,9 +195,7 @@ def _posterior(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Posterio
     return Posterior(time, probability, xy, {})
 
 
-def _pairs(
-    arrays: Mapping[str, NDArray[np.generic]], what: str, name: str
-) -> NDArray[np.float64]:
+def _pairs(arrays: Mapping[str, NDArray[np.generic]], what: str, name: str) -> NDArray[np.float64]:
     keys = f"{what}_start", f"{what}_end"
     if not set(keys) & set(arrays):
         return np.empty((0, 2))

@@ -140,7 +140,9 @@ def _open(path: Path) -> object:
 
 def _stacked(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Read state and place of each state bin; the index may be a MultiIndex, or reset."""
-    known = [each for each in ("state", "position", "x_position", "y_position") if each in data.coords]
+    known = [
+        each for each in ("state", "position", "x_position", "y_position") if each in data.coords
+    ]
     if "state" not in known or len(known) not in (2, 3):
         raise ValueError(
             f"state_bins of {name} must have the coordinates state and position, got "
@@ -150,9 +152,7 @@ def _stacked(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
     return np.asarray(data["state"].values), place
 
 
-def _spread(
-    data: Any, others: list[str], name: str
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _spread(data: Any, others: list[str], name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """List state and place of each bin in the order in which the posterior is laid out."""
     axes = sorted(others, key=lambda each: each != "state")
     values = [
@@ -160,7 +160,9 @@ def _spread(
         for each in axes
     ]
     if any(each not in data.coords for each in axes if each != "state"):
-        raise ValueError(f"{name} doesn't say where its bins are: it lacks the coordinate position.")
+        raise ValueError(
+            f"{name} doesn't say where its bins are: it lacks the coordinate position."
+        )
     grid = np.meshgrid(*[np.arange(len(each)) for each in values], indexing="ij")
     each_bin = [value[index.ravel()] for value, index in zip(values, grid, strict=True)]
     is_state = axes[0] == "state"

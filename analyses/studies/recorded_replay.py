@@ -1,0 +1,264 @@
+"""What a recording replays: its events tested in blocks, then tables, a report and an NWB file.
+
+=======================  =========================================================================
+``events.csv``           candidate events: significance, and the kind of what is replay
+``sequences.parquet``    the place sequences of replay, judged against what had been run until then
+``kinds.csv``            counts and shares of kinds, by the size of states
+``paths.parquet``        the decoded path of each event
+``states.csv``           where the states are
+``chance.csv``           the same events with randomised cells
+``report.md``            all of it as text, with the criteria, and how far it can be trusted
+``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
+=======================  =========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.recordings.decoder import random_walk, state_posterior
+from analyses.recordings.find_replay import (
+    Conclusions,
+    Judgement,
+    Tested,
+    conclude,
+    n_blocks,
+    test_block,
+)
+from analyses.recordings.nwb import write_nwb
+from analyses.recordings.observe import observe
+from analyses.recordings.recording import Recording
+from analyses.recordings.report import LOW_POWER, write_report
+from analyses.recordings.sessions import Session, Settings, prepare
+from replay import MDP, simulate
+from replay.files import replacing
+from replay.worlds.tracks import make_wtrack
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["STUDY", "RecordingPlan", "plan_recording", "simulated_recording"]
+
+_TESTED = ("events", "paths", "by_chance")
+
+
+class RecordingPlan(NamedTuple):
+    """What is analysed, and how.
+
+    Attributes
+    ----------
+    recording : Recording
+        What was read.
+    session : Session
+        What was made of it.
+    settings : Settings
+        How it is decoded.
+    judgement : Judgement
+        How events are judged.
+    seed : int
+        Seed of the shuffles.
+    """
+
+    recording: Recording
+    session: Session
+    settings: Settings
+    judgement: Judgement
+    seed: int
+
+
+def plan_recording(
+    recording: Recording,
+    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    judgement: Judgement = Judgement(),  # noqa: B008
+    seed: int = 0,
+) -> RecordingPlan:
+    """Plan the analysis of a recording: place fields are estimated, and events found.
+
+    Parameters
+    ----------
+    recording : Recording
+        As `analyses.recordings.readers.read_recording` gives it.
+    settings : Settings, optional
+        How it is decoded.
+    judgement : Judgement, optional
+        How events are judged.
+    seed : int, default 0
+        Seed of the shuffles.
+
+    Returns
+    -------
+    RecordingPlan
+        The plan.
+
+    Raises
+    ------
+    ValueError
+        As `analyses.recordings.sessions.prepare`.
+    """
+    return RecordingPlan(recording, prepare(recording, settings), settings, judgement, seed)
+
+
+def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
+    """Record a simulated animal that runs on a W-track and replays as prioritized sweeping does.
+
+    Parameters
+    ----------
+    n_laps : int, default 20
+        About how many laps it runs.
+    seed : int, default 0
+        Seed of the animal and of its cells.
+
+    Returns
+    -------
+    Recording
+        Positions, spikes of 40 cells and the true times of events.
+
+    Examples
+    --------
+    >>> recording = simulated_recording(2)
+    >>> len(recording.spikes)
+    40
+    """
+    graph = make_wtrack()
+    world = MDP.from_networkx(
+        graph, rewards={3: 1.0, 5: 1.0}, terminal=[3, 5], start=4, bin_size=15
+    )
+    model_seed, cell_seed = np.random.SeedSequence(seed).generate_state(2).tolist()
+    log = simulate(
+        world, "prioritized_sweeping", n_steps=20 * n_laps, max_episode_steps=100, seed=model_seed
+    ).log
+    seen = observe(log, graph, cells=40, seed=cell_seed)
+    events = seen.events.loc[
+        seen.events["end_time"] > seen.events["start_time"] + 0.02, ["start_time", "end_time"]
+    ]
+    return Recording(
+        "a simulated animal",
+        graph,
+        seen.time,
+        seen.position,
+        seen.spikes,
+        events=events.reset_index(drop=True),
+        origin={"simulated": "prioritized_sweeping on a W-track"},
+        told=("A simulated animal on a W-track: 40 cells, true times of events.",),
+    )
+
+
+def _usual_plan(size: float, seed: int) -> RecordingPlan:
+    recording = simulated_recording(max(round(20 * size), 2), seed)
+    return plan_recording(recording, judgement=Judgement(n_shuffles=max(round(200 * size), 19)))
+
+
+def _describe(plan: RecordingPlan) -> dict[str, Any]:
+    return {
+        "recording": {"name": plan.recording.name, **plan.recording.origin},
+        "data": plan.recording.digest(),
+        "settings": _plain(plan.settings),
+        "judgement": _plain(plan.judgement),
+        "seed": plan.seed,
+    }
+
+
+def _plain(values: Settings | Judgement) -> dict[str, Any]:
+    """Write named tuples within named tuples as dictionaries."""
+    return {
+        name: value._asdict() if hasattr(value, "_asdict") else value
+        for name, value in values._asdict().items()
+    }
+
+
+def _pieces(plan: RecordingPlan) -> dict[str, int]:
+    return {"events": n_blocks(plan.session)}
+
+
+def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    return test_block(plan.session, plan.judgement, piece.number, plan.seed)._asdict()
+
+
+def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
+    """Time one decoding, and multiply by the numbers of time bins and shuffles."""
+    session, judgement = plan.session, plan.judgement
+    n_events = len(session.events) * len(left) / n_blocks(session)
+    n_bins = sum(map(len, session.counts)) * len(left) / n_blocks(session)
+    flat = np.zeros((200, session.track.n_bins))
+    walk = random_walk(session.track, session.variance)
+    state_posterior(flat[:2], walk)
+    start = perf_counter()
+    state_posterior(flat, walk)
+    each = (perf_counter() - start) / len(flat)
+    n_decodings = 2 * (1 + len(judgement.shuffles) * judgement.n_shuffles)
+    # Likelihoods and shuffling take about as long as decoding.
+    seconds = 2 * each * n_decodings * n_bins + 0.02 * n_events
+    return Cost({"events": round(n_events)}, seconds, BYTES_OF_FIGURES)
+
+
+def _tested(results: Results) -> Tested:
+    return Tested(*(results.read_pieces(name) for name in _TESTED))
+
+
+def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]:
+    tested = _tested(results)
+    found = conclude(plan.recording, plan.session, plan.judgement, tested)
+    told = _write_nwb(plan, results, found)
+    with replacing(results.folder / "report.md") as beside:
+        write_report(beside, plan.recording, found, plan.settings, plan.judgement, told)
+    return {
+        "events.csv": found.events,
+        "sequences.parquet": found.sequences,
+        "kinds.csv": found.kinds,
+        "states.csv": found.states,
+        "paths.parquet": found.paths,
+        "chance.csv": tested.by_chance,
+    }
+
+
+def _write_nwb(plan: RecordingPlan, results: Results, found: Conclusions) -> str:
+    """Write the NWB file; without pynwb, say why there is none."""
+    try:
+        write_nwb(
+            results.folder / "replay.nwb", found, plan.recording.origin, plan.recording.digest()
+        )
+    except ImportError as error:
+        return f"There is no replay.nwb: {error}"
+    return "replay.nwb holds events, sequences and decoded paths for other programs."
+
+
+def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    kinds = tables["kinds.csv"]
+    own = kinds[kinds["state_size"] == plan.judgement.state_size]
+    columns = ["kind", "n", "share", "ci_low", "ci_high"]
+    n_events, n_replay = len(tables["events.csv"]), int(own["n_events"].iloc[0])
+    title = f"{n_replay} of {n_events} candidate events are replay. By their longest sequence:"
+    chance = tables["chance.csv"]["p"].notna().sum()
+    note = f"{LOW_POWER} report.md says what was read and how events were tested" + (
+        f", {chance} of them with randomised cells, too." if chance else "."
+    )
+    return [Shown(title, own[columns], note)]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.recorded_kinds import recorded_kinds_figure
+
+    yield "kinds", recorded_kinds_figure(results.read("kinds.csv"))
+
+
+STUDY = Study(
+    "recording",
+    "What does a recording replay, and how much of it is chance?",
+    "replay recording",
+    plan=_usual_plan,
+    describe=_describe,
+    pieces=_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"kinds": _draw},
+    show=_show,
+    estimate=_estimate,
+)
