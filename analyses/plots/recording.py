@@ -40,6 +40,7 @@ _MOVEMENT_LOOKS: dict[str, Look] = {
 _CORRIDOR = "0.9"
 _PIECE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _FEW_NODES, _LONG_NAME = 12, 6
+_BARS = (5, 10, 20, 50, 100, 200)
 _KIND_NAMES = {
     "forward_episode": "Forward",
     "reverse_episode": "Reverse",
@@ -597,10 +598,10 @@ def draw_decoded_path(
 
 
 def _draw_arrows(place: NDArray[np.float64], colour: str, ax: Axes) -> None:
-    """Point along a path in the order of its places: every 40 cm, and at its end."""
+    """Point along a path in the order of its places: about every 50 cm, and at its end."""
     along = np.append(0.0, np.cumsum(np.hypot(*np.diff(place, axis=0).T)))
-    n_arrows = max(int(along[-1] / 40.0), 1)
-    for share in (np.arange(n_arrows) + 1) / n_arrows:
+    n_arrows = max(round(along[-1] / 50.0), 1)
+    for share in np.append((np.arange(n_arrows) + 0.5) / n_arrows, 1.0):
         at = share * along[-1]
         tip, tail = (
             [float(np.interp(where, along, place[:, axis])) for axis in (0, 1)]
@@ -670,7 +671,7 @@ def decoded_path_figure(
             borderpad=0.1,
             fontsize=6,
         )
-    draw_scale_bar(axes[0], 50)
+    draw_scale_bar(axes[0], max(each for each in _BARS if each <= max(extent[0] / 4, _BARS[0])))
     if len(sequences) > 1:
         letter_panels(list(axes[: len(sequences)]))
     looks: list[Look] = [
@@ -688,7 +689,7 @@ def _title(sequence: pd.Series) -> str:
     novelty = str(sequence["novelty"])
     if novelty == "experienced":
         return f"Experienced, {sequence['direction']}"
-    return {"composed": "Composed", "composed_mixed": "Composed, read both ways"}.get(
+    return {"composed": "Composed", "composed_mixed": "Composed, both ways"}.get(
         novelty, "Never run"
     )
 
