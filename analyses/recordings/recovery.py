@@ -49,13 +49,16 @@ from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
 __all__ = ["FOUND_KINDS", "LEAST_RECALL", "confusion_matrix", "correct_shares", "estimate_shares"]
-__all__ += ["recover", "recovery"]
+__all__ += ["REGULARISATION", "recover", "recovery", "unfold"]
 
 FOUND_KINDS = (*KINDS, "missed")
 """What an event may be found as."""
 
 LEAST_RECALL = 0.2
 """Where less than this share of a kind is found as what it is, no share is corrected."""
+
+REGULARISATION = 1e-4
+"""The weight of the squared differences between kinds, against the squared error."""
 
 _NEAR = 0.4  # of the distance of two states; nearer, a path enters a state
 _NOISE, _MISSED = "noise", "missed"
@@ -264,11 +267,11 @@ def recovery(
     True
     """
     number = check_whole("n_seeds", n_seeds, at_least=1)
-    settings = list(product(cells, gain, speed))
+    combinations = list(product(cells, gain, speed))
     sequence = np.random.SeedSequence(check_whole("seed", seed))
-    children = sequence.generate_state(2 * len(settings) * number).reshape(-1, 2)
+    children = sequence.generate_state(2 * len(combinations) * number).reshape(-1, 2)
     tables = []
-    for place, (setting, repetition) in enumerate(product(settings, range(number))):
+    for place, (setting, repetition) in enumerate(product(combinations, range(number))):
         some, factor, velocity = setting
         own, noise = children[place].tolist()
         observed = observe(log, graph, paths, cells=some, gain=factor, speed=velocity, seed=own)
@@ -328,7 +331,7 @@ def correct_shares(
     found: pd.Series,
     matrix: pd.DataFrame,
     *,
-    regularisation: float = 1e-4,
+    regularisation: float = REGULARISATION,
     least_recall: float = LEAST_RECALL,
 ) -> pd.Series:
     """Estimate the true shares from those that were found.
@@ -384,17 +387,39 @@ def correct_shares(
     if not counts.sum() > 0:
         raise ValueError("Nothing was found, so there is no share to correct.")
     given = matrix.loc[truths, seen].to_numpy(dtype=float)
-    shares = _unfold(counts / counts.sum(), given, weight)
-    return pd.Series(shares, index=truths)
+    return pd.Series(unfold(counts, given, weight), index=truths)
 
 
-def _unfold(
-    found: NDArray[np.float64], matrix: NDArray[np.float64], weight: float
+def unfold(
+    found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARISATION
 ) -> NDArray[np.float64]:
-    """Solve for shares that aren't negative and, through the matrix, give what was found."""
-    n_truths = len(matrix)
-    apart = np.sqrt(weight) * (np.eye(n_truths) - 1.0 / n_truths)
-    solution, _ = nnls(np.vstack((matrix.T, apart)), np.append(found, np.zeros(n_truths)))
+    """Solve for shares that aren't negative and, through a matrix, give what was found.
+
+    Parameters
+    ----------
+    found : array_like of float, shape (n_found,)
+        Shares or numbers that were found.
+    matrix : array_like of float, shape (n_truths, n_found)
+        The share of each truth that is found as each thing; rows need not sum to 1.
+    regularisation : float, default 1e-4
+        As for `correct_shares`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_truths,)
+        They sum to 1, and are NaN if nothing was found.
+
+    Examples
+    --------
+    >>> unfold([3, 3], [[0.5, 0.0], [0.25, 0.75]], regularisation=0).round(3).tolist()
+    [0.5, 0.5]
+    """
+    counts, given = np.asarray(found, dtype=float), np.asarray(matrix, dtype=float)
+    if not counts.sum() > 0:
+        return np.full(len(given), np.nan)
+    apart = np.sqrt(regularisation) * (np.eye(len(given)) - 1.0 / len(given))
+    right = np.append(counts / counts.sum(), np.zeros(len(given)))
+    solution, _ = nnls(np.vstack((given.T, apart)), right)
     shares: NDArray[np.float64] = solution / solution.sum()
     return shares
 
@@ -468,10 +493,8 @@ def estimate_shares(
     for sample in range(n_samples):
         again = rng.integers(len(by_seed.counts), size=len(by_seed.counts))
         total = by_seed.counts[again].sum(axis=0)
-        events = rng.multinomial(round(counts.sum()), counts / counts.sum()).astype(float)
-        drawn[sample] = _unfold(
-            events / events.sum(), (total / total.sum(axis=1, keepdims=True))[:, kept], 1e-4
-        )
+        events = rng.multinomial(round(counts.sum()), counts / counts.sum())
+        drawn[sample] = unfold(events, (total / total.sum(axis=1, keepdims=True))[:, kept])
     low, high = np.quantile(drawn, [(1 - inside) / 2, (1 + inside) / 2], axis=0)
     return pd.DataFrame(
         {
