@@ -830,8 +830,8 @@ def recovery_figure(
     Returns
     -------
     matplotlib.figure.Figure
-        The figure: the confusion matrices of the fewest and of more cells, at the gain and speed
-        with most numbers of cells, and the share of novel paths.
+        The figure: confusion matrices at the gain and speed with most numbers of cells, and the
+        share of novel paths where it truly is the first of the true shares in the table.
 
     Raises
     ------
@@ -843,6 +843,7 @@ def recovery_figure(
     if not len(confusion) or not len(shares):
         raise ValueError("confusion and shares must have rows: no recording was simulated.")
     novel = shares[shares["kind"] == "novel_path"]
+    novel = novel[novel["true"] == novel["true"].iloc[0]]
     counts = confusion.drop_duplicates(_SETTING).value_counts(["gain", "speed"])
     gain, speed = max(counts.index, key=lambda each: (counts[each], each))
     chosen = confusion[(confusion["gain"] == gain) & (confusion["speed"] == speed)]

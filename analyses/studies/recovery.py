@@ -13,8 +13,8 @@ events of noise these are the 60 events of a session; each session has cells of 
 ``recovery_shares.csv``    shares as found and as corrected, where .33, .1 or .6 of replay is novel
 =========================  =======================================================================
 
-Shares are corrected with the matrix of other sessions than those in which they were found: half of
-them serves for the other half, and the other way round. Intervals are of a bootstrap over sessions.
+Shares are corrected with the matrix of other sessions than those in which they were found: those of
+even number serve for those of odd number. Intervals are of a bootstrap over sessions.
 
 References
 ----------
@@ -289,44 +289,34 @@ def _tables_of(setting: Setting, events: pd.DataFrame, seed: int) -> dict[str, p
 
 
 def _shares(counts: _Counts, rng: np.random.Generator) -> pd.DataFrame:
-    """Correct the shares of each half of the sessions by the matrix of the other half."""
-    is_even = np.arange(len(counts.kinds)) % 2 == 0
-    halves = counts.kinds[is_even], counts.kinds[~is_even]
-    recall = min(
-        _rates(half.sum(axis=0))[place, column]
-        for half in halves
-        for place, column in enumerate(_OWN_COLUMNS)
-    )
-    is_refused = recall < LEAST_RECALL
+    """Correct the shares of every other session by the matrix of the sessions between."""
+    known, observed = counts.kinds[::2], counts.kinds[1::2]
+    recall = float(_rates(known.sum(axis=0))[range(len(_REPLAYED)), _OWN_COLUMNS].min())
     rows = []
     for novel in TRUE_SHARES:
         true = np.array([(1 - novel) / 2, (1 - novel) / 2, novel])
-        found, corrected = _corrected(*halves, true)
+        found, corrected = _corrected(known, observed, true)
         drawn = np.empty((_N_BOOTSTRAP, len(_REPLAYED)))
         for sample in range(_N_BOOTSTRAP):
-            again = [each[rng.integers(len(each), size=len(each))] for each in halves]
+            again = [each[rng.integers(len(each), size=len(each))] for each in (known, observed)]
             drawn[sample] = _corrected(again[0], again[1], true)[1]
         low, high = np.nanquantile(drawn, (0.025, 0.975), axis=0)
         for place, kind in enumerate(_REPLAYED):
             row = {"kind": kind, "true": true[place], "found": found[place], "least_recall": recall}
             row |= {"corrected": corrected[place], "ci_low": low[place], "ci_high": high[place]}
-            if is_refused:
+            if recall < LEAST_RECALL:
                 row |= dict.fromkeys(("corrected", "ci_low", "ci_high"), np.nan)
             rows.append(row)
     return pd.DataFrame(rows)
 
 
 def _corrected(
-    one: NDArray[np.float64], other: NDArray[np.float64], true: NDArray[np.float64]
+    known: NDArray[np.float64], observed: NDArray[np.float64], true: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Give shares as found and as corrected, where replay has these true shares."""
-    rates = _rates(one.sum(axis=0)), _rates(other.sum(axis=0))
-    shares, corrected = np.zeros(len(true)), np.zeros(len(true))
-    for own, others in (rates, rates[::-1]):
-        found = (true @ own)[:-1]
-        shares += found[_OWN_COLUMNS] / max(found[_OWN_COLUMNS].sum(), 1e-12) / 2
-        corrected += unfold(found, others[:, :-1]) / 2
-    return shares, corrected
+    found = (true @ _rates(observed.sum(axis=0)))[:-1]
+    own = found[_OWN_COLUMNS]
+    return own / max(own.sum(), 1e-12), unfold(found, _rates(known.sum(axis=0))[:, :-1])
 
 
 def _rates(total: NDArray[np.float64]) -> NDArray[np.float64]:
