@@ -220,7 +220,7 @@ def stacked(data):
     import xarray
 
     values, state, position = (
-        data[name].values for name in ("acausal_posterior", "state", "position")
+        data[name].to_numpy() for name in ("acausal_posterior", "state", "position")
     )
     n_time, n_states, n_bins = values.shape
     flat = np.concatenate([0.5 * values.reshape(n_time, -1), np.full((n_time, 1), 0.5)], axis=1)
@@ -234,7 +234,7 @@ def stacked(data):
     coords = xarray.Coordinates.from_pandas_multiindex(index, "state_bins")
     found = xarray.Dataset(
         {"acausal_posterior": (("time", "state_bins"), flat.astype(np.float32))},
-        coords=coords.assign(time=data["time"].values),
+        coords=coords.assign(time=data["time"].to_numpy()),
     )
     sums = 0.5 * np.nansum(values, axis=2)
     found["acausal_state_probabilities"] = (
@@ -251,15 +251,15 @@ class TestPosteriors:
     def test_states_are_summed_and_gaps_left_out(self):
         data = dataset()
         found = self.read(data).posterior
-        expected = np.nansum(data["acausal_posterior"].values, axis=1)
-        kept = ~np.isnan(data["acausal_posterior"].values[0, 0])
+        expected = np.nansum(data["acausal_posterior"].to_numpy(), axis=1)
+        kept = ~np.isnan(data["acausal_posterior"].to_numpy()[0, 0])
         order = np.lexsort(found.position.T[::-1])
         assert found.probability.shape == (50, 20)
-        plane = linear_to_plane(read_track(LAID_OUT), data["position"].values[kept], "bins")
+        plane = linear_to_plane(read_track(LAID_OUT), data["position"].to_numpy()[kept], "bins")
         own = np.lexsort(plane.T[::-1])
         assert np.allclose(found.position[order], plane[own])
         assert np.allclose(found.probability[:, order], expected[:, kept][:, own])
-        continuous = np.nansum(data["acausal_posterior"].values[:, 0], axis=1)
+        continuous = np.nansum(data["acausal_posterior"].to_numpy()[:, 0], axis=1)
         assert np.allclose(found.movement["Continuous"], continuous)
 
     def test_the_order_of_dimensions_does_not_matter(self):
@@ -311,13 +311,13 @@ class TestPosteriors:
 
     def test_the_table_of_bins_tells_where_they_are(self, tmp_path):
         data = dataset()
-        xy = linear_to_plane(read_track(LAID_OUT), data["position"].values, "bins")
+        xy = linear_to_plane(read_track(LAID_OUT), data["position"].to_numpy(), "bins")
         bins = pd.DataFrame(
             {
                 "node_id": np.where(np.isnan(xy[:, 0]), -1, np.arange(len(xy))),
                 "x_position": np.nan_to_num(xy[:, 0]),
                 "y_position": np.nan_to_num(xy[:, 1]),
-                "linear_position": data["position"].values,
+                "linear_position": data["position"].to_numpy(),
             }
         )
         bins.to_csv(tmp_path / "bins.csv", index=False)
@@ -326,7 +326,7 @@ class TestPosteriors:
             found = self.read(data, TRACK, bins=each).posterior
             assert np.allclose(found.position, expected.position)
             assert np.allclose(found.probability, expected.probability)
-        with pytest.raises(ValueError, match="a bin at 112.5 cm, and the table of bins none"):
+        with pytest.raises(ValueError, match=r"a bin at 112\.5 cm, and the table of bins none"):
             self.read(data, TRACK, bins=bins.iloc[:-1])
 
     def test_labels_of_intervals_are_events(self):
@@ -369,14 +369,14 @@ class TestPosteriors:
     def test_pynapple_by_its_fields(self):
         frame = SimpleNamespace(
             t=np.array([1.0, 1.1]),
-            values=np.array([[0.2, 0.8], [np.nan, np.nan]]),
+            values=(values := np.array([[0.2, 0.8], [np.nan, np.nan]])),
             columns=np.array([2.5, 80.0]),
         )
         found = self.read((SimpleNamespace(t=frame.t), frame)).posterior
         assert found.position.tolist() == [[2.5, 0.0], [60.0, 5.0]]
         assert found.probability[0].tolist() == [0.2, 0.8]
         assert np.isnan(found.probability[1]).all()
-        frame.values = frame.values.T
+        frame.values = values.T
         frame.columns = np.array([2.5, 80.0, 90.0])
         with pytest.raises(ValueError, match=r"2 times and a column for each of 3 places"):
             self.read(frame)

@@ -36,7 +36,7 @@ from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
 
 __all__ = ["Conclusions", "Judgement", "Scored", "conclude", "event_kinds", "find_replay"]
-__all__ += ["n_blocks", "score_block"]
+__all__ += ["n_blocks", "score_block", "sequence_kinds"]
 
 _BLOCK = 20
 _LOWEST_PROBABILITY = 1e-12
@@ -463,7 +463,7 @@ def _sequences(
     ]
     found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
     found["event"] = np.array(rows, dtype=np.int64)[found["event"]]
-    found["kind"] = _kinds(found)
+    found["kind"] = sequence_kinds(found)
     return found
 
 
@@ -476,7 +476,27 @@ def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[floa
     return float(visits["start_time"].iloc[first]), float(visits["end_time"].iloc[last - 1])
 
 
-def _kinds(sequences: pd.DataFrame) -> pd.Categorical:
+def sequence_kinds(sequences: pd.DataFrame) -> pd.Categorical:
+    """Name the kind of each place sequence.
+
+    Parameters
+    ----------
+    sequences : DataFrame
+        With `direction` and `novelty`, as `analyses.place_sequences` gives them.
+
+    Returns
+    -------
+    pandas.Categorical
+        `reverse_episode` or `forward_episode` if experienced, `ambiguous` if in both directions;
+        `novel_path` if composed, also of pieces read in both directions; or `unexperienced`.
+
+    Examples
+    --------
+    >>> sequences = pd.DataFrame({"direction": ["mixed", "both"],
+    ...                           "novelty": ["composed_mixed", "experienced"]})
+    >>> sequence_kinds(sequences).tolist()
+    ['novel_path', 'ambiguous']
+    """
     direction, novelty = (sequences[name].astype(str) for name in ("direction", "novelty"))
     experienced = novelty == "experienced"
     kind = np.select(

@@ -1,27 +1,17 @@
 """Recovery: how much of a known replay a recording finds, and what it takes it for.
 
-What `observe` makes goes the way of a recording: visits and laps from positions, place fields from
-spikes in running, the state-space decoder for each event, and the path of those that move on
-continuously. What `place_sequences` then calls each event is held against what was truly replayed.
-The *confusion matrix* has a row for each true kind and a column for each kind that is found;
-``missed`` is found where an event is not accepted, or has no sequence of three places.
+What `observe` makes goes the way of a recording (:mod:`analyses.recordings.find_replay`): place
+fields are estimated, events decoded, and the paths of those that move on continuously become place
+sequences. The kind of an event's longest sequence is held against what was truly replayed. The
+*confusion matrix* has a row for each true kind and a column for each kind that is found; an event
+is ``missed`` if it is not accepted or has no sequence. *Noise*, as truth, are events in which cells
+fire as fast as in replay on average, but wherever their fields are.
 
-==================  ============================================================================
-kind
-==================  ============================================================================
-forward_episode     experienced, as replayed
-reverse_episode     experienced, backwards
-novel_path          composed, of pieces that are read in one direction or in both
-ambiguous           experienced, where each move had been made in both directions
-unexperienced       some move never made
-missed              nothing found
-noise               (as truth only) cells fire as fast as in replay, but wherever their fields are
-==================  ============================================================================
-
-Few cells miss more, and they miss more of the paths that are harder to follow: the share of a kind
-among the events that are found is biased. With the matrix the true shares follow from the found
-ones, as in the unfolding of spectra [1]_: the counts x >= 0 for which x times the matrix is nearest
-to what was found, kept from wild values by a small penalty on their distance from one another.
+Few cells miss more, and they miss most of the paths that are harder to follow, so that the share of
+a kind among the events that are found is biased. With the matrix the true shares follow from the
+found ones, as in the unfolding of spectra [1]_: they are the numbers x >= 0 for which x times the
+matrix is nearest to what was found, kept from wild values by a small penalty on the differences
+between them.
 
 References
 ----------
@@ -45,78 +35,59 @@ from analyses.recordings.decoder import (
     CONTINUOUS,
     continuous_path,
     log_likelihood,
-    place_fields,
     random_walk,
     state_posterior,
 )
-from analyses.recordings.observe import Cells, Observation, count_spikes, observe
-from analyses.recordings.recording import Recording
+from analyses.recordings.find_replay import Judgement, sequence_kinds
+from analyses.recordings.observe import Cells, Observation, observe
+from analyses.recordings.sessions import Settings, experience_of, prepare
 from analyses.recordings.track import Track, cut_track, project
-from analyses.recordings.visits import experience, find_visits
 from analyses.sequences.place_sequences import DIRECTIONS, Detection, place_sequences
+from analyses.tables import KINDS
 from replay.checks import check_choice, check_number, check_table, check_whole
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
 __all__ = ["FOUND_KINDS", "LEAST_RECALL", "confusion_matrix", "correct_shares", "estimate_shares"]
-__all__ += ["recover", "recovery"]
+__all__ += ["REGULARISATION", "recover", "recovery", "unfold"]
 
-FOUND_KINDS = (
-    "forward_episode",
-    "reverse_episode",
-    "novel_path",
-    "ambiguous",
-    "unexperienced",
-    "missed",
-)
+FOUND_KINDS = (*KINDS, "missed")
+"""What an event may be found as."""
+
 LEAST_RECALL = 0.2
 """Where less than this share of a kind is found as what it is, no share is corrected."""
 
-_KINDS = {
-    ("experienced", "forward"): "forward_episode",
-    ("experienced", "reverse"): "reverse_episode",
-    ("experienced", "both"): "ambiguous",
-    ("composed", ""): "novel_path",
-    ("composed_mixed", ""): "novel_path",
-    ("unexperienced", ""): "unexperienced",
-}
-_SLOW = 4.0  # cm/s; slower, the animal does not run
+REGULARISATION = 1e-4
+"""The weight of the squared differences between kinds, against the squared error."""
+
 _NEAR = 0.4  # of the distance of two states; nearer, a path enters a state
-_LOWEST_RATE = 0.1  # Hz, of an estimated field
-_NOISE = "noise"
+_NOISE, _MISSED = "noise", "missed"
+_NOISE_ROW = {"kind": _NOISE, "direction": _NOISE, "states": ()}
 _NOWHERE = np.empty(0, dtype=np.int32)
-_DETECTION = Detection(min_length=3, largest_jump=2)
 _BY = ("n_cells", "gain", "speed")
 
 
 def recover(
     observed: Observation,
-    world: MDP,
+    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    judgement: Judgement = Judgement(),  # noqa: B008
     *,
-    dt: float = 0.005,
-    bin_size: float = 5.0,
-    variance: float = 15.0,
-    least_continuous: float = 0.5,
     n_noise: int = 0,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Analyse an observation as a recording, and hold what is found against the truth.
 
+    Events are accepted by their score alone: a test of each against shuffles would take hundreds of
+    times as long, and noise shows what passes by chance. The gain is known to the decoder.
+
     Parameters
     ----------
     observed : Observation
         As `observe` gives it.
-    world : MDP
-        The states of the analysis, made from the track graph by ``MDP.from_networkx(graph,
-        bin_size=...)``; each place is one state.
-    dt : float, default 0.005
-        Length of a time bin, in s.
-    bin_size : float, default 5.0
-        Length of a bin of the track, in cm.
-    variance : float, default 15.0
-        Of a step of continuous movement in a time bin, in cm^2.
-    least_continuous : float, default 0.5
-        The mean probability of continuous movement from which an event is accepted.
+    settings : Settings, optional
+        How it is decoded.
+    judgement : Judgement, optional
+        How events are judged; of it, `least_score`, `state_size` and `detection`.
     n_noise : int, default 0
         How many events of noise are added, each as long as one of the events, drawn at random.
     seed : int, default 0
@@ -126,83 +97,78 @@ def recover(
     -------
     pandas.DataFrame
         One row an event: `event` (-1: noise), `true_kind, true_direction, kind, direction` (as
-        found, or ``missed``), `continuous` (the mean probability of continuous movement),
-        `n_spikes`, `true_states` and `states` (the places that were truly replayed, and those that
-        were found).
+        found, or ``missed``), `score` (the mean probability of continuous movement), `n_spikes`,
+        `true_states` and `states` (the places that were truly replayed, and those that were found,
+        of the longest sequence of each).
 
     Raises
     ------
     ValueError
-        If a number is out of range, or a part of the track was never run.
+        If there is no event, or the track was not run enough to estimate fields.
 
     Examples
     --------
-    >>> from replay import simulate
+    An animal ran a track one way, lap after lap, and replayed it backwards:
+
+    >>> from replay import MDP
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = make_linear_track(150.0)
-    >>> world = MDP.from_networkx(track, rewards={1: 1.0}, terminal=1, start=0, bin_size=10.0)
-    >>> log = simulate(world, "episodic_control", n_steps=500, seed=1).log
-    >>> found = recover(observe(log, track, cells=60), world)
-    >>> found.loc[found["event"] == 9, ["true_kind", "kind"]].to_numpy().tolist()
-    [['reverse_episode', 'reverse_episode']]
+    >>> world = MDP.from_networkx(track, bin_size=10.0)
+    >>> way = [0, *range(2, world.n_states), 1]
+    >>> steps = {"state": way[:-1] * 20, "next_state": way[1:] * 20,
+    ...          "terminated": [state == 1 for state in way[1:]] * 20}
+    >>> log = EventLog({"steps": steps}, mdp=world)
+    >>> paths = pd.DataFrame({"step": range(14, 300, 15), "states": [way[::-1]] * 20})
+    >>> found = recover(observe(log, track, paths, cells=70))
+    >>> found["true_kind"].unique().tolist()
+    ['reverse_episode']
+    >>> bool((found["kind"] == "reverse_episode").mean() > 0.9)
+    True
     """
-    seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
-    least = check_number("least_continuous", least_continuous, at_least=0.0, at_most=1.0)
     number = check_whole("n_noise", n_noise)
     rng = np.random.default_rng(check_whole("seed", seed))
-    recording, cells = observed.recording, observed.cells
-    graph, events = recording.graph, recording.events
-    if graph is None or events is None:
-        raise ValueError(
-            "The recording of an observation has a track and events; this one lacks them."
-        )
-    ran = experience(find_visits(recording.time, recording.position, graph, world), world)
-    track = cut_track(graph, bin_size)
-    rates, walk = observed.gain * _fields(recording, track), random_walk(track, variance)
-    counts = count_spikes(recording.spikes, events["start_time"], events["end_time"], seconds)
-    if number and counts:
+    recording, cells, graph = observed.recording, observed.cells, observed.recording.graph
+    if graph is None or recording.events is None or not len(recording.events):
+        raise ValueError("The observation has no event: nothing was replayed that moves on.")
+    session = prepare(recording, settings)
+    world, ran = experience_of(recording, judgement.state_size)
+    counts, n_events = session.counts, len(session.events)
+    if number:
         mean = observed.gain * (cells.rates @ cells.track.width) / cells.track.width.sum()
+        expected = mean[session.cells] * session.time_bin
         lasts = rng.choice([len(each) for each in counts], number)
-        counts += [rng.poisson(mean * seconds, (n_time, len(mean))) for n_time in lasts]
+        counts = [*counts, *(rng.poisson(expected, (n, len(expected))) for n in lasts)]
+    rates, walk = observed.gain * session.rates, random_walk(session.track, session.variance)
     scores, paths = [], []
     for each in counts:
-        likelihoods = log_likelihood(each, rates, seconds)
+        likelihoods = log_likelihood(each, rates, session.time_bin)
         posterior, _ = state_posterior(likelihoods, walk)
-        scores.append(posterior[:, CONTINUOUS].sum(axis=1).mean() if len(each) else 0.0)
-        paths.append(continuous_path(likelihoods, walk) if scores[-1] >= least else _NOWHERE)
-    time = np.append(events["start_time"], np.full(len(counts) - len(events), recording.time[-1]))
-    found = _classified(ran, time, _places(paths, track, graph, world))
-    places = _places(observed.replayed, cells.track, graph, world)
-    true = _classified(ran, time[: len(events)], places).reindex(range(len(counts)))
-    true.loc[len(events) :, ["kind", "direction"]] = _NOISE
+        score = float(posterior[:, CONTINUOUS].sum(axis=1).mean()) if len(each) else 0.0
+        is_accepted = score >= judgement.least_score
+        scores.append(score)
+        paths.append(continuous_path(likelihoods, walk) if is_accepted else _NOWHERE)
+    time = np.append(session.events["start_time"], np.full(number, recording.time[-1]))
+    found, true = (
+        _classified(ran, when, _places(each, track, graph, world), judgement.detection)
+        for each, track, when in (
+            (paths, session.track, time),
+            (observed.replayed, cells.track, time[:n_events]),
+        )
+    )
+    true = pd.concat([true, pd.DataFrame([_NOISE_ROW] * number, columns=true.columns)])
     return pd.DataFrame(
         {
-            "event": np.append(events["event"], np.full(len(counts) - len(events), -1)),
-            "true_kind": true["kind"],
-            "true_direction": true["direction"],
+            "event": np.append(recording.events["event"], np.full(number, -1)),
+            "true_kind": true["kind"].to_numpy(),
+            "true_direction": true["direction"].to_numpy(),
             "kind": found["kind"],
             "direction": found["direction"],
-            "continuous": scores,
+            "score": scores,
             "n_spikes": [int(each.sum()) for each in counts],
-            "true_states": true["states"],
+            "true_states": true["states"].to_numpy(),
             "states": found["states"],
         }
     )
-
-
-def _fields(recording: Recording, track: Track) -> NDArray[np.float64]:
-    """Estimate place fields from the spikes in running."""
-    time, position = recording.time, recording.position
-    passed = np.diff(time, append=np.inf)
-    moved = np.hypot(*np.diff(position, axis=0, append=position[-1:]).T)
-    sample = float(np.median(passed))
-    runs = (moved > _SLOW * passed) & (passed < 2 * sample)
-    first, last = (
-        np.stack([np.searchsorted(each, when) for each in recording.spikes], axis=1)
-        for when in (time, time + sample)
-    )
-    bins = np.where(runs, project(track, position).bin, -1)
-    return place_fields(track, bins, last - first, sample, lowest_rate=_LOWEST_RATE)
 
 
 def _places(
@@ -218,35 +184,31 @@ def _places(
     return [each[np.diff(each, prepend=-1) != 0].tolist() for each in visited]
 
 
-def _classified(ran: EventLog, time: ArrayLike, places: list[list[int]]) -> pd.DataFrame:
+def _classified(
+    ran: EventLog, time: ArrayLike, places: list[list[int]], detection: Detection
+) -> pd.DataFrame:
     """Say what each event replays: its longest sequence."""
     paths = pd.DataFrame({"time": time, "states": places})
-    found = place_sequences(ran, paths, detection=_DETECTION)
-    longest = found.sort_values(["event", "length"], ascending=[True, False], kind="stable")
-    each = longest.drop_duplicates("event").set_index("event")[["states", "direction", "novelty"]]
-    each = each.astype({"direction": object, "novelty": object})
-    is_whole = each["novelty"] == "experienced"
-    kind = [
-        _KINDS[novelty, direction if whole else ""]
-        for novelty, direction, whole in zip(
-            each["novelty"], each["direction"], is_whole, strict=True
-        )
-    ]
-    table = each.assign(kind=kind).reindex(range(len(places)))
-    missed = table["kind"].isna()
-    table.loc[missed, ["kind", "direction"]] = "missed"
-    table["states"] = [
-        () if miss else tuple(states) for miss, states in zip(missed, table["states"], strict=True)
-    ]
-    return table[["kind", "direction", "states"]]
+    found = place_sequences(ran, paths, detection=detection)
+    found["kind"] = sequence_kinds(found)
+    longest = found.sort_values(["event", "distance"], ascending=[True, False], kind="stable")
+    longest = longest.drop_duplicates("event")
+    table = pd.DataFrame(
+        {"kind": _MISSED, "direction": _MISSED, "states": [()] * len(places)}, dtype=object
+    )
+    columns = [longest[name] for name in ("event", "kind", "direction", "states")]
+    for event, kind, direction, states in zip(*columns, strict=True):
+        table.loc[event] = [kind, direction, tuple(states.tolist())]
+    return table
 
 
 def recovery(
     log: EventLog,
     graph: nx.Graph,
     paths: pd.DataFrame | None = None,
+    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    judgement: Judgement = Judgement(),  # noqa: B008
     *,
-    world: MDP | None = None,
     cells: Sequence[int | Cells] = (12, 20, 40, 80),
     gain: Sequence[float] = (2.9,),
     speed: Sequence[float] = (800.0,),
@@ -260,9 +222,8 @@ def recovery(
     ----------
     log, graph, paths
         As for `observe`: what was run and replayed, and the track.
-    world : MDP, optional
-        The states of the analysis, as for `recover`; the log's own by default. A log whose states
-        have headings needs one without.
+    settings, judgement
+        As for `recover`.
     cells : sequence of int or Cells, default (12, 20, 40, 80)
         How many cells are drawn for each seed; or cells, such as those of a recording.
     gain : sequence of float, default (2.9,)
@@ -288,31 +249,33 @@ def recovery(
 
     Examples
     --------
-    >>> from replay import simulate
+    Fewer cells find less of what was replayed, a lap backwards:
+
+    >>> from replay import MDP
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = make_linear_track(150.0)
-    >>> world = MDP.from_networkx(track, rewards={1: 1.0}, terminal=1, start=0, bin_size=10.0)
-    >>> log = simulate(world, "episodic_control", n_steps=500, seed=1).log
-    >>> recovered = recovery(log, track, cells=[10, 60], n_seeds=2)
-    >>> matrix = confusion_matrix(recovered[recovered["n_cells"] == 60])
-    >>> bool(matrix.loc["reverse_episode", "reverse_episode"] > 0.9)
+    >>> world = MDP.from_networkx(track, bin_size=10.0)
+    >>> way = [0, *range(2, world.n_states), 1]
+    >>> steps = {"state": way[:-1] * 20, "next_state": way[1:] * 20,
+    ...          "terminated": [state == 1 for state in way[1:]] * 20}
+    >>> log = EventLog({"steps": steps}, mdp=world)
+    >>> paths = pd.DataFrame({"step": range(14, 300, 15), "states": [way[::-1]] * 20})
+    >>> recovered = recovery(log, track, paths, cells=[6, 60], n_seeds=2)
+    >>> few, many = (confusion_matrix(own) for _, own in recovered.groupby("n_cells"))
+    >>> kind = "reverse_episode"
+    >>> bool(few.loc[kind, kind] < 0.5 < many.loc[kind, kind])
     True
     """
-    states = log.mdp if world is None else world
-    if states is None:
-        raise ValueError(
-            "The log has no world: give the states of the analysis, world=MDP.from_networkx(...)."
-        )
     number = check_whole("n_seeds", n_seeds, at_least=1)
-    settings = list(product(cells, gain, speed))
+    combinations = list(product(cells, gain, speed))
     sequence = np.random.SeedSequence(check_whole("seed", seed))
-    children = sequence.generate_state(2 * len(settings) * number).reshape(-1, 2)
+    children = sequence.generate_state(2 * len(combinations) * number).reshape(-1, 2)
     tables = []
-    for place, (setting, repetition) in enumerate(product(settings, range(number))):
+    for place, (setting, repetition) in enumerate(product(combinations, range(number))):
         some, factor, velocity = setting
         own, noise = children[place].tolist()
         observed = observe(log, graph, paths, cells=some, gain=factor, speed=velocity, seed=own)
-        table = recover(observed, states, n_noise=n_noise, seed=noise)
+        table = recover(observed, settings, judgement, n_noise=n_noise, seed=noise)
         keys = (len(observed.cells.rates), factor, velocity, repetition)
         for position, (name, value) in enumerate(zip((*_BY, "seed"), keys, strict=True)):
             table.insert(position, name, value)
@@ -359,7 +322,7 @@ def _truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], li
     check_table(recovered, [name, f"true_{name}"], "recovered")
     if not len(recovered):
         raise ValueError("recovered has no event, so nothing can be said of what is found.")
-    found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, "missed")
+    found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, _MISSED)
     present = set(recovered[f"true_{name}"])
     return [truth for truth in (*found, _NOISE) if truth in present], list(found)
 
@@ -368,7 +331,7 @@ def correct_shares(
     found: pd.Series,
     matrix: pd.DataFrame,
     *,
-    regularisation: float = 1e-4,
+    regularisation: float = REGULARISATION,
     least_recall: float = LEAST_RECALL,
 ) -> pd.Series:
     """Estimate the true shares from those that were found.
@@ -409,8 +372,8 @@ def correct_shares(
     """
     weight = check_number("regularisation", regularisation, at_least=0.0)
     least = check_number("least_recall", least_recall, at_least=0.0, at_most=1.0)
-    truths = [kind for kind in matrix.index if kind != _NOISE and kind != "missed"]
-    seen = [kind for kind in matrix.columns if kind != "missed"]
+    truths = [kind for kind in matrix.index if kind != _NOISE and kind != _MISSED]
+    seen = [kind for kind in matrix.columns if kind != _MISSED]
     recall = pd.Series({kind: matrix.loc[kind, kind] for kind in truths})
     poor = recall[recall < least]
     if len(poor):
@@ -424,17 +387,39 @@ def correct_shares(
     if not counts.sum() > 0:
         raise ValueError("Nothing was found, so there is no share to correct.")
     given = matrix.loc[truths, seen].to_numpy(dtype=float)
-    shares = _unfold(counts / counts.sum(), given, weight)
-    return pd.Series(shares, index=truths)
+    return pd.Series(unfold(counts, given, weight), index=truths)
 
 
-def _unfold(
-    found: NDArray[np.float64], matrix: NDArray[np.float64], weight: float
+def unfold(
+    found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARISATION
 ) -> NDArray[np.float64]:
-    """Solve for shares that aren't negative and, through the matrix, give what was found."""
-    n_truths = len(matrix)
-    apart = np.sqrt(weight) * (np.eye(n_truths) - 1.0 / n_truths)
-    solution, _ = nnls(np.vstack((matrix.T, apart)), np.append(found, np.zeros(n_truths)))
+    """Solve for shares that aren't negative and, through a matrix, give what was found.
+
+    Parameters
+    ----------
+    found : array_like of float, shape (n_found,)
+        Shares or numbers that were found.
+    matrix : array_like of float, shape (n_truths, n_found)
+        The share of each truth that is found as each thing; rows need not sum to 1.
+    regularisation : float, default 1e-4
+        As for `correct_shares`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_truths,)
+        They sum to 1, and are NaN if nothing was found.
+
+    Examples
+    --------
+    >>> unfold([3, 3], [[0.5, 0.0], [0.25, 0.75]], regularisation=0).round(3).tolist()
+    [0.5, 0.5]
+    """
+    counts, given = np.asarray(found, dtype=float), np.asarray(matrix, dtype=float)
+    if not counts.sum() > 0:
+        return np.full(len(given), np.nan)
+    apart = np.sqrt(regularisation) * (np.eye(len(given)) - 1.0 / len(given))
+    right = np.append(counts / counts.sum(), np.zeros(len(given)))
+    solution, _ = nnls(np.vstack((given.T, apart)), right)
     shares: NDArray[np.float64] = solution / solution.sum()
     return shares
 
@@ -499,19 +484,17 @@ def estimate_shares(
     inside = check_number("level", level, at_least=0.0, at_most=1.0)
     matrix = confusion_matrix(recovered, what)
     shares = correct_shares(found, matrix)
-    truths, seen = list(shares.index), [kind for kind in seen if kind != "missed"]
+    truths, seen = list(shares.index), [kind for kind in seen if kind != _MISSED]
     counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
     by_seed = _counts_by_seed(recovered, what, truths)
-    kept = [place for place, kind in enumerate(by_seed.found) if kind != "missed"]
+    kept = [place for place, kind in enumerate(by_seed.found) if kind != _MISSED]
     rng = np.random.default_rng(check_whole("seed", seed))
     drawn = np.empty((n_samples, len(truths)))
     for sample in range(n_samples):
         again = rng.integers(len(by_seed.counts), size=len(by_seed.counts))
         total = by_seed.counts[again].sum(axis=0)
-        events = rng.multinomial(round(counts.sum()), counts / counts.sum()).astype(float)
-        drawn[sample] = _unfold(
-            events / events.sum(), (total / total.sum(axis=1, keepdims=True))[:, kept], 1e-4
-        )
+        events = rng.multinomial(round(counts.sum()), counts / counts.sum())
+        drawn[sample] = unfold(events, (total / total.sum(axis=1, keepdims=True))[:, kept])
     low, high = np.quantile(drawn, [(1 - inside) / 2, (1 + inside) / 2], axis=0)
     return pd.DataFrame(
         {
