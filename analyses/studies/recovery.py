@@ -4,8 +4,8 @@ An animal runs a figure of eight (rails of 90 and 50 cm), left and right in turn
 replays, 15 times each: a stretch of a lap over four corners, forward; such a stretch in reverse
 (190 or 230 cm); and across the top from one side to the other, as nobody ran it: the first half
 backwards, the second forward (220 cm), as the shortcuts that Gupta et al. (2010) [1]_ saw. With 15
-events of noise these are the 60 events of a session; each session has cells of its own. Paths are
-analysed in states about 20 cm apart: with smaller ones, more forward and reverse paths are taken for
+events of noise these are the 60 events of a session; each session has cells of its own. States of
+the analysis are about 20 cm apart: with smaller ones more forward and reverse paths are taken for
 novel ones, as a decoded path that wavers seems to turn.
 
 =========================  =======================================================================
