@@ -102,7 +102,7 @@ class TestUnits:
         assert to_cm([2.0], unit, None, "x")[0] == pytest.approx([2 * scale])
 
     def test_pixels_need_a_scale(self):
-        with pytest.raises(ValueError, match="in pixels, and cm are needed: say .* pixels_per_cm"):
+        with pytest.raises(ValueError, match=r"in pixels, and cm are needed: say .* pixels_per_cm"):
             to_cm([2.0], "pixels", read_track(TRACK), "x")
         graph = read_track(TRACK | {"pixels_per_cm": 4})
         assert to_cm([2.0], "px", graph, "x")[0] == pytest.approx([0.5])

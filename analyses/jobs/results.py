@@ -7,7 +7,8 @@
 ``logs/EXPERIMENT/RUN/``       such files: whole event logs of a reproduction, with sequences
 ``mdps/EXPERIMENT.json``       the first world of each experiment of a reproduction
 ``*.csv, *.parquet``           the tables made of all pieces
-``report.md``, ``*.nwb``       the report on a recording, and its replay for other programs
+``report.md``, ``*.nwb``,      the report on a recording, its replay for other programs, and its
+``track.json``                 track
 ``figures/``                   the figures made of these tables
 ``*.sha256``                   checksums of the manifest, the tables and the figures
 ``.lock``                      held by the process that writes
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Results", "Status", "write_parts", "write_table"]
 
-_TABLES = ("*.csv", "*.parquet", "*.md", "*.nwb")
+_TABLES = ("*.csv", "*.parquet", "*.md", "*.nwb", "track.json")
 _PRODUCTS = {"tables": (*_TABLES, "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
 _WRITTEN = ("pieces", "logs", "mdps", "figures")
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)

@@ -114,6 +114,8 @@ class Conclusions(NamedTuple):
         ci_low, ci_high`.
     states : DataFrame
         Where each state is: `state, x, y`.
+    experience : DataFrame
+        The animal's moves between states, lap by lap, as `EventLog.steps`.
     paths : DataFrame
         The decoded paths of all events.
     calibration : Calibration or None
@@ -126,6 +128,7 @@ class Conclusions(NamedTuple):
     sequences: pd.DataFrame
     kinds: pd.DataFrame
     states: pd.DataFrame
+    experience: pd.DataFrame
     paths: pd.DataFrame
     calibration: Calibration | None
     told: tuple[str, ...]
@@ -414,8 +417,8 @@ def conclude(
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
     )
     return Conclusions(
-        events, sequences, pd.concat(kinds, ignore_index=True), states, scored.paths, calibration,
-        tuple(told),
+        events, sequences, pd.concat(kinds, ignore_index=True), states, log.steps, scored.paths,
+        calibration, tuple(told),
     )  # fmt: skip
 
 

@@ -5,7 +5,11 @@
 ``sequences.parquet``    the place sequences of replay, judged against what had been run until then
 ``kinds.csv``            counts and shares of kinds, by the size of states
 ``paths.parquet``        the decoded path of each event
+``experience.parquet``   the animal's moves between states, which learners can be fed with
+``spikes.parquet``       the spikes of each event, in cells with place fields
+``place_fields.parquet``  the rates of these cells along the track
 ``states.csv``           where the states are
+``track.json``           the track graph
 ``chance.csv``           the same events with randomised cells
 ``report.md``            all of it as text, with the criteria, and how far it can be trusted
 ``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
@@ -14,6 +18,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -25,7 +30,12 @@ import pandas as pd
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
-from analyses.recordings.decoder import random_walk, state_posterior
+from analyses.recordings.decoder import (
+    continuous_path,
+    log_likelihood,
+    random_walk,
+    state_posterior,
+)
 from analyses.recordings.find_replay import (
     Conclusions,
     Judgement,
@@ -35,10 +45,12 @@ from analyses.recordings.find_replay import (
     score_block,
 )
 from analyses.recordings.nwb import write_nwb
-from analyses.recordings.observe import observe
+from analyses.recordings.observe import count_spikes, observe
+from analyses.recordings.readers.tracks import draw_track, read_track
 from analyses.recordings.recording import Recording
 from analyses.recordings.report import LOW_POWER, write_report
 from analyses.recordings.sessions import Session, Settings, prepare
+from analyses.recordings.track import cut_track
 from replay import MDP, simulate
 from replay.files import replacing
 from replay.worlds.tracks import make_wtrack
@@ -49,6 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["STUDY", "RecordingPlan", "plan_recording", "simulated_recording"]
 
 _SCORED = ("events", "paths", "by_chance")
+_MOST_EXAMPLES = 4
 
 
 class RecordingPlan(NamedTuple):
@@ -203,14 +216,48 @@ def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]
     told = _write_nwb(plan, results, found)
     with replacing(results.folder / "report.md") as beside:
         write_report(beside, plan.recording, found, plan.settings, plan.judgement, told)
+    with replacing(results.folder / "track.json") as beside:
+        beside.write_text(json.dumps(draw_track(plan.recording.graph), indent=1) + "\n", "utf-8")
     return {
         "events.csv": found.events,
         "sequences.parquet": found.sequences,
         "kinds.csv": found.kinds,
         "states.csv": found.states,
         "paths.parquet": found.paths,
+        "experience.parquet": found.experience,
+        "spikes.parquet": _spikes(plan),
+        "place_fields.parquet": _place_fields(plan.session),
         "chance.csv": scored.by_chance,
     }
+
+
+def _spikes(plan: RecordingPlan) -> pd.DataFrame:
+    """List the spikes of each event in the cells that have place fields."""
+    events = plan.session.events[["start_time", "end_time"]].to_numpy(dtype=float)
+    parts = [pd.DataFrame({"event": [], "cell": [], "time": []})]
+    for cell in plan.session.cells.tolist():
+        spikes = plan.recording.spikes[cell]
+        first, last = np.searchsorted(spikes, events).T
+        event = np.repeat(np.arange(len(events)), last - first)
+        own = [spikes[one:other] for one, other in zip(first, last, strict=True)]
+        time = np.concatenate(own) if own else np.empty(0)
+        parts.append(pd.DataFrame({"event": event, "cell": cell, "time": time}))
+    listed = pd.concat(parts, ignore_index=True).astype({"event": int, "cell": int, "time": float})
+    return listed.sort_values(["event", "time", "cell"], ignore_index=True)
+
+
+def _place_fields(session: Session) -> pd.DataFrame:
+    n_cells, n_bins = session.rates.shape
+    bins = np.tile(np.arange(n_bins), n_cells)
+    return pd.DataFrame(
+        {
+            "cell": np.repeat(session.cells, n_bins),
+            "bin": bins,
+            "x": session.track.position[bins, 0],
+            "y": session.track.position[bins, 1],
+            "rate": session.rates.ravel(),
+        }
+    )
 
 
 def _write_nwb(plan: RecordingPlan, results: Results, found: Conclusions) -> str:
@@ -237,10 +284,69 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
     return [Shown(title, own[columns], note)]
 
 
-def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+def _draw_kinds(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.recorded_kinds import recorded_kinds_figure
 
     yield "kinds", recorded_kinds_figure(results.read("kinds.csv"))
+
+
+def _examples(results: Results) -> pd.DataFrame:
+    """Choose the longest sequence of each kind."""
+    sequences = results.read("sequences.parquet")
+    longest = sequences.sort_values("distance", ascending=False, kind="stable")
+    return longest.drop_duplicates("kind").sort_values("kind").head(_MOST_EXAMPLES)
+
+
+def _draw_paths(results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw the longest sequence of each kind on the maze."""
+    from analyses.plots.recording import decoded_path_figure
+
+    examples = _examples(results)
+    if len(examples):
+        graph = read_track(results.folder / "track.json")
+        manifest = results.manifest()
+        world = MDP.from_networkx(graph, bin_size=manifest["judgement"]["state_size"])
+        track = cut_track(graph, manifest["settings"]["bin_size"])
+        yield (
+            "paths",
+            decoded_path_figure(examples, results.read("experience.parquet"), world, track),
+        )
+
+
+def _draw_events(results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw the spikes and the posterior of the events of these sequences."""
+    from analyses.plots.recording import posterior_figure
+
+    fields, spikes = results.read("place_fields.parquet"), results.read("spikes.parquet")
+    if not len(fields):
+        return
+    settings = results.manifest()["settings"]
+    track = cut_track(read_track(results.folder / "track.json"), settings["bin_size"])
+    rates = fields["rate"].to_numpy().reshape(-1, track.n_bins)
+    cells = fields["cell"].unique()
+    events = results.read("events.csv").set_index("event")
+    seconds = settings["time_bin"]
+    walk = random_walk(track, settings["diffusion"] * seconds)
+    for _, example in _examples(results).iterrows():
+        event = events.loc[example["event"]]
+        own = spikes[spikes["event"] == example["event"]]
+        fired = [own.loc[own["cell"] == cell, "time"].to_numpy() for cell in cells]
+        counts = count_spikes(fired, [event["start_time"]], [event["end_time"]], seconds)[0]
+        likelihoods = log_likelihood(counts, rates, seconds)
+        posterior, _ = state_posterior(likelihoods, walk)
+        yield (
+            f"event_{example['kind']}",
+            posterior_figure(
+                posterior,
+                track,
+                dt=seconds,
+                start=float(event["start_time"]),
+                spikes=fired,
+                rates=rates,
+                path=continuous_path(likelihoods, walk),
+                title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}",
+            ),
+        )
 
 
 STUDY = Study(
@@ -252,7 +358,7 @@ STUDY = Study(
     pieces=_pieces,
     make=_make,
     summarise=_summarise,
-    figures={"kinds": _draw},
+    figures={"kinds": _draw_kinds, "paths": _draw_paths, "events": _draw_events},
     show=_show,
     estimate=_estimate,
 )

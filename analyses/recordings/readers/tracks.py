@@ -21,7 +21,7 @@ from analyses.recordings.track import cut_track
 from replay.checks import check_array, check_number, shown
 from replay.worlds.tracks import make_track_graph
 
-__all__ = ["epochs_of", "linear_to_plane", "read_track"]
+__all__ = ["draw_track", "epochs_of", "linear_to_plane", "read_track"]
 
 
 def read_track(source: object) -> nx.Graph:
@@ -105,6 +105,34 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
         epochs = check_array(drawn["run_epochs"], f"run_epochs of {name}", kind="number", n_dims=2)
         graph.graph["run_epochs"] = epochs
     return graph
+
+
+def draw_track(graph: nx.Graph) -> dict[str, Any]:
+    """Write a track graph as `read_track` reads it, for JSON.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Nodes with `pos` in cm.
+
+    Returns
+    -------
+    dict
+        `node_names`, `node_positions` (cm), `edges` (pairs of numbers of nodes) and `units`.
+
+    Examples
+    --------
+    >>> drawn = {"node_positions": [[0.0, 0.0], [30.0, 40.0]], "edges": [[0, 1]]}
+    >>> draw_track(read_track(drawn))["edges"]
+    [[0, 1]]
+    """
+    number = {node: place for place, node in enumerate(graph)}
+    return {
+        "node_names": [str(node) for node in graph],
+        "node_positions": [list(map(float, data["pos"])) for _, data in graph.nodes(data=True)],
+        "edges": [[number[one], number[other]] for one, other in graph.edges],
+        "units": "cm",
+    }
 
 
 def epochs_of(graph: nx.Graph | None) -> NDArray[np.float64]:
