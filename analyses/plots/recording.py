@@ -799,22 +799,17 @@ def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
         at = np.array([numbers.index(each) for each in own["n_cells"]], dtype=float) + aside
         name = f"Gain {gain:g}, {speed / 100:g} m/s"
         ax.plot(at, own["found"], color=colour, linewidth=0.7, zorder=2)
-        ax.plot(
-            at, own["found"], "o", color="white", markeredgecolor=colour, markersize=4, zorder=3
-        )
+        dots: Look = {
+            "linestyle": "none",
+            "marker": "o",
+            "markersize": 4,
+            "markeredgecolor": colour,
+        }
+        ax.plot(at, own["found"], color="white", zorder=3, **dots)
         known = own["corrected"].notna().to_numpy()
-        ax.vlines(
-            at[known], own["ci_low"][known], own["ci_high"][known], colors=colour, linewidth=0.9
-        )
-        ax.plot(
-            at[known],
-            own["corrected"][known],
-            "o",
-            color=colour,
-            markersize=4,
-            label=name,
-            zorder=4,
-        )
+        at, own = at[known] + _BESIDE, own[known]
+        ax.vlines(at, own["ci_low"], own["ci_high"], colors=colour, linewidth=0.9)
+        ax.plot(at, own["corrected"], color=colour, label=name, zorder=4, **dots)
     ax.set_xticks(range(len(numbers)), [str(each) for each in numbers])
     ax.set(xlabel="Cells", xlim=(-0.5, len(numbers) - 0.5), ylim=(0, None))
     return ax
