@@ -233,6 +233,6 @@ def test_one_run_at_a_time():
     steps = {"run": [0, 1], "state": [0, 0], "next_state": [2, 2], "terminated": [True, True]}
     steps |= {"episode": [0, 0], "step": [0, 0]}
     with pytest.raises(ValueError, match="several runs"):
-        observe(EventLog({"steps": steps}, mdp=WORLD), GRAPH, cells=3)
+        observe(EventLog({"runs": {"run": [0, 1]}, "steps": steps}, mdp=WORLD), GRAPH, cells=3)
     with pytest.raises(TypeError, match="EventLog"):
         observe("log", GRAPH)

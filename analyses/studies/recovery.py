@@ -338,7 +338,8 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
             & (events["gain"] == setting.gain)
             & (events["speed"] == setting.speed)
         ]
-        parts.append(_tables_of(setting, own, plan.seed))
+        if len(own):
+            parts.append(_tables_of(setting, own, plan.seed))
     columns = list(Setting._fields)
     tables = {}
     for name in parts[0]:
