@@ -247,7 +247,7 @@ def _draw_path(
     """Draw a path as a line that breaks where the drawing of the track does."""
     middle, place = (time[:-1] + time[1:]) / 2, line.centre[bins]
     drawn = np.abs(np.diff(place))
-    apart = drawn > track.distance[bins[:-1], bins[1:]] + 1e-6
+    apart = np.abs(drawn - track.distance[bins[:-1], bins[1:]]) > 1e-6
     cuts = np.flatnonzero(apart) + 1
     parts = np.split(np.column_stack((middle, place)), cuts)
     ax.add_collection(LineCollection(parts, colors=_PATH_COLOUR, linewidths=0.9, zorder=3))
