@@ -202,7 +202,7 @@ def draw_posterior(
     shown[:, 1::2] = places[:, order]
     both = np.empty(2 * track.n_bins + 1)
     both[0::2], both[1::2] = edges, line.low[order]
-    time = width * np.arange(len(places) + 1)
+    time: NDArray[np.float64] = np.asarray(width * np.arange(len(places) + 1), dtype=np.float64)
     image = ax.pcolormesh(
         time,
         both,
@@ -512,7 +512,7 @@ def read_pieces(
     >>> [(piece.begin, piece.end, piece.backward) for piece in read_pieces([3, 1, 2], run)]
     [(0, 2, True)]
     """
-    path = np.asarray(states, dtype=np.int64)
+    path = [int(state) for state in states]
     found: list[Read] = []
     begin, last = 0, len(path) - 1
     while begin < last:
@@ -589,8 +589,8 @@ def draw_decoded_path(
         _draw_arrows(own, colour, ax)
     joins = place[[piece.begin for piece in pieces[1:]]].reshape(-1, 2)
     ring: Look = {"facecolors": "white", "edgecolors": "black", "linewidths": 0.9}
-    ax.scatter(*joins.T, s=24, zorder=5, **ring)
-    ax.scatter(*place[0], s=18, color="black", linewidths=0, zorder=4)
+    ax.scatter(joins[:, 0], joins[:, 1], s=24, zorder=5, **ring)
+    ax.scatter(place[0, 0], place[0, 1], s=18, color="black", linewidths=0, zorder=4)
     x, y = np.asarray(world.position)[int(sequence["location"])]
     ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
     low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
@@ -744,7 +744,7 @@ def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
             ax.text(
                 column,
                 row,
-                _share(values[row, column]),
+                _share(float(values[row, column])),
                 ha="center",
                 va="center",
                 fontsize=6,

@@ -333,7 +333,8 @@ class _Sweep(NamedTuple):
 
     def dwell(self, speed: float) -> NDArray[np.float64]:
         """Give the time in each bin: half of the way to its neighbours."""
-        return (self.ahead + np.append(self.ahead[1:], 0.0)) / (2 * speed)
+        seconds: NDArray[np.float64] = (self.ahead + np.append(self.ahead[1:], 0)) / (2 * speed)
+        return seconds
 
 
 class _Way(NamedTuple):
@@ -419,10 +420,10 @@ def _events(
         raise ValueError("The log has several runs: observe each of them on its own.")
     joined = graph_of_log(log)
     rows, sweeps = [], []
-    for event, own in found.sort_values(["step", "event", "index"]).groupby("event", sort=False):
+    for _, own in found.sort_values(["step", "event", "index"]).groupby("event", sort=False):
         sweep = ways.sweep(own["place"].tolist(), joined)
         if sweep.ahead.any():
-            rows.append((int(event), int(own["step"].iloc[0])))
+            rows.append(tuple(own[["event", "step"]].iloc[0].tolist()))
             sweeps.append(sweep)
     return pd.DataFrame(rows, columns=["event", "step"], dtype=np.int64), sweeps
 

@@ -176,7 +176,7 @@ def _places(
 ) -> list[list[int]]:
     """Give the states that each path enters: by coming near their centre, as in `find_visits`."""
     fine = cut_track(graph, 1.0)
-    centre = project(fine, world.position).bin
+    centre = project(fine, np.asarray(world.position)).bin
     away = fine.distance[np.ix_(project(fine, track.position).bin, centre)]
     entered = np.where(away.min(axis=1) <= radius, away.argmin(axis=1), -1)
     visited = [entered[path][entered[path] >= 0] for path in paths]
