@@ -868,8 +868,7 @@ def recovery_figure(
     last = axes[-1]
     draw_shares(novel, last)
     last.set(title="Novel paths", ylabel="Share of replay")
-    last.set_ylim(top=1.3 * last.get_ylim()[1])
-    last.legend(loc="upper right", handlelength=1.0, fontsize=6, borderaxespad=0)
+    last.legend(loc="lower right", handlelength=1.0, fontsize=6)
     letter_panels(list(axes))
     looks: list[Look] = [
         {"label": "True", "color": "0.35", "linestyle": (0, (4, 2)), "linewidth": 0.9},
