@@ -63,6 +63,8 @@ class Judgement(NamedTuple):
         much; they are given for `other_sizes` as well.
     other_sizes : tuple of float
         Other such distances, in cm.
+    lap_ends : tuple of str
+        The names of nodes of the track at which laps end; none: its dead ends.
     detection : Detection
         What counts as a place sequence.
     """
@@ -74,6 +76,7 @@ class Judgement(NamedTuple):
     least_active: int = 4
     state_size: float = 15.0
     other_sizes: tuple[float, ...] = (10.0, 20.0, 30.0)
+    lap_ends: tuple[str, ...] = ()
     detection: Detection = Detection(min_length=3, largest_jump=3)
 
 
@@ -396,7 +399,7 @@ def conclude(
         )
     kinds, kept = [], None
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
-        world, log = experience_of(recording, size)
+        world, log = experience_of(recording, size, judgement.lap_ends)
         sequences = _sequences(
             recording.graph, world, log, events, scored.paths, judgement.detection
         )
@@ -406,9 +409,10 @@ def conclude(
             kept = sequences, named, world, log
     sequences, named, world, log = kept  # type: ignore[misc]
     events["kind"] = named
+    n_laps = log.steps["episode"].nunique()
     told.append(
-        f"{len(log.columns('steps')['state']):,} moves between {world.n_states} states, "
-        f"{judgement.state_size:g} cm apart at most, are the animal's experience."
+        f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
+        f"between {world.n_states} states, {judgement.state_size:g} cm apart at most."
     )
     position = np.asarray(world.position)
     states = pd.DataFrame(
