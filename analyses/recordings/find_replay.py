@@ -26,7 +26,12 @@ from analyses.recordings.decoder import (
 )
 from analyses.recordings.recording import Posterior, Recording
 from analyses.recordings.sessions import Session, Settings, experience_of, prepare
-from analyses.recordings.significance import Calibration, choose_threshold, significance
+from analyses.recordings.significance import (
+    Calibration,
+    check_shuffles,
+    choose_threshold,
+    significance,
+)
 from analyses.recordings.track import project
 from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
@@ -35,8 +40,8 @@ from replay import MDP
 from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
 
-__all__ = ["Conclusions", "Judgement", "Scored", "conclude", "event_kinds", "find_replay"]
-__all__ += ["n_blocks", "score_block", "sequence_kinds"]
+__all__ = ["Conclusions", "Judgement", "Scored", "check_judgement", "conclude", "event_kinds"]
+__all__ += ["find_replay", "n_blocks", "score_block", "sequence_kinds"]
 
 _BLOCK = 20
 _LOWEST_PROBABILITY = 1e-12
@@ -78,6 +83,32 @@ class Judgement(NamedTuple):
     other_sizes: tuple[float, ...] = (10.0, 20.0, 30.0)
     lap_ends: tuple[str, ...] = ()
     detection: Detection = Detection(min_length=3, largest_jump=3)
+
+
+def check_judgement(judgement: Judgement) -> None:
+    """Refuse what makes no sense before anything is decoded.
+
+    Parameters
+    ----------
+    judgement : Judgement
+        What the user gave.
+
+    Raises
+    ------
+    TypeError
+        If it is no Judgement.
+    ValueError
+        If a number is out of range, or only time bins or the posterior are shuffled.
+    """
+    if not isinstance(judgement, Judgement):
+        raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
+    check_number("least_score", judgement.least_score, at_least=0, at_most=1)
+    check_number("level", judgement.level, at_least=0, at_most=1)
+    check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
+    check_whole("least_active", judgement.least_active)
+    check_shuffles(judgement.shuffles)
+    for size in (judgement.state_size, *judgement.other_sizes):
+        check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
 
 
 class Scored(NamedTuple):
@@ -181,6 +212,7 @@ def find_replay(
     >>> found.events["kind"].value_counts().index[0]
     'reverse_episode'
     """
+    check_judgement(judgement)
     session = prepare(recording, settings)
     blocks = [score_block(session, judgement, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
@@ -372,7 +404,7 @@ def conclude(
     Conclusions
         What was replayed.
     """
-    least = check_number("least_score", judgement.least_score, at_least=0, at_most=1)
+    least = judgement.least_score
     events, told = scored.events.copy(), [*recording.told, *session.told]
     calibration = None
     has_score = events["score"].notna()
