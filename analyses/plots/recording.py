@@ -40,6 +40,7 @@ _MOVEMENT_LOOKS: dict[str, Look] = {
 _CORRIDOR = "0.9"
 _PIECE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _FEW_NODES, _LONG_NAME = 12, 6
+_VISIBLE = 0.005
 _BARS = (5, 10, 20, 50, 100, 200)
 _KIND_NAMES = {
     "forward_episode": "Forward",
@@ -52,7 +53,8 @@ _KIND_NAMES = {
 }
 _SETTING = ["n_cells", "gain", "speed"]
 _SHARE_COLUMNS = [*_SETTING, "true", "found", "corrected", "ci_low", "ci_high"]
-_SETTING_LOOKS = (("#0072b2", 0.0), ("#d55e00", 0.14), ("#009e73", -0.14), ("#cc79a7", 0.28))
+_SETTING_LOOKS = (("#0072b2", 0.0), ("#d55e00", 0.2), ("#009e73", -0.2), ("#cc79a7", 0.4))
+_BESIDE = 0.09
 
 
 class LinearTrack(NamedTuple):
@@ -726,14 +728,19 @@ def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
         raise ValueError("A cell of the matrix has several rows: choose one setting.")
     ax = new_axes() if ax is None else ax
     truths = in_order(confusion["truth"], _KIND_NAMES)
-    found = in_order(confusion["found"], _KIND_NAMES)
+    seen = confusion.groupby("found")["probability"].max()
+    found = [
+        kind
+        for kind in in_order(confusion["found"], _KIND_NAMES)
+        if kind in truths or seen[kind] >= _VISIBLE
+    ]
     cells = confusion.set_index(["truth", "found"])["probability"].reindex(
         pd.MultiIndex.from_product([truths, found])
     )
     values = cells.to_numpy(dtype=float).reshape(len(truths), len(found))
     ax.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for row, column in np.ndindex(*values.shape):
-        if values[row, column] >= 0.005:
+        if values[row, column] >= _VISIBLE:
             ax.text(
                 column,
                 row,
@@ -743,7 +750,8 @@ def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
                 fontsize=6,
                 color="white" if values[row, column] > 0.55 else "black",
             )
-    ax.set_xticks(range(len(found)), [_KIND_NAMES.get(each, label(each)) for each in found])
+    names = [_KIND_NAMES.get(each, label(each)) for each in found]
+    ax.set_xticks(range(len(found)), names, rotation=30, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(len(truths)), [_KIND_NAMES.get(each, label(each)) for each in truths])
     ax.tick_params(length=0)
     ax.set(xlabel="Found as", ylabel="True kind")
@@ -788,25 +796,20 @@ def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
         settings.iloc[::-1].itertuples(index=False), _SETTING_LOOKS, strict=False
     ):
         own = shares[(shares["gain"] == gain) & (shares["speed"] == speed)].sort_values("n_cells")
-        at = np.array([numbers.index(each) for each in own["n_cells"]]) + aside
+        at = np.array([numbers.index(each) for each in own["n_cells"]], dtype=float) + aside
         name = f"Gain {gain:g}, {speed / 100:g} m/s"
         ax.plot(at, own["found"], color=colour, linewidth=0.7, zorder=2)
-        ax.plot(
-            at, own["found"], "o", color="white", markeredgecolor=colour, markersize=4, zorder=3
-        )
+        dots: Look = {
+            "linestyle": "none",
+            "marker": "o",
+            "markersize": 4,
+            "markeredgecolor": colour,
+        }
+        ax.plot(at, own["found"], color="white", zorder=3, **dots)
         known = own["corrected"].notna().to_numpy()
-        ax.vlines(
-            at[known], own["ci_low"][known], own["ci_high"][known], colors=colour, linewidth=0.9
-        )
-        ax.plot(
-            at[known],
-            own["corrected"][known],
-            "o",
-            color=colour,
-            markersize=4,
-            label=name,
-            zorder=4,
-        )
+        at, own = at[known] + _BESIDE, own[known]
+        ax.vlines(at, own["ci_low"], own["ci_high"], colors=colour, linewidth=0.9)
+        ax.plot(at, own["corrected"], color=colour, label=name, zorder=4, **dots)
     ax.set_xticks(range(len(numbers)), [str(each) for each in numbers])
     ax.set(xlabel="Cells", xlim=(-0.5, len(numbers) - 0.5), ylim=(0, None))
     return ax
@@ -859,14 +862,14 @@ def recovery_figure(
     for ax, n_cells in zip(axes, shown, strict=False):
         draw_confusion(chosen[chosen["n_cells"] == n_cells], ax)
         ax.set_title(f"{n_cells} cells")
-        ax.tick_params(axis="x", rotation=45)
         if ax is not axes[0]:
             ax.set_ylabel("")
             ax.set_yticks([])
     last = axes[-1]
     draw_shares(novel, last)
     last.set(title="Novel paths", ylabel="Share of replay")
-    last.legend(loc="lower right", handlelength=1.0, fontsize=6)
+    last.set_ylim(top=1.3 * last.get_ylim()[1])
+    last.legend(loc="upper right", handlelength=1.0, fontsize=6, borderaxespad=0)
     letter_panels(list(axes))
     looks: list[Look] = [
         {"label": "True", "color": "0.35", "linestyle": (0, (4, 2)), "linewidth": 0.9},

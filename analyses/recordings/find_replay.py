@@ -32,16 +32,17 @@ from analyses.recordings.significance import (
     choose_threshold,
     significance,
 )
-from analyses.recordings.track import project
+from analyses.recordings.track import Track, project
 from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
+from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
 from replay import MDP
 from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
 
 __all__ = ["Conclusions", "Judgement", "Scored", "check_judgement", "conclude", "event_kinds"]
-__all__ += ["find_replay", "n_blocks", "score_block", "sequence_kinds"]
+__all__ += ["find_replay", "n_blocks", "path_radius", "score_block", "sequence_kinds"]
 
 _BLOCK = 20
 _LOWEST_PROBABILITY = 1e-12
@@ -432,8 +433,9 @@ def conclude(
     kinds, kept = [], None
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
         world, log = experience_of(recording, size, judgement.lap_ends)
+        radius = path_radius(world, session.track)
         sequences = _sequences(
-            recording.graph, world, log, events, scored.paths, judgement.detection
+            recording.graph, world, log, events, scored.paths, judgement.detection, radius
         )
         named = event_kinds(events, sequences)
         kinds.append(_counted(named[events["is_replay"]], size))
@@ -469,6 +471,38 @@ def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataF
     )
 
 
+def path_radius(world: MDP, track: Track) -> float:
+    """Say how near a decoded path must come to the centre of a state to enter it.
+
+    A decoded path wavers more than a running animal. The nearer it must come, the less often a
+    step back and forth between two states looks like a turn; but each state needs a bin within.
+
+    Parameters
+    ----------
+    world : MDP
+        With positions on the track.
+    track : Track
+        The track whose bins are decoded.
+
+    Returns
+    -------
+    float
+        In cm: a fifth of the smallest distance of two states, or more than half a bin if that is
+        larger, but at most two fifths, as for the animal.
+
+    Examples
+    --------
+    >>> from analyses.recordings.track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> graph = make_linear_track(150.0)
+    >>> round(path_radius(MDP.from_networkx(graph, bin_size=15.0), cut_track(graph, 5.0)), 2)
+    3.0
+    """
+    lengths = graph_of_log(EventLog({}, mdp=world)).edges(data="distance")
+    least = min(length for _, _, length in lengths)
+    return float(min(max(0.2 * least, 0.55 * track.width.max()), 0.4 * least))
+
+
 def _sequences(
     graph: nx.Graph | None,
     world: MDP,
@@ -476,6 +510,7 @@ def _sequences(
     events: pd.DataFrame,
     paths: pd.DataFrame,
     detection: Detection,
+    radius: float,
 ) -> pd.DataFrame:
     """Turn the paths of replay into place sequences; `event` is that of the table of events."""
     chosen = events.loc[events["is_replay"], ["event", "start_time"]]
@@ -486,9 +521,8 @@ def _sequences(
         if event not in grouped:
             continue
         path = grouped[event]
-        visits = find_visits(
-            path["time"], path[["x", "y"]].to_numpy(), graph, world, most_unknown=1.0
-        )
+        xy = path[["x", "y"]].to_numpy()
+        visits = find_visits(path["time"], xy, graph, world, radius=radius, most_unknown=1.0)
         if len(visits):
             rows.append(event)
             visited.append(visits)

@@ -96,8 +96,8 @@ def draw_cells(
     track: Track,
     n_cells: int = 70,
     *,
-    median_peak: float = 11.0,
-    spread: float = 0.4,
+    median_peak: float = 10.0,
+    spread: float = 0.6,
     width: float = 12.0,
     background: float = 0.1,
     seed: int | np.random.Generator = 0,
@@ -110,9 +110,9 @@ def draw_cells(
         The track; in fine bins, of about 1 cm.
     n_cells : int, default 70
         How many. About 70 a session were recorded by Gupta et al. (2010).
-    median_peak : float, default 11.0
+    median_peak : float, default 10.0
         Median of the peak rates, in Hz.
-    spread : float, default 0.4
+    spread : float, default 0.6
         Standard deviation of the logarithm of the peak rates.
     width : float, default 12.0
         Standard deviation of a field, in cm.
@@ -136,7 +136,7 @@ def draw_cells(
     >>> from replay.worlds.tracks import make_linear_track
     >>> cells = draw_cells(cut_track(make_linear_track(100.0), 1.0), n_cells=3, spread=0.0)
     >>> cells.rates.shape, cells.rates.max().round(1)
-    ((3, 100), np.float64(11.1))
+    ((3, 100), np.float64(10.1))
     """
     number = check_whole("n_cells", n_cells, at_least=1)
     median = check_number("median_peak", median_peak, at_least=0.0)

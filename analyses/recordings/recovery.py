@@ -38,7 +38,7 @@ from analyses.recordings.decoder import (
     random_walk,
     state_posterior,
 )
-from analyses.recordings.find_replay import Judgement, sequence_kinds
+from analyses.recordings.find_replay import Judgement, path_radius, sequence_kinds
 from analyses.recordings.observe import Cells, Observation, observe
 from analyses.recordings.sessions import Settings, experience_of, prepare
 from analyses.recordings.track import Track, cut_track, project
@@ -60,7 +60,6 @@ LEAST_RECALL = 0.2
 REGULARISATION = 1e-4
 """The weight of the squared differences between kinds, against the squared error."""
 
-_NEAR = 0.4  # of the distance of two states; nearer, a path enters a state
 _NOISE, _MISSED = "noise", "missed"
 _NOISE_ROW = {"kind": _NOISE, "direction": _NOISE, "states": ()}
 _NOWHERE = np.empty(0, dtype=np.int32)
@@ -148,8 +147,9 @@ def recover(
         scores.append(score)
         paths.append(continuous_path(likelihoods, walk) if is_accepted else _NOWHERE)
     time = np.append(session.events["start_time"], np.full(number, recording.time[-1]))
+    radius = path_radius(world, session.track)
     found, true = (
-        _classified(ran, when, _places(each, track, graph, world), judgement.detection)
+        _classified(ran, when, _places(each, track, graph, world, radius), judgement.detection)
         for each, track, when in (
             (paths, session.track, time),
             (observed.replayed, cells.track, time[:n_events]),
@@ -172,14 +172,13 @@ def recover(
 
 
 def _places(
-    paths: Sequence[NDArray[np.integer]], track: Track, graph: nx.Graph, world: MDP
+    paths: Sequence[NDArray[np.integer]], track: Track, graph: nx.Graph, world: MDP, radius: float
 ) -> list[list[int]]:
     """Give the states that each path enters: by coming near their centre, as in `find_visits`."""
     fine = cut_track(graph, 1.0)
     centre = project(fine, world.position).bin
-    between = fine.distance[np.ix_(centre, centre)] + np.diag(np.full(len(centre), np.inf))
     away = fine.distance[np.ix_(project(fine, track.position).bin, centre)]
-    entered = np.where(away.min(axis=1) <= _NEAR * between.min(), away.argmin(axis=1), -1)
+    entered = np.where(away.min(axis=1) <= radius, away.argmin(axis=1), -1)
     visited = [entered[path][entered[path] >= 0] for path in paths]
     return [each[np.diff(each, prepend=-1) != 0].tolist() for each in visited]
 

@@ -4,7 +4,9 @@ An animal runs a figure of eight (rails of 90 and 50 cm), left and right in turn
 replays, 15 times each: a stretch of a lap over four corners, forward; such a stretch in reverse
 (190 or 230 cm); and across the top from one side to the other, as nobody ran it: the first half
 backwards, the second forward (220 cm), as the shortcuts that Gupta et al. (2010) [1]_ saw. With 15
-events of noise these are the 60 events of a session; each session has cells of its own.
+events of noise these are the 60 events of a session; each session has cells of its own. States of
+the analysis are about 20 cm apart: with smaller ones more forward and reverse paths are taken for
+novel ones, as a decoded path that wavers seems to turn.
 
 =========================  =======================================================================
 ``recovery.csv``           what is found: recall of each kind, false novel paths, accepted noise,
@@ -35,6 +37,7 @@ from numpy.typing import NDArray
 
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.recordings.find_replay import Judgement
 from analyses.recordings.recovery import (
     FOUND_KINDS,
     LEAST_RECALL,
@@ -57,6 +60,7 @@ _RAILS = ((0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0))
 _LAPS = ((0, 1, 2, 3, 0), (0, 1, 4, 5, 0))
 _ACROSS, _LEFT_OUT = (3, 2, 1, 4, 5), 2
 _STATE_SIZE = 15.0  # cm
+_JUDGEMENT = Judgement(state_size=20.0)
 _N_LAPS, _N_EACH = 30, 15
 _SESSIONS_A_PIECE = 5
 _N_BOOTSTRAP = 500
@@ -200,6 +204,7 @@ def recover_sessions(setting: Setting, first: int, n_sessions: int, seed: int = 
         own = np.random.SeedSequence([*children[1].generate_state(2).tolist(), *key])
         found = recovery(
             *session,
+            judgement=_JUDGEMENT,
             cells=[setting.n_cells],
             gain=[setting.gain],
             speed=[setting.speed],
@@ -236,7 +241,7 @@ def _counted(events: pd.DataFrame) -> _Counts:
         for _, own in events.groupby("seed")
     ]
     noise = events[events["true_kind"] == "noise"]
-    accepted = noise["score"].ge(0.5).groupby(noise["seed"])
+    accepted = noise["score"].ge(_JUDGEMENT.least_score).groupby(noise["seed"])
     return _Counts(
         np.array(kinds),
         accepted.sum().to_numpy(dtype=float),
@@ -333,7 +338,8 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
             & (events["gain"] == setting.gain)
             & (events["speed"] == setting.speed)
         ]
-        parts.append(_tables_of(setting, own, plan.seed))
+        if len(own):
+            parts.append(_tables_of(setting, own, plan.seed))
     columns = list(Setting._fields)
     tables = {}
     for name in parts[0]:
