@@ -430,10 +430,12 @@ def conclude(
             "No significance: there are decoded places only, so all events count. How many of them "
             "are false is unknown."
         )
+    # Bins that others decoded may be wider than these states.
+    is_ours = session.posterior is None and session.decoded is None
     kinds, kept = [], None
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
         world, log = experience_of(recording, size, judgement.lap_ends)
-        radius = path_radius(world, session.track)
+        radius = path_radius(world, session.track) if is_ours else None
         sequences = _sequences(
             recording.graph, world, log, events, scored.paths, judgement.detection, radius
         )
@@ -510,7 +512,7 @@ def _sequences(
     events: pd.DataFrame,
     paths: pd.DataFrame,
     detection: Detection,
-    radius: float,
+    radius: float | None,
 ) -> pd.DataFrame:
     """Turn the paths of replay into place sequences; `event` is that of the table of events."""
     chosen = events.loc[events["is_replay"], ["event", "start_time"]]
