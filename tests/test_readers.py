@@ -483,7 +483,17 @@ class TestNWB:
     def _pynwb(self):
         pytest.importorskip("pynwb", reason="pynwb is not installed")
 
-    def write(self, path, *, unit="cm", units=True, spike_times=True, position=True, graph=True):
+    def write(
+        self,
+        path,
+        *,
+        unit="cm",
+        units=True,
+        spike_times=True,
+        position=True,
+        graph=True,
+        ripples=True,
+    ):
         import pynwb
         from pynwb.behavior import Position, SpatialSeries
         from pynwb.epoch import TimeIntervals
@@ -503,9 +513,10 @@ class TestNWB:
             for cell in range(7):
                 own = ARRAYS["spike_time"][ARRAYS["spike_unit"] == cell]
                 file.add_unit(**({"spike_times": own} if spike_times else {"quality": 1}))
-        ripples = TimeIntervals(name="ripples", description="x")
-        ripples.add_interval(start_time=5.0, stop_time=5.2)
-        file.create_processing_module("ecephys", "x").add(ripples)
+        if ripples:
+            table = TimeIntervals(name="ripples", description="x")
+            table.add_interval(start_time=5.0, stop_time=5.2)
+            file.create_processing_module("ecephys", "x").add(table)
         file.add_epoch_column("label", "x")
         file.add_epoch(1.0, 30.0, label="run")
         file.add_epoch(31.0, 39.0, label="rest")
@@ -540,7 +551,10 @@ class TestNWB:
             ({"unit": "pixels"}, "in pixels, and cm are needed"),
             ({"unit": "furlongs"}, "got the unit 'furlongs'"),
             ({"spike_times": False}, "units of mine.nwb have no spike_times, only"),
-            ({"units": False, "position": False}, "no units with spike times and no SpatialSeries"),
+            (
+                {"units": False, "position": False, "ripples": False},
+                "no units with spike times, no SpatialSeries of pairs .* and no table of events",
+            ),
             ({"position": False}, "doesn't tell where the animal was"),
             ({"graph": False}, "holds no track graph: give one"),
         ],

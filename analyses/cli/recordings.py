@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import Jobs, Seed
+from analyses.cli.options import Jobs, Seed, split
 from analyses.cli.studies import do_study
 from analyses.cli.terminal import say, screen
 
@@ -41,6 +41,9 @@ def recording(
     ] = None,
     shuffles: Annotated[int, typer.Option(help="How often cells are shuffled.")] = 200,
     state_size: Annotated[float, typer.Option(help="The distance of states, in cm.")] = 15.0,
+    lap_end: Annotated[
+        list[str], typer.Option(help="A node where laps end; by default the dead ends.")
+    ] = [],  # noqa: B006
     time_bin: Annotated[float, typer.Option(help="Length of a time bin in events, in s.")] = 0.005,
     unknown: Annotated[
         float, typer.Option(help="The largest share of positions that may be unknown.")
@@ -66,7 +69,7 @@ def recording(
         plan = plan_recording(
             found,
             Settings(time_bin=time_bin),
-            Judgement(n_shuffles=shuffles, state_size=state_size),
+            Judgement(n_shuffles=shuffles, state_size=state_size, lap_ends=tuple(split(lap_end))),
             seed,
         )
     for sentence in (*found.told, *plan.session.told):

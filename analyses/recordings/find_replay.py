@@ -26,7 +26,12 @@ from analyses.recordings.decoder import (
 )
 from analyses.recordings.recording import Posterior, Recording
 from analyses.recordings.sessions import Session, Settings, experience_of, prepare
-from analyses.recordings.significance import Calibration, choose_threshold, significance
+from analyses.recordings.significance import (
+    Calibration,
+    check_shuffles,
+    choose_threshold,
+    significance,
+)
 from analyses.recordings.track import Track, project
 from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
@@ -36,8 +41,8 @@ from replay import MDP
 from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
 
-__all__ = ["Conclusions", "Judgement", "Scored", "conclude", "event_kinds", "find_replay"]
-__all__ += ["n_blocks", "path_radius", "score_block", "sequence_kinds"]
+__all__ = ["Conclusions", "Judgement", "Scored", "check_judgement", "conclude", "event_kinds"]
+__all__ += ["find_replay", "n_blocks", "path_radius", "score_block", "sequence_kinds"]
 
 _BLOCK = 20
 _LOWEST_PROBABILITY = 1e-12
@@ -64,6 +69,8 @@ class Judgement(NamedTuple):
         much; they are given for `other_sizes` as well.
     other_sizes : tuple of float
         Other such distances, in cm.
+    lap_ends : tuple of str
+        The names of nodes of the track at which laps end; none: its dead ends.
     detection : Detection
         What counts as a place sequence.
     """
@@ -75,7 +82,34 @@ class Judgement(NamedTuple):
     least_active: int = 4
     state_size: float = 15.0
     other_sizes: tuple[float, ...] = (10.0, 20.0, 30.0)
+    lap_ends: tuple[str, ...] = ()
     detection: Detection = Detection(min_length=3, largest_jump=3)
+
+
+def check_judgement(judgement: Judgement) -> None:
+    """Refuse what makes no sense before anything is decoded.
+
+    Parameters
+    ----------
+    judgement : Judgement
+        What the user gave.
+
+    Raises
+    ------
+    TypeError
+        If it is no Judgement.
+    ValueError
+        If a number is out of range, or only time bins or the posterior are shuffled.
+    """
+    if not isinstance(judgement, Judgement):
+        raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
+    check_number("least_score", judgement.least_score, at_least=0, at_most=1)
+    check_number("level", judgement.level, at_least=0, at_most=1)
+    check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
+    check_whole("least_active", judgement.least_active)
+    check_shuffles(judgement.shuffles)
+    for size in (judgement.state_size, *judgement.other_sizes):
+        check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
 
 
 class Scored(NamedTuple):
@@ -179,6 +213,7 @@ def find_replay(
     >>> found.events["kind"].value_counts().index[0]
     'reverse_episode'
     """
+    check_judgement(judgement)
     session = prepare(recording, settings)
     blocks = [score_block(session, judgement, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
@@ -370,7 +405,7 @@ def conclude(
     Conclusions
         What was replayed.
     """
-    least = check_number("least_score", judgement.least_score, at_least=0, at_most=1)
+    least = judgement.least_score
     events, told = scored.events.copy(), [*recording.told, *session.told]
     calibration = None
     has_score = events["score"].notna()
@@ -395,10 +430,12 @@ def conclude(
             "No significance: there are decoded places only, so all events count. How many of them "
             "are false is unknown."
         )
+    # Bins that others decoded may be wider than these states.
+    is_ours = session.posterior is None and session.decoded is None
     kinds, kept = [], None
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
-        world, log = experience_of(recording, size)
-        radius = path_radius(world, session.track)
+        world, log = experience_of(recording, size, judgement.lap_ends)
+        radius = path_radius(world, session.track) if is_ours else None
         sequences = _sequences(
             recording.graph, world, log, events, scored.paths, judgement.detection, radius
         )
@@ -408,9 +445,10 @@ def conclude(
             kept = sequences, named, world, log
     sequences, named, world, log = kept  # type: ignore[misc]
     events["kind"] = named
+    n_laps = log.steps["episode"].nunique()
     told.append(
-        f"{len(log.columns('steps')['state']):,} moves between {world.n_states} states, "
-        f"{judgement.state_size:g} cm apart at most, are the animal's experience."
+        f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
+        f"between {world.n_states} states, {judgement.state_size:g} cm apart at most."
     )
     position = np.asarray(world.position)
     states = pd.DataFrame(
@@ -474,7 +512,7 @@ def _sequences(
     events: pd.DataFrame,
     paths: pd.DataFrame,
     detection: Detection,
-    radius: float,
+    radius: float | None,
 ) -> pd.DataFrame:
     """Turn the paths of replay into place sequences; `event` is that of the table of events."""
     chosen = events.loc[events["is_replay"], ["event", "start_time"]]

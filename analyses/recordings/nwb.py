@@ -148,7 +148,7 @@ def _intervals(name: str, description: str, table: pd.DataFrame) -> Any:
 
 def _add_module(file: Any, found: Conclusions) -> None:
     from hdmf.common import DynamicTable
-    from pynwb.behavior import SpatialSeries
+    from pynwb import TimeSeries
 
     module = file.create_processing_module(
         name="replay", description="replay decoded from this recording"
@@ -163,12 +163,11 @@ def _add_module(file: Any, found: Conclusions) -> None:
     path = path[~path["x"].isna()]
     if len(path):
         module.add(
-            SpatialSeries(
+            TimeSeries(  # a SpatialSeries would be where the animal was
                 name="decoded_position",
-                description="the decoded path of each candidate event",
+                description="the decoded path (x, y) of each candidate event",
                 data=path[["x", "y"]].to_numpy(dtype=float),
                 timestamps=path["time"].to_numpy(dtype=float),
-                reference_frame="that of the track graph",
                 unit="centimeters",
             )
         )

@@ -7,6 +7,7 @@ of the file, or are found; each is cut into time bins.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from analyses.recordings.recording import Posterior, Recording
 from analyses.recordings.track import Track, cut_track, project
 from analyses.recordings.visits import experience, find_visits
 from replay import MDP
-from replay.checks import check_number
+from replay.checks import check_choice, check_number
 from replay.log.event_log import EventLog
 
 __all__ = ["Running", "Session", "Settings", "decoding_error", "experience_of", "prepare"]
@@ -63,7 +64,7 @@ class Settings(NamedTuple):
     diffusion: float = 3000.0
     smoothing: float = 6.0
     least_speed: float = 5.0
-    least_peak: float = 1.0
+    least_peak: float = 0.5
     largest_mean: float = 10.0
     lowest_rate: float = 0.1
     criteria: Criteria = Criteria()
@@ -341,7 +342,9 @@ def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, str]:
     return events, f"{len(events)} candidate events: what was decoded without a gap."
 
 
-def experience_of(recording: Recording, state_size: float) -> tuple[MDP, EventLog]:
+def experience_of(
+    recording: Recording, state_size: float, lap_ends: Sequence[str] = ()
+) -> tuple[MDP, EventLog]:
     """Turn what the animal ran into moves between states.
 
     Parameters
@@ -350,6 +353,9 @@ def experience_of(recording: Recording, state_size: float) -> tuple[MDP, EventLo
         With a track and positions.
     state_size : float
         The largest distance of two neighbouring states, in cm.
+    lap_ends : sequence of str, optional
+        The names of nodes of the track at which laps end; without them, its dead ends. A track
+        that has none is one lap as long as the animal is on it.
 
     Returns
     -------
@@ -361,8 +367,12 @@ def experience_of(recording: Recording, state_size: float) -> tuple[MDP, EventLo
     Raises
     ------
     ValueError
-        If the animal never moved from one state to another.
+        If the animal never moved from one state to another, or there is no such node.
     """
+    nodes = [str(node) for node in recording.graph or ()]
+    for name in lap_ends:
+        check_choice("node of the track", name, nodes)
+    ends = [nodes.index(name) for name in lap_ends] or None  # nodes are the first states
     world = MDP.from_networkx(recording.graph, bin_size=state_size)
     epochs = recording.on_track
     if not len(epochs):
@@ -375,7 +385,7 @@ def experience_of(recording: Recording, state_size: float) -> tuple[MDP, EventLo
         visits = find_visits(
             recording.time[own], recording.position[own], recording.graph, world, most_unknown=1.0
         )
-        steps = experience(visits, world).columns("steps")
+        steps = experience(visits, world, ends=ends).columns("steps")
         names = ("state", "next_state", "time", "action", "terminated", "truncated")
         part = {name: np.array(steps[name]) for name in names}
         if len(part["state"]):

@@ -41,7 +41,13 @@ from analyses.recordings.track import Track
 from replay.checks import check_choice, check_number, check_whole
 
 __all__ = ["SCORES", "SHUFFLES", "Calibration", "Route", "calibrate", "find_routes", "line_fit"]
-__all__ += ["choose_threshold", "log_odds", "significance", "weighted_correlation"]
+__all__ += [
+    "check_shuffles",
+    "choose_threshold",
+    "log_odds",
+    "significance",
+    "weighted_correlation",
+]
 
 CELL_SHUFFLES = ("cell_identity", "circular_fields")
 BIN_SHUFFLES = ("time_bins", "circular_posterior")
@@ -264,6 +270,33 @@ def _rolled(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np
     return np.take_along_axis(values, (np.arange(n_bins) - shift) % n_bins, axis=1)
 
 
+def check_shuffles(shuffles: Sequence[str]) -> list[str]:
+    """Check what is to be shuffled.
+
+    Parameters
+    ----------
+    shuffles : sequence of str
+        Names in ``SHUFFLES``.
+
+    Returns
+    -------
+    list of str
+        The names.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or none is a shuffle of cells.
+    """
+    chosen = [check_choice("shuffle", name, SHUFFLES) for name in shuffles]
+    if not set(chosen) & set(CELL_SHUFFLES):
+        raise ValueError(
+            f"Shuffles of {' and '.join(BIN_SHUFFLES)} alone call about half of the events "
+            "significant whose cells were assigned at random: add cell_identity or circular_fields."
+        )
+    return chosen
+
+
 def significance(
     events: Sequence[ArrayLike],
     rates: ArrayLike,
@@ -324,12 +357,7 @@ def significance(
     >>> bool(tested.loc[0, "p"] < 0.05)
     True
     """
-    chosen = [check_choice("shuffle", name, SHUFFLES) for name in shuffles]
-    if not set(chosen) & set(CELL_SHUFFLES):
-        raise ValueError(
-            f"Shuffles of {' and '.join(BIN_SHUFFLES)} alone call about half of the events "
-            "significant whose cells were assigned at random: add cell_identity or circular_fields."
-        )
+    chosen = check_shuffles(shuffles)
     rule = SCORES[check_choice("score", score, SCORES)]
     n = check_whole("n_shuffles", n_shuffles, at_least=1)
     least = check_whole("least_active", least_active)

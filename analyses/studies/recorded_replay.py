@@ -21,9 +21,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 
@@ -40,6 +42,7 @@ from analyses.recordings.find_replay import (
     Conclusions,
     Judgement,
     Scored,
+    check_judgement,
     conclude,
     n_blocks,
     score_block,
@@ -51,8 +54,11 @@ from analyses.recordings.recording import Recording
 from analyses.recordings.report import LOW_POWER, write_report
 from analyses.recordings.sessions import Session, Settings, prepare
 from analyses.recordings.track import cut_track
-from replay import MDP, simulate
+from analyses.sequences.track import graph_of_log
+from replay import MDP
+from replay.checks import check_whole
 from replay.files import replacing
+from replay.log.event_log import EventLog
 from replay.worlds.tracks import make_wtrack
 
 if TYPE_CHECKING:
@@ -117,49 +123,70 @@ def plan_recording(
     ValueError
         As `analyses.recordings.sessions.prepare`.
     """
+    check_judgement(judgement)
+    check_whole("seed", seed)
     return RecordingPlan(recording, prepare(recording, settings), settings, judgement, seed)
 
 
 def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
-    """Record a simulated animal that runs on a W-track and replays as prioritized sweeping does.
+    """Record an animal that runs a W-track, and replays its laps, their reverse, and a novel path.
+
+    Laps lead from the middle arm to an outer one, left and right in turn. At the end of each, one
+    of these is replayed: the lap before, the same backwards, or the way from one outer arm to the
+    other, which is never run.
 
     Parameters
     ----------
     n_laps : int, default 20
-        About how many laps it runs.
+        How many laps it runs.
     seed : int, default 0
-        Seed of the animal and of its cells.
+        Seed of cells and spikes.
 
     Returns
     -------
     Recording
-        Positions, spikes of 40 cells and the true times of events.
+        Positions, spikes of 60 cells, and the times of events.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
 
     Examples
     --------
-    >>> recording = simulated_recording(2)
-    >>> len(recording.spikes)
-    40
+    >>> len(simulated_recording(2).events)
+    2
     """
+    number = check_whole("n_laps", n_laps, at_least=2)
     graph = make_wtrack()
-    world = MDP.from_networkx(
-        graph, rewards={3: 1.0, 5: 1.0}, terminal=[3, 5], start=4, bin_size=15
-    )
-    model_seed, cell_seed = np.random.SeedSequence(seed).generate_state(2).tolist()
-    log = simulate(
-        world, "prioritized_sweeping", n_steps=20 * n_laps, max_episode_steps=100, seed=model_seed
-    ).log
-    recording = observe(log, graph, cells=40, seed=cell_seed).recording
+    middle, outer = 4, (3, 5)
+    world = MDP.from_networkx(graph, bin_size=15.0)
+    ways = graph_of_log(EventLog({}, mdp=world))
+    laps = [nx.shortest_path(ways, middle, outer[lap % 2]) for lap in range(number)]
+    moves = [move for lap in laps for move in pairwise(lap)]
+    ends = np.cumsum([len(lap) - 1 for lap in laps]) - 1
+    steps = {
+        "state": [here for here, _ in moves],
+        "next_state": [there for _, there in moves],
+        "terminated": np.isin(np.arange(len(moves)), ends),
+    }
+    replayed = []
+    for lap, way in enumerate(laps):
+        novel = nx.shortest_path(ways, outer[lap % 2], outer[1 - lap % 2])
+        replayed.append((way, way[::-1], novel)[lap % 3])
+    paths = pd.DataFrame({"step": ends, "states": replayed})
+    log = EventLog({"steps": steps}, mdp=world)
+    recording = observe(log, graph, paths, cells=60, speed=400.0, seed=seed).recording
     return replace(
         recording,
         name="a simulated animal",
-        origin={"simulated": "prioritized_sweeping on a W-track"},
-        told=("A simulated animal on a W-track: 40 cells, true times of events.",),
+        origin={"simulated": f"{number} laps on a W-track, seed {seed}"},
+        told=("A simulated animal on a W-track: 60 cells, and the true times of events.",),
     )
 
 
 def _usual_plan(size: float, seed: int) -> RecordingPlan:
-    recording = simulated_recording(max(round(20 * size), 2), seed)
+    recording = simulated_recording(max(round(60 * size), 6), seed)
     return plan_recording(recording, judgement=Judgement(n_shuffles=max(round(200 * size), 19)))
 
 

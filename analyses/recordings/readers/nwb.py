@@ -92,11 +92,6 @@ def _of_file(
         graph = _graph_of(file)
     time, position, told = _position_of(file, name, graph)
     spikes = _spikes_of(file, name)
-    if not spikes and not len(time):
-        raise ValueError(
-            f"{name} has no units with spike times and no SpatialSeries of pairs (x, y): nothing "
-            "can be read of it. Export sorted units and the tracked position into the NWB file."
-        )
     if not spikes:
         told += "; no units"
     else:
@@ -108,6 +103,12 @@ def _of_file(
     if chosen is not None:
         found = _intervals(tables[chosen], f"The table {chosen!r} of {name}")
         told += f"; {len(found)} events from the table {chosen!r}"
+    if not spikes and not len(time) and found is None:
+        raise ValueError(
+            f"{name} has no units with spike times, no SpatialSeries of pairs (x, y), and no table "
+            "of events: nothing can be read of it. Export sorted units and the tracked position "
+            "into the NWB file."
+        )
     on_track = _running(tables)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if len(on_track):
