@@ -30,7 +30,7 @@ __all__ = ["LinearTrack", "Read", "decoded_path_figure", "draw_confusion", "draw
 __all__ += ["draw_movements", "draw_posterior", "draw_shares", "draw_spikes", "linear_track"]
 __all__ += ["posterior_figure", "read_pieces", "recovery_figure"]
 
-_GAP = 0.04
+_GAP = 0.07
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
 _MOVEMENT_LOOKS: dict[str, Look] = {
     "stationary": {"label": "Stationary", "color": "0.75"},
@@ -319,7 +319,7 @@ def draw_spikes(
     times = [np.asarray(each, dtype=float) for each in spikes]
     within = [1000 * (each[(each >= start) & (each < end)] - start) for each in times]
     active = [cell for cell in np.argsort(peak, kind="stable") if len(within[cell])]
-    half = max(0.42, 0.018 * len(active))
+    half = max(0.42, 0.025 * len(active))
     ticks = [
         [(moment, row - half), (moment, row + half)]
         for row, cell in enumerate(active)
@@ -667,11 +667,7 @@ def decoded_path_figure(
         draw_decoded_path(sequence, steps, world, track, ax)
         ax.set_title(_title(sequence))
         ax.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
-            handlelength=1.3,
-            borderpad=0.1,
-            fontsize=6,
+            loc="upper left", bbox_to_anchor=(0.3, 0), handlelength=1, borderpad=0.1, fontsize=6
         )
     draw_scale_bar(axes[0], max(each for each in _BARS if each <= max(extent[0] / 4, _BARS[0])))
     if len(sequences) > 1:
