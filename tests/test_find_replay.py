@@ -202,6 +202,11 @@ def test_a_decoded_posterior_gives_the_same_kinds_without_significance(session):
     assert scored.events["score"].tolist() == pytest.approx([0.9] * len(kinds))
     tested = find_replay(replace(decoded, spikes=recording.spikes), judgement=QUICK)
     assert tested.calibration is not None
+    part = posterior.time < recording.events["end_time"].iloc[2]
+    cut = posterior._replace(time=posterior.time[part], probability=posterior.probability[part])
+    few = find_replay(replace(decoded, posterior=cut), judgement=QUICK)
+    assert len(few.events) == 3
+    assert any("27 of them lie outside of what was decoded" in sentence for sentence in few.told)
 
 
 def test_decoded_places_give_the_same_kinds(session):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analyses.recordings.find_replay import Conclusions, Judgement
 from analyses.recordings.recording import Recording
@@ -20,6 +21,7 @@ LOW_POWER = (
 )
 """What must be said wherever a share of novel paths of a recording is shown."""
 
+_LEVEL = 0.05
 _KIND_NAMES = {
     "reverse_episode": "reverse replay of an episode",
     "forward_episode": "forward replay of an episode",
@@ -103,8 +105,12 @@ def _summary(found: Conclusions, judgement: Judgement) -> str:
         f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} are expected by "
         "chance."
     )
-    if n_replay <= 2 * rate * n_tested + 2:
-        text += " **That is hardly more than chance: there is no evidence of replay here.**"
+    n_chance, n_by_chance = found.calibration.n_events, round(rate * found.calibration.n_events)
+    counts = [[n_replay, n_tested - n_replay], [n_by_chance, n_chance - n_by_chance]]
+    p = float(stats.fisher_exact(counts, alternative="greater").pvalue)
+    text += f" Fisher's exact test: p = {p:.2g}."
+    if p > _LEVEL:
+        text += " **That is no more than chance may give: there is no evidence of replay here.**"
     return text
 
 

@@ -244,6 +244,10 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
         )
     events, how = _events(recording, moved, settings)
     told.append(how)
+    covered = _covered(recording, events)
+    if not covered.all():
+        told.append(f"{(~covered).sum()} of them lie outside of what was decoded and are left out.")
+        events = events[covered].reset_index(drop=True)
     counts: list[NDArray[np.int64]] = []
     if len(cells):
         spikes = [recording.spikes[cell] for cell in cells]
@@ -324,6 +328,24 @@ def _events(recording: Recording, moved: Running, settings: Settings) -> tuple[p
         f"{criteria.largest_speed:g} cm/s."
     )
     return events, how
+
+
+def _covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:
+    """Tell in which events anything was decoded, if others decoded it."""
+    if recording.decoded is not None:
+        time = recording.decoded["time"].to_numpy(dtype=float)
+    elif recording.posterior is not None:
+        time = recording.posterior.time[~np.isnan(recording.posterior.probability).any(axis=1)]
+    else:
+        return np.ones(len(events), dtype=bool)
+    first = np.searchsorted(time, events["start_time"], side="left")
+    last = np.searchsorted(time, events["end_time"], side="right")
+    if not (last > first).any():
+        raise ValueError(
+            f"Nothing of what was decoded in {recording.name} lies within one of its "
+            f"{len(events)} events. Are both in s on one clock?"
+        )
+    return np.asarray(last > first)
 
 
 def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, str]:
