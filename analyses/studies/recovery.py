@@ -16,8 +16,8 @@ novel ones, as a decoded path that wavers seems to turn.
 =========================  =======================================================================
 
 Shares are corrected with the matrix of other sessions than those in which they were found: those of
-even number serve for those of odd number. Intervals are of a bootstrap over sessions. There are most
-sessions where little is found, but enough to be corrected.
+even number serve for those of odd number. Intervals are of a bootstrap over sessions. Most sessions
+are made where little is found, but enough to be corrected.
 
 References
 ----------
