@@ -30,7 +30,7 @@ __all__ = ["LinearTrack", "Read", "decoded_path_figure", "draw_confusion", "draw
 __all__ += ["draw_movements", "draw_posterior", "draw_shares", "draw_spikes", "linear_track"]
 __all__ += ["posterior_figure", "read_pieces", "recovery_figure"]
 
-_GAP = 0.04
+_GAP = 0.07
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
 _MOVEMENT_LOOKS: dict[str, Look] = {
     "stationary": {"label": "Stationary", "color": "0.75"},
@@ -202,7 +202,7 @@ def draw_posterior(
     shown[:, 1::2] = places[:, order]
     both = np.empty(2 * track.n_bins + 1)
     both[0::2], both[1::2] = edges, line.low[order]
-    time = width * np.arange(len(places) + 1)
+    time: NDArray[np.float64] = np.asarray(width * np.arange(len(places) + 1), dtype=np.float64)
     image = ax.pcolormesh(
         time,
         both,
@@ -247,7 +247,7 @@ def _draw_path(
     """Draw a path as a line that breaks where the drawing of the track does."""
     middle, place = (time[:-1] + time[1:]) / 2, line.centre[bins]
     drawn = np.abs(np.diff(place))
-    apart = drawn > track.distance[bins[:-1], bins[1:]] + 1e-6
+    apart = np.abs(drawn - track.distance[bins[:-1], bins[1:]]) > 1e-6
     cuts = np.flatnonzero(apart) + 1
     parts = np.split(np.column_stack((middle, place)), cuts)
     ax.add_collection(LineCollection(parts, colors=_PATH_COLOUR, linewidths=0.9, zorder=3))
@@ -319,7 +319,7 @@ def draw_spikes(
     times = [np.asarray(each, dtype=float) for each in spikes]
     within = [1000 * (each[(each >= start) & (each < end)] - start) for each in times]
     active = [cell for cell in np.argsort(peak, kind="stable") if len(within[cell])]
-    half = max(0.42, 0.018 * len(active))
+    half = max(0.42, 0.025 * len(active))
     ticks = [
         [(moment, row - half), (moment, row + half)]
         for row, cell in enumerate(active)
@@ -512,7 +512,7 @@ def read_pieces(
     >>> [(piece.begin, piece.end, piece.backward) for piece in read_pieces([3, 1, 2], run)]
     [(0, 2, True)]
     """
-    path = np.asarray(states, dtype=np.int64)
+    path = [int(state) for state in states]
     found: list[Read] = []
     begin, last = 0, len(path) - 1
     while begin < last:
@@ -589,8 +589,8 @@ def draw_decoded_path(
         _draw_arrows(own, colour, ax)
     joins = place[[piece.begin for piece in pieces[1:]]].reshape(-1, 2)
     ring: Look = {"facecolors": "white", "edgecolors": "black", "linewidths": 0.9}
-    ax.scatter(*joins.T, s=24, zorder=5, **ring)
-    ax.scatter(*place[0], s=18, color="black", linewidths=0, zorder=4)
+    ax.scatter(joins[:, 0], joins[:, 1], s=24, zorder=5, **ring)
+    ax.scatter(place[0, 0], place[0, 1], s=18, color="black", linewidths=0, zorder=4)
     x, y = np.asarray(world.position)[int(sequence["location"])]
     ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
     low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
@@ -667,11 +667,7 @@ def decoded_path_figure(
         draw_decoded_path(sequence, steps, world, track, ax)
         ax.set_title(_title(sequence))
         ax.legend(
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
-            handlelength=1.3,
-            borderpad=0.1,
-            fontsize=6,
+            loc="upper left", bbox_to_anchor=(0.3, 0), handlelength=1, borderpad=0.1, fontsize=6
         )
     draw_scale_bar(axes[0], max(each for each in _BARS if each <= max(extent[0] / 4, _BARS[0])))
     if len(sequences) > 1:
@@ -744,7 +740,7 @@ def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
             ax.text(
                 column,
                 row,
-                _share(values[row, column]),
+                _share(float(values[row, column])),
                 ha="center",
                 va="center",
                 fontsize=6,
@@ -868,8 +864,7 @@ def recovery_figure(
     last = axes[-1]
     draw_shares(novel, last)
     last.set(title="Novel paths", ylabel="Share of replay")
-    last.set_ylim(top=1.3 * last.get_ylim()[1])
-    last.legend(loc="upper right", handlelength=1.0, fontsize=6, borderaxespad=0)
+    last.legend(loc="lower right", handlelength=1.0, fontsize=6)
     letter_panels(list(axes))
     looks: list[Look] = [
         {"label": "True", "color": "0.35", "linestyle": (0, (4, 2)), "linewidth": 0.9},

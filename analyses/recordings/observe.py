@@ -38,7 +38,7 @@ from analyses.recordings.track import Track, cut_track, project
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.runs import runs_of
 from analyses.sequences.track import graph_of_log
-from replay.checks import check_array, check_number, check_whole
+from replay.checks import check_array, check_number, check_seed, check_whole
 from replay.log.event_log import EventLog
 
 __all__ = ["Cells", "Observation", "count_spikes", "draw_cells", "observe"]
@@ -143,7 +143,7 @@ def draw_cells(
     sigma = check_number("spread", spread, at_least=0.0)
     reach = check_number("width", width, at_least=1e-6)
     floor = check_number("background", background, at_least=0.0)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
     centre = rng.choice(track.n_bins, number, p=track.width / track.width.sum())
     peak = median * np.exp(sigma * rng.standard_normal(number))
     shape = np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
@@ -222,7 +222,9 @@ def observe(
         for child in np.random.SeedSequence(check_whole("seed", seed)).spawn(2)
     )
     if not isinstance(cells, Cells):
-        cells = draw_cells(cut_track(graph, 1.0), cells, seed=cell_rng)
+        number = check_whole("cells", cells, at_least=1, hint="Or give Cells.")
+        cells = draw_cells(cut_track(graph, 1.0), number, seed=cell_rng)
+    _check_cells(cells)
     ways = _Ways(cells.track, _bins_of_states(log, cells.track))
     events, sweeps = _events(log, paths, ways)
     dwell = [sweep.dwell(velocity) for sweep in sweeps]
@@ -333,7 +335,8 @@ class _Sweep(NamedTuple):
 
     def dwell(self, speed: float) -> NDArray[np.float64]:
         """Give the time in each bin: half of the way to its neighbours."""
-        return (self.ahead + np.append(self.ahead[1:], 0.0)) / (2 * speed)
+        seconds: NDArray[np.float64] = (self.ahead + np.append(self.ahead[1:], 0)) / (2 * speed)
+        return seconds
 
 
 class _Way(NamedTuple):
@@ -388,6 +391,16 @@ class _Ways:
         return _Sweep(np.concatenate(bins).astype(np.int64), np.concatenate(ahead))
 
 
+def _check_cells(cells: Cells) -> None:
+    rates = check_array(cells.rates, "The rates of cells", kind="number", at_least=0, n_dims=2)
+    if rates.shape[1] != cells.track.n_bins or not len(rates):
+        raise ValueError(
+            f"The rates of cells must have the shape (n_cells, {cells.track.n_bins}) on their "
+            f"track, got {rates.shape}."
+        )
+    check_number("The background of cells", cells.background, at_least=0.0)
+
+
 def _bins_of_states(log: EventLog, track: Track) -> NDArray[np.int32]:
     """Find the bin of each state of the log's world."""
     if not isinstance(log, EventLog):
@@ -419,10 +432,10 @@ def _events(
         raise ValueError("The log has several runs: observe each of them on its own.")
     joined = graph_of_log(log)
     rows, sweeps = [], []
-    for event, own in found.sort_values(["step", "event", "index"]).groupby("event", sort=False):
+    for _, own in found.sort_values(["step", "event", "index"]).groupby("event", sort=False):
         sweep = ways.sweep(own["place"].tolist(), joined)
         if sweep.ahead.any():
-            rows.append((int(event), int(own["step"].iloc[0])))
+            rows.append(tuple(own[["event", "step"]].iloc[0].tolist()))
             sweeps.append(sweep)
     return pd.DataFrame(rows, columns=["event", "step"], dtype=np.int64), sweeps
 

@@ -44,7 +44,14 @@ from analyses.recordings.sessions import Settings, experience_of, prepare
 from analyses.recordings.track import Track, cut_track, project
 from analyses.sequences.place_sequences import DIRECTIONS, Detection, place_sequences
 from analyses.tables import KINDS
-from replay.checks import check_choice, check_number, check_table, check_whole
+from replay.checks import (
+    check_array,
+    check_choice,
+    check_list,
+    check_number,
+    check_table,
+    check_whole,
+)
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -124,6 +131,8 @@ def recover(
     >>> bool((found["kind"] == "reverse_episode").mean() > 0.9)
     True
     """
+    if not isinstance(observed, Observation):
+        raise TypeError(f"observed must be an Observation, got {type(observed).__name__}.")
     number = check_whole("n_noise", n_noise)
     rng = np.random.default_rng(check_whole("seed", seed))
     recording, cells, graph = observed.recording, observed.cells, observed.recording.graph
@@ -176,7 +185,7 @@ def _places(
 ) -> list[list[int]]:
     """Give the states that each path enters: by coming near their centre, as in `find_visits`."""
     fine = cut_track(graph, 1.0)
-    centre = project(fine, world.position).bin
+    centre = project(fine, np.asarray(world.position)).bin
     away = fine.distance[np.ix_(project(fine, track.position).bin, centre)]
     entered = np.where(away.min(axis=1) <= radius, away.argmin(axis=1), -1)
     visited = [entered[path][entered[path] >= 0] for path in paths]
@@ -266,7 +275,13 @@ def recovery(
     True
     """
     number = check_whole("n_seeds", n_seeds, at_least=1)
-    combinations = list(product(cells, gain, speed))
+    some_cells, gains, speeds = (
+        check_list(name, each)
+        for name, each in (("cells", cells), ("gain", gain), ("speed", speed))
+    )
+    combinations = list(product(some_cells, gains, speeds))
+    if not combinations:
+        raise ValueError("cells, gain and speed must each list one value or more.")
     sequence = np.random.SeedSequence(check_whole("seed", seed))
     children = sequence.generate_state(2 * len(combinations) * number).reshape(-1, 2)
     tables = []
@@ -369,6 +384,8 @@ def correct_shares(
     >>> correct_shares(found, matrix, regularisation=0).round(3).tolist()
     [0.5, 0.5]
     """
+    _check_found(found)
+    check_table(matrix, [], "matrix")
     weight = check_number("regularisation", regularisation, at_least=0.0)
     least = check_number("least_recall", least_recall, at_least=0.0, at_most=1.0)
     truths = [kind for kind in matrix.index if kind != _NOISE and kind != _MISSED]
@@ -387,6 +404,12 @@ def correct_shares(
         raise ValueError("Nothing was found, so there is no share to correct.")
     given = matrix.loc[truths, seen].to_numpy(dtype=float)
     return pd.Series(unfold(counts, given, weight), index=truths)
+
+
+def _check_found(found: pd.Series) -> None:
+    if not isinstance(found, pd.Series):
+        raise TypeError(f"found must be a pandas.Series by kind, got {type(found).__name__}.")
+    check_array(found.to_numpy(), "found", kind="number", at_least=0)
 
 
 def unfold(
@@ -473,6 +496,7 @@ def estimate_shares(
     [0.5, 0.5]
     """
     truths, seen = _truths_and_found(recovered, what)
+    _check_found(found)
     check_table(recovered, ["seed"], "recovered")
     mixed = [name for name in _BY if name in recovered and len(recovered[name].unique()) > 1]
     if mixed:

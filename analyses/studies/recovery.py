@@ -244,8 +244,8 @@ def _counted(events: pd.DataFrame) -> _Counts:
     accepted = noise["score"].ge(_JUDGEMENT.least_score).groupby(noise["seed"])
     return _Counts(
         np.array(kinds),
-        accepted.sum().to_numpy(dtype=float),
-        accepted.size().to_numpy(dtype=float),
+        accepted.sum().to_numpy().astype(np.float64),
+        accepted.size().to_numpy().astype(np.float64),
     )
 
 
