@@ -70,15 +70,15 @@ def read_nwb(
     ValueError
         If the file is damaged, or lacks what is needed, or what it holds makes no sense.
     """
+    name = Path(path).name
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
     try:
         from pynwb import NWBHDF5IO
     except ImportError:
         raise ImportError(
             "NWB files need pynwb: pip install 'hippocampal-replay[recordings]'."
         ) from None
-    name = Path(path).name
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
     try:
         with NWBHDF5IO(str(path), "r") as file:
             return _of_file(file.read(), name, graph, events, most_unknown)
