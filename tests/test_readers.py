@@ -241,7 +241,7 @@ def stacked(data):
     flat = np.concatenate([0.5 * values.reshape(n_time, -1), np.full((n_time, 1), 0.5)], axis=1)
     index = pd.MultiIndex.from_arrays(
         [
-            [*np.repeat(state, n_bins), "Local"],
+            [*np.repeat(state, n_bins).tolist(), "Local"],
             [*np.tile(position, n_states), np.nan],
         ],
         names=["state", "position"],
@@ -551,7 +551,7 @@ class TestNWB:
         assert found.events.to_numpy().tolist() == [[5.0, 5.2]]
         assert found.on_track.tolist() == [[1.0, 30.0]]
         assert found.told[0].startswith("mine.nwb: NWB; position 'tracked', 800 samples at 20 Hz")
-        assert "7 units with 400 spikes; 1 events from the table 'ripples'" in found.told[0]
+        assert "7 units with 400 spikes; 1 event from the table 'ripples'" in found.told[0]
 
     def test_events_by_name(self, tmp_path):
         path = self.write(tmp_path / "mine.nwb")
@@ -585,7 +585,7 @@ class TestNWB:
         assert found.events is None
         assert found.field_potential.signal.shape == (1000, 1)
         assert (found.field_potential.start, found.field_potential.rate) == (3.0, 1000.0)
-        assert "field potential 'lfp', 1 channels at 1000 Hz" in found.told[0]
+        assert "field potential 'lfp', 1 channel at 1000 Hz" in found.told[0]
 
     @pytest.mark.parametrize(
         ("options", "message"),

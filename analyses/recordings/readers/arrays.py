@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.tracks import epochs_of
-from analyses.recordings.readers.units import to_cm
+from analyses.recordings.readers.units import counted, to_cm
 from analyses.recordings.recording import FieldPotential, Posterior, Recording
 from replay.checks import check_array, check_number, shown
 
@@ -85,12 +85,12 @@ def read_arrays(
     position = np.empty((0, 2))
     if position_time is not None:
         position, scaled = _positions(arrays, graph, name)
-        told.append(f"{len(position_time):,} positions" + (f" ({scaled})" if scaled else ""))
+        told.append(counted(len(position_time), "position") + (f" ({scaled})" if scaled else ""))
     spike_time = _times(arrays, "spike", hertz, name)
     spikes: tuple[NDArray[np.float64], ...] = ()
     if spike_time is not None:
         spikes = _by_cell(arrays, spike_time, name)
-        told.append(f"{len(spikes)} cells with {len(spike_time):,} spikes")
+        told.append(f"{counted(len(spikes), 'cell')} with {counted(len(spike_time), 'spike')}")
     posterior = _posterior(arrays, name)
     if posterior is not None:
         told.append(
@@ -103,10 +103,11 @@ def read_arrays(
         )
     field_potential = _field_potential(arrays, name)
     if field_potential is not None:
-        told.append(f"field potential of {field_potential.signal.shape[1]} channels")
+        n_channels = field_potential.signal.shape[1]
+        told.append(f"field potential of {counted(n_channels, 'channel')}")
     events = _pairs(arrays, "event", name)
     if len(events):
-        told.append(f"{len(events)} events")
+        told.append(counted(len(events), "event"))
     on_track = _pairs(arrays, "on_track", name)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if hertz is not None:

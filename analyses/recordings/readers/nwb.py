@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.readers.tracks import epochs_of, read_track
-from analyses.recordings.readers.units import to_cm
+from analyses.recordings.readers.units import counted, to_cm
 from analyses.recordings.recording import FieldPotential, Recording
 from replay.checks import shown, unknown_name
 
@@ -101,7 +101,7 @@ def _of_file(
         told += "; no units"
     else:
         n_spikes = sum(map(len, spikes))
-        told += f"; {len(spikes)} units with {n_spikes:,} spikes"
+        told += f"; {counted(len(spikes), 'unit')} with {counted(n_spikes, 'spike')}"
     tables = dict(_tables_of(file))
     found, field_potential, chosen = None, None, None
     if events == FIND_RIPPLES:
@@ -111,7 +111,7 @@ def _of_file(
         chosen = _choose_events(tables, name, events)
     if chosen is not None:
         found = _intervals(tables[chosen], f"The table {chosen!r} of {name}")
-        told += f"; {len(found)} events from the table {chosen!r}"
+        told += f"; {counted(len(found), 'event')} from the table {chosen!r}"
     if not spikes and not len(time) and found is None:
         raise ValueError(
             f"{name} has no units with spike times, no SpatialSeries of pairs (x, y), and no table "
@@ -121,7 +121,7 @@ def _of_file(
     on_track = _running(tables)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if len(on_track):
-        told += f"; {len(on_track)} epochs on the track"
+        told += f"; {counted(len(on_track), 'epoch')} on the track"
     return Recording(
         name,
         graph,
@@ -223,7 +223,8 @@ def _field_potential_of(file: NWBFile, name: str) -> tuple[FieldPotential, str]:
     values = np.asarray(series.data[:], dtype=float)
     values = values[:, None] if values.ndim == 1 else values
     start = float(series.starting_time if series.rate else series.timestamps[0])
-    how = f"field potential {series_name!r}, {values.shape[1]} channels at {rate:g} Hz"
+    channels = counted(values.shape[1], "channel")
+    how = f"field potential {series_name!r}, {channels} at {rate:g} Hz"
     return FieldPotential(start, rate, values), how
 
 
