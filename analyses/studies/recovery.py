@@ -16,7 +16,8 @@ novel ones, as a decoded path that wavers seems to turn.
 =========================  =======================================================================
 
 Shares are corrected with the matrix of other sessions than those in which they were found: those of
-even number serve for those of odd number. Intervals are of a bootstrap over sessions.
+even number serve for those of odd number. Intervals are of a bootstrap over sessions. Most sessions
+are made where little is found, but enough to be corrected.
 
 References
 ----------
@@ -63,6 +64,8 @@ _STATE_SIZE = 15.0  # cm
 _JUDGEMENT = Judgement(state_size=20.0)
 _N_LAPS, _N_EACH = 30, 15
 _SESSIONS_A_PIECE = 5
+_USUAL = 8
+_N_PIECES = {"20_cells_gain_2.9_8_metres": 32}  # least is found of what is corrected
 _N_BOOTSTRAP = 500
 _REPLAYED = ("forward_episode", "reverse_episode", "novel_path")
 _OWN_COLUMNS = [FOUND_KINDS.index(kind) for kind in _REPLAYED]
@@ -217,7 +220,8 @@ def recover_sessions(setting: Setting, first: int, n_sessions: int, seed: int = 
 
 
 def _plan(size: float, seed: int) -> SizedPlan:
-    return SizedPlan(dict.fromkeys(SETTINGS, max(round(8 * size), 2)), seed)
+    n_pieces = {name: _N_PIECES.get(name, _USUAL) for name in SETTINGS}
+    return SizedPlan({name: max(round(n * size), 2) for name, n in n_pieces.items()}, seed)
 
 
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
