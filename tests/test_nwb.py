@@ -85,7 +85,8 @@ def test_its_events_can_be_read_again(path):
     assert len(read.events) > 5
 
 
-def test_without_pynwb_it_says_what_to_install():
+def test_without_pynwb_it_says_what_to_install(tmp_path):
+    (tmp_path / "x.nwb").touch()
     code = (
         "import sys; sys.modules['pynwb'] = None\n"
         "from analyses.recordings.nwb import write_nwb\n"
@@ -94,5 +95,7 @@ def test_without_pynwb_it_says_what_to_install():
         "    try: call()\n"
         "    except ImportError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     assert done.stdout.count("pip install 'hippocampal-replay[recordings]'") == 2

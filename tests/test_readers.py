@@ -145,6 +145,21 @@ class TestArrays:
         drawn = TRACK | {"run_epochs": [[2.0, 20.0]]}
         assert read_recording(ARRAYS, drawn).on_track.tolist() == [[2.0, 20.0]]
 
+    def test_the_field_potential(self):
+        more = {
+            "field_potential": np.ones((100, 2)),
+            "field_potential_start": 5.0,
+            "field_potential_rate": 1500.0,
+        }
+        found = read_recording(ARRAYS | more, TRACK, events="find_ripples").field_potential
+        assert (found.start, found.rate, found.signal.shape) == (5.0, 1500.0, (100, 2))
+        assert read_recording(ARRAYS | more, TRACK, events="find").field_potential is None
+        lacking = {k: v for k, v in (ARRAYS | more).items() if not k.endswith("rate")}
+        with pytest.raises(ValueError, match="no field_potential_rate: one number"):
+            read_recording(lacking, TRACK)
+        with pytest.raises(ValueError, match="no field potential in which ripples can be found"):
+            read_recording(ARRAYS, TRACK, events="find_ripples")
+
     def test_a_posterior_with_its_bins(self):
         more = {
             "posterior": np.eye(3),
@@ -226,7 +241,7 @@ def stacked(data):
     flat = np.concatenate([0.5 * values.reshape(n_time, -1), np.full((n_time, 1), 0.5)], axis=1)
     index = pd.MultiIndex.from_arrays(
         [
-            [*np.repeat(state, n_bins), "Local"],
+            [*np.repeat(state, n_bins).tolist(), "Local"],
             [*np.tile(position, n_states), np.nan],
         ],
         names=["state", "position"],
@@ -536,7 +551,7 @@ class TestNWB:
         assert found.events.to_numpy().tolist() == [[5.0, 5.2]]
         assert found.on_track.tolist() == [[1.0, 30.0]]
         assert found.told[0].startswith("mine.nwb: NWB; position 'tracked', 800 samples at 20 Hz")
-        assert "7 units with 400 spikes; 1 events from the table 'ripples'" in found.told[0]
+        assert "7 units with 400 spikes; 1 event from the table 'ripples'" in found.told[0]
 
     def test_events_by_name(self, tmp_path):
         path = self.write(tmp_path / "mine.nwb")
@@ -544,6 +559,33 @@ class TestNWB:
         assert read_recording(path, events="find").events is None
         with pytest.raises(ValueError, match="Did you mean 'ripples'"):
             read_recording(path, events="riples")
+
+    def test_ripples_are_found_in_the_slow_field_potential(self, tmp_path):
+        import pynwb
+        from pynwb.ecephys import ElectricalSeries
+
+        path = self.write(tmp_path / "mine.nwb")
+        with pytest.raises(ValueError, match=r"ElectricalSeries at 500 to 5000 Hz .* got none"):
+            read_recording(path, events="find_ripples")
+        with pynwb.NWBHDF5IO(str(path), "a") as writer:
+            file = writer.read()
+            device = file.create_device(name="x")
+            group = file.create_electrode_group("x", "x", "x", device)
+            file.add_electrode(group=group, location="x")
+            region = file.create_electrode_table_region([0], "x")
+            for name, rate in (("raw", 30_000.0), ("lfp", 1000.0)):
+                data = np.random.default_rng(0).normal(size=(int(rate), 1))
+                file.add_acquisition(
+                    ElectricalSeries(
+                        name=name, data=data, electrodes=region, rate=rate, starting_time=3.0
+                    )
+                )
+            writer.write(file)
+        found = read_recording(path, events="find_ripples")
+        assert found.events is None
+        assert found.field_potential.signal.shape == (1000, 1)
+        assert (found.field_potential.start, found.field_potential.rate) == (3.0, 1000.0)
+        assert "field potential 'lfp', 1 channel at 1000 Hz" in found.told[0]
 
     @pytest.mark.parametrize(
         ("options", "message"),

@@ -28,7 +28,7 @@ from scipy import ndimage, signal
 
 from replay.checks import check_array, check_number
 
-__all__ = ["Criteria", "find_events", "multiunit_rate", "ripple_power"]
+__all__ = ["RIPPLES", "Criteria", "find_events", "multiunit_rate", "ripple_power"]
 
 _RIPPLE_BAND = (150.0, 250.0)
 
@@ -53,6 +53,10 @@ class Criteria(NamedTuple):
     longest: float = 0.75
     merged_within: float = 0.05
     largest_speed: float = 5.0
+
+
+RIPPLES = Criteria(2.0, 0.015, 1.0, 0.0, 4.0)
+"""The criteria for ripples of Kay et al., but for the longest duration."""
 
 
 def multiunit_rate(

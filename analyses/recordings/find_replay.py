@@ -215,6 +215,7 @@ def find_replay(
     """
     check_judgement(judgement)
     session = prepare(recording, settings)
+    experience_of(recording, judgement.state_size, judgement.lap_ends)  # may refuse
     blocks = [score_block(session, judgement, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
     return conclude(recording, session, judgement, scored)

@@ -19,12 +19,31 @@ from numpy.typing import NDArray
 from analyses.recordings.track import cut_track, project
 from replay.checks import check_array, check_column, check_number, check_table
 
-__all__ = ["Posterior", "Recording"]
+__all__ = ["FieldPotential", "Posterior", "Recording"]
 
 _FARTHEST = 30.0
 _OFF_TRACK = 10.0
 _TOLERANCE = 1e-3
+_OTHER_CLOCKS = ("events", "the posterior", "the field potential")
 _LEAST_TOGETHER = 0.01  # tracking may cover a small part of a recording, or the other way round
+
+
+class FieldPotential(NamedTuple):
+    """The local field potential, in which ripples are found.
+
+    Attributes
+    ----------
+    start : float
+        When it begins, in s.
+    rate : float
+        Sampling rate in Hz.
+    signal : ndarray of float64, shape (n_time, n_channels)
+        As recorded; any unit.
+    """
+
+    start: float
+    rate: float
+    signal: NDArray[np.float64]
 
 
 class Posterior(NamedTuple):
@@ -78,6 +97,8 @@ class Recording:
         Places that another program decoded, event by event: `event`, `time` (s), `x` and `y` (cm).
     events : DataFrame or None
         Candidate events: `start_time` and `end_time`, in s.
+    field_potential : FieldPotential or None
+        In which events are to be found.
     on_track : ndarray of float64, shape (n_epochs, 2)
         When the animal was on the track, from and to, in s; none: all the time.
     origin : mapping of str to str
@@ -110,6 +131,7 @@ class Recording:
     posterior: Posterior | None = None
     decoded: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
+    field_potential: FieldPotential | None = None
     on_track: NDArray[np.float64] = field(default_factory=_nowhere)
     origin: Mapping[str, str] = field(default_factory=dict)
     told: tuple[str, ...] = ()
@@ -156,6 +178,8 @@ class Recording:
         if self.posterior is not None:
             time, probability, position, movement = self.posterior
             parts += [time, probability, position, *movement.values()]
+        if self.field_potential is not None:
+            parts += list(self.field_potential)
         for table in (self.decoded, self.events):
             parts += [] if table is None else [table[name] for name in sorted(map(str, table))]
         for part in parts:
@@ -174,6 +198,9 @@ class Recording:
             clocks["events"] = self.events["start_time"].to_numpy(dtype=float)
         if self.posterior is not None:
             clocks["the posterior"] = self.posterior.time
+        if self.field_potential is not None:
+            start, rate, signal = self.field_potential
+            clocks["the field potential"] = start + np.arange(0, len(signal), 100) / rate
         if len(self.on_track) and len(self.time) and not self.during.any():
             begin, end = self.on_track[0]
             raise ValueError(
@@ -182,7 +209,7 @@ class Recording:
             )
         pairs = [("positions", "spikes", _LEAST_TOGETHER), ("spikes", "positions", _LEAST_TOGETHER)]
         known = "spikes" if "spikes" in clocks else "positions"
-        pairs += [(known, name, 0.5) for name in ("events", "the posterior")]
+        pairs += [(known, name, 0.5) for name in _OTHER_CLOCKS]
         for one, other, least in pairs:
             if not (one in clocks and other in clocks and len(clocks[one]) and len(clocks[other])):
                 continue

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from analyses.recordings.decoder import log_likelihood, place_fields
-from analyses.recordings.events import Criteria, find_events, multiunit_rate
+from analyses.recordings.events import Criteria, find_events, multiunit_rate, ripple_power
 from analyses.recordings.observe import count_spikes
 from analyses.recordings.recording import Posterior, Recording
 from analyses.recordings.track import Track, cut_track, project
@@ -307,22 +307,30 @@ def _events(recording: Recording, moved: Running, settings: Settings) -> tuple[p
     if recording.events is not None:
         events = recording.events[["start_time", "end_time"]].reset_index(drop=True)
         return events, f"{len(events)} candidate events were given."
-    if recording.posterior is not None and not recording.spikes:
+    if recording.field_potential is not None:
+        what = "the power in the ripple band"
+        start, hertz, signal = recording.field_potential
+        time, height = start + np.arange(len(signal)) / hertz, ripple_power(signal, hertz)
+    elif recording.spikes:
+        what = "the rate of all cells"
+        spikes = np.concatenate(recording.spikes)
+        time, height = multiunit_rate(recording.spikes, float(spikes.min()), float(spikes.max()))
+    elif recording.posterior is not None:
         return _stretches(recording.posterior, recording.name)
-    spikes = np.concatenate(recording.spikes)
-    time, rate = multiunit_rate(recording.spikes, float(spikes.min()), float(spikes.max()))
+    else:
+        raise ValueError(f"{recording.name} has nothing in which events can be found: give events.")
     known = ~np.isnan(moved.speed)
     speed = np.interp(time, moved.time[known], moved.speed[known], left=np.nan, right=np.nan)
     criteria = settings.criteria
-    events = find_events(time, rate, speed, criteria)
+    events = find_events(time, height, speed, criteria)
     if not len(events):
         raise ValueError(
-            f"{recording.name} has no candidate event: the rate of all cells never exceeds "
+            f"{recording.name} has no candidate event: {what} never exceeds "
             f"{criteria.threshold:g} standard deviations for {criteria.shortest:g} to "
             f"{criteria.longest:g} s while the animal is slow. Lower the threshold, or give events."
         )
     how = (
-        f"{len(events)} candidate events were found where the rate of all cells reaches "
+        f"{len(events)} candidate events were found where {what} reaches "
         f"{criteria.threshold:g} standard deviations above its mean, {criteria.shortest:g} to "
         f"{criteria.longest:g} s long, while the animal is slower than "
         f"{criteria.largest_speed:g} cm/s."
@@ -333,7 +341,7 @@ def _events(recording: Recording, moved: Running, settings: Settings) -> tuple[p
 def _covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:
     """Tell in which events anything was decoded, if others decoded it."""
     if recording.decoded is not None:
-        time = recording.decoded["time"].to_numpy(dtype=float)
+        time = np.sort(recording.decoded["time"].to_numpy(dtype=float))
     elif recording.posterior is not None:
         time = recording.posterior.time[~np.isnan(recording.posterior.probability).any(axis=1)]
     else:

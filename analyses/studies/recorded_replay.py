@@ -52,7 +52,7 @@ from analyses.recordings.observe import count_spikes, observe
 from analyses.recordings.readers.tracks import draw_track, read_track
 from analyses.recordings.recording import Recording
 from analyses.recordings.report import LOW_POWER, write_report
-from analyses.recordings.sessions import Session, Settings, prepare
+from analyses.recordings.sessions import Session, Settings, experience_of, prepare
 from analyses.recordings.track import cut_track
 from analyses.sequences.track import graph_of_log
 from replay import MDP
@@ -125,7 +125,9 @@ def plan_recording(
     """
     check_judgement(judgement)
     check_whole("seed", seed)
-    return RecordingPlan(recording, prepare(recording, settings), settings, judgement, seed)
+    session = prepare(recording, settings)
+    experience_of(recording, judgement.state_size, judgement.lap_ends)  # may refuse
+    return RecordingPlan(recording, session, settings, judgement, seed)
 
 
 def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.recordings.readers.arrays import read_arrays
-from analyses.recordings.readers.nwb import read_nwb
+from analyses.recordings.readers.nwb import FIND_RIPPLES, read_nwb
 from analyses.recordings.readers.posteriors import (
     is_posterior,
     is_pynapple,
@@ -29,6 +29,7 @@ from replay.checks import shown
 
 __all__ = ["read_recording"]
 
+_FIND = "find"
 _PICKLES = (".pkl", ".pickle", ".joblib")
 
 
@@ -56,7 +57,8 @@ def read_recording(
         Where to find what `source` lacks: spikes, the animal's positions, events. Read likewise.
     events : DataFrame, IntervalSet, path of a table, or str, optional
         Candidate events, instead of those in the file; of NWB also the name of the table.
-        ``"find"`` leaves those of the file aside, so that events will be found.
+        ``"find"`` leaves those of the file aside, so that events will be found where many cells
+        fire together; ``"find_ripples"``, where the ripple band of the field potential is strong.
     bins : DataFrame or path of a CSV file, optional
         Where the bins of a posterior lie: `linear_position, x_position, y_position`.
     most_unknown : float, default 0.2
@@ -85,12 +87,16 @@ def read_recording(
     ('the arrays: arrays; 2 positions; 2 cells with 3 spikes.', 'Track: 2 nodes, 1 edge, 50 cm.')
     """
     graph = None if track is None else read_track(track)
-    is_name = isinstance(events, str) and events != "find" and Path(events).suffix == ""
+    is_name = isinstance(events, str) and events != _FIND and Path(events).suffix == ""
     wanted = str(events) if is_name else None
     found = _read(source, graph, wanted, bins, most_unknown)
     if session is not None:
         found = _completed(found, _read(session, found.graph, wanted, None, most_unknown))
-    if isinstance(events, str) and events == "find":
+    if isinstance(events, str) and events == _FIND:
+        found = replace(found, events=None, field_potential=None)
+    elif isinstance(events, str) and events == FIND_RIPPLES:
+        if found.field_potential is None:
+            raise ValueError(f"{found.name} has no field potential in which ripples can be found.")
         found = replace(found, events=None)
     elif events is not None and not is_name:
         found = replace(found, events=read_events(events))
@@ -177,6 +183,7 @@ def _completed(found: Recording, session: Recording) -> Recording:
         posterior=session.posterior if found.posterior is None else found.posterior,
         decoded=session.decoded if found.decoded is None else found.decoded,
         events=session.events if found.events is None else found.events,
+        field_potential=found.field_potential or session.field_potential,
         on_track=found.on_track if len(found.on_track) else session.on_track,
         origin={**origin, **found.origin},
         told=(*found.told, *session.told),

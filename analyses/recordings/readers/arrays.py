@@ -5,6 +5,9 @@
                                            and ``position_xy_px``, whose scale the graph tells
 ``spike_time``, ``spike_unit``             s, and which cell; or ``spike_t_ticks``
 ``event_start``, ``event_end``             candidate events, s; optional
+``field_potential``,                       (n_time, n_channels), in which ripples are found; with
+``field_potential_start``,                 when it begins (s), and its sampling rate (Hz);
+``field_potential_rate``                   optional
 ``on_track_start``, ``on_track_end``       when the animal was on the track, s; optional
 ``posterior``, ``posterior_time``,         of another decoder: (n_time, n_bins), s, and the centres
 ``posterior_xy``                           of its bins in cm; optional
@@ -26,8 +29,8 @@ from numpy.typing import NDArray
 
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.tracks import epochs_of
-from analyses.recordings.readers.units import to_cm
-from analyses.recordings.recording import Posterior, Recording
+from analyses.recordings.readers.units import counted, to_cm
+from analyses.recordings.recording import FieldPotential, Posterior, Recording
 from replay.checks import check_array, check_number, shown
 
 __all__ = ["read_arrays"]
@@ -82,12 +85,12 @@ def read_arrays(
     position = np.empty((0, 2))
     if position_time is not None:
         position, scaled = _positions(arrays, graph, name)
-        told.append(f"{len(position_time):,} positions" + (f" ({scaled})" if scaled else ""))
+        told.append(counted(len(position_time), "position") + (f" ({scaled})" if scaled else ""))
     spike_time = _times(arrays, "spike", hertz, name)
     spikes: tuple[NDArray[np.float64], ...] = ()
     if spike_time is not None:
         spikes = _by_cell(arrays, spike_time, name)
-        told.append(f"{len(spikes)} cells with {len(spike_time):,} spikes")
+        told.append(f"{counted(len(spikes), 'cell')} with {counted(len(spike_time), 'spike')}")
     posterior = _posterior(arrays, name)
     if posterior is not None:
         told.append(
@@ -98,9 +101,13 @@ def read_arrays(
             f"{name} must have the arrays position_time, position_xy, spike_time and spike_unit, "
             f"and has {shown(sorted(arrays))}: rename them."
         )
+    field_potential = _field_potential(arrays, name)
+    if field_potential is not None:
+        n_channels = field_potential.signal.shape[1]
+        told.append(f"field potential of {counted(n_channels, 'channel')}")
     events = _pairs(arrays, "event", name)
     if len(events):
-        told.append(f"{len(events)} events")
+        told.append(counted(len(events), "event"))
     on_track = _pairs(arrays, "on_track", name)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if hertz is not None:
@@ -113,6 +120,7 @@ def read_arrays(
         spikes=spikes,
         posterior=posterior,
         events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
+        field_potential=field_potential,
         on_track=on_track,
         told=(f"{name}: arrays; {'; '.join(told)}.",),
         most_unknown=most_unknown,
@@ -194,6 +202,20 @@ def _posterior(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Posterio
         for key, n_dims in (("posterior", 2), ("posterior_time", 1), ("posterior_xy", 2))
     )
     return Posterior(time, probability, xy, {})
+
+
+def _field_potential(arrays: Mapping[str, NDArray[np.generic]], name: str) -> FieldPotential | None:
+    if "field_potential" not in arrays:
+        return None
+    numbers = []
+    for key in ("field_potential_start", "field_potential_rate"):
+        if key not in arrays or arrays[key].size != 1:
+            raise ValueError(f"{name} has a field potential, but no {key}: one number (s, Hz).")
+        numbers.append(check_number(f"{key} of {name}", arrays[key].item()))
+    values = check_array(
+        arrays["field_potential"], f"field_potential of {name}", kind="number", n_dims=None
+    )
+    return FieldPotential(numbers[0], numbers[1], values.reshape(len(values), -1))
 
 
 def _pairs(arrays: Mapping[str, NDArray[np.generic]], what: str, name: str) -> NDArray[np.float64]:

@@ -19,15 +19,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.readers.tracks import epochs_of, read_track
-from analyses.recordings.readers.units import to_cm
-from analyses.recordings.recording import Recording
+from analyses.recordings.readers.units import counted, to_cm
+from analyses.recordings.recording import FieldPotential, Recording
 from replay.checks import shown, unknown_name
 
 if TYPE_CHECKING:
     from pynwb import NWBFile
 
-__all__ = ["read_nwb"]
+__all__ = ["FIND_RIPPLES", "read_nwb"]
 
+FIND_RIPPLES = "find_ripples"
+"""In place of a table of events: the field potential is read, and they are found in it."""
+
+_LOWEST_RATE, _HIGHEST_RATE = 500.0, 5000.0
 _EVENT_NAMES = ("ripple", "swr", "sharp_wave", "mua", "hse", "candidate", "replay_events")
 _RUNNING = ("run", "running", "track", "maze", "task", "behavior", "behaviour")
 
@@ -49,7 +53,8 @@ def read_nwb(
         The track; without it, a JSON text `track_graph` in the file's scratch space.
     events : str, optional
         The name of the table of candidate events; without it the first one whose name says so
-        (ripples, for instance), if there is one.
+        (ripples, for instance), if there is one. ``"find_ripples"`` reads the field potential
+        instead, in which they will be found.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
 
@@ -65,15 +70,15 @@ def read_nwb(
     ValueError
         If the file is damaged, or lacks what is needed, or what it holds makes no sense.
     """
+    name = Path(path).name
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
     try:
         from pynwb import NWBHDF5IO
     except ImportError:
         raise ImportError(
             "NWB files need pynwb: pip install 'hippocampal-replay[recordings]'."
         ) from None
-    name = Path(path).name
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
     try:
         with NWBHDF5IO(str(path), "r") as file:
             return _of_file(file.read(), name, graph, events, most_unknown)
@@ -96,13 +101,17 @@ def _of_file(
         told += "; no units"
     else:
         n_spikes = sum(map(len, spikes))
-        told += f"; {len(spikes)} units with {n_spikes:,} spikes"
+        told += f"; {counted(len(spikes), 'unit')} with {counted(n_spikes, 'spike')}"
     tables = dict(_tables_of(file))
-    chosen = _choose_events(tables, name, events)
-    found = None
+    found, field_potential, chosen = None, None, None
+    if events == FIND_RIPPLES:
+        field_potential, how = _field_potential_of(file, name)
+        told += f"; {how}"
+    else:
+        chosen = _choose_events(tables, name, events)
     if chosen is not None:
         found = _intervals(tables[chosen], f"The table {chosen!r} of {name}")
-        told += f"; {len(found)} events from the table {chosen!r}"
+        told += f"; {counted(len(found), 'event')} from the table {chosen!r}"
     if not spikes and not len(time) and found is None:
         raise ValueError(
             f"{name} has no units with spike times, no SpatialSeries of pairs (x, y), and no table "
@@ -112,7 +121,7 @@ def _of_file(
     on_track = _running(tables)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if len(on_track):
-        told += f"; {len(on_track)} epochs on the track"
+        told += f"; {counted(len(on_track), 'epoch')} on the track"
     return Recording(
         name,
         graph,
@@ -120,6 +129,7 @@ def _of_file(
         position,
         spikes=spikes,
         events=found,
+        field_potential=field_potential,
         on_track=on_track,
         origin=_origin(file),
         told=(f"{name}: NWB; {told}.",),
@@ -190,6 +200,32 @@ def _spikes_of(file: NWBFile, name: str) -> tuple[NDArray[np.float64], ...]:
     return tuple(
         np.asarray(units.get_unit_spike_times(row), dtype=float) for row in range(len(units))
     )
+
+
+def _field_potential_of(file: NWBFile, name: str) -> tuple[FieldPotential, str]:
+    from pynwb.ecephys import ElectricalSeries
+
+    found = []
+    for each in file.objects.values():
+        if isinstance(each, ElectricalSeries) and np.ndim(each.data):
+            times = each.timestamps
+            rate = float(each.rate) if each.rate else 1.0 / float(np.median(np.diff(times[:1000])))
+            found.append((rate, str(each.name), each))
+    slow = [each for each in found if _LOWEST_RATE < each[0] <= _HIGHEST_RATE]
+    if not slow:
+        rates = ", ".join(f"{rate:g}" for rate, _, _ in found) or "none"
+        raise ValueError(
+            f"{name} must have an ElectricalSeries at {_LOWEST_RATE:g} to {_HIGHEST_RATE:g} Hz in "
+            f"which ripples can be found, got {rates}. Filter and downsample the field potential, "
+            "or find events by the rate of all cells."
+        )
+    rate, series_name, series = min(slow, key=lambda each: each[:2])
+    values = np.asarray(series.data[:], dtype=float)
+    values = values[:, None] if values.ndim == 1 else values
+    start = float(series.starting_time if series.rate else series.timestamps[0])
+    channels = counted(values.shape[1], "channel")
+    how = f"field potential {series_name!r}, {channels} at {rate:g} Hz"
+    return FieldPotential(start, rate, values), how
 
 
 def _tables_of(file: NWBFile) -> Iterator[tuple[str, Any]]:

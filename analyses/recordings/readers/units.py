@@ -1,4 +1,4 @@
-"""Units of length, and positions as files have them."""
+"""Units of length, and numbers of things in sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import shown
 
-__all__ = ["to_cm"]
+__all__ = ["counted", "to_cm"]
 
 _CM = {
     "cm": 1.0, "centimeter": 1.0, "centimetre": 1.0,
@@ -16,6 +16,29 @@ _CM = {
     "mm": 0.1, "millimeter": 0.1, "millimetre": 0.1,
 }  # fmt: skip
 _PIXELS = ("px", "pixel")
+
+
+def counted(number: int, thing: str) -> str:
+    """Write a number of things.
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    thing : str
+        One of them.
+
+    Returns
+    -------
+    str
+        Number and noun.
+
+    Examples
+    --------
+    >>> counted(1, "epoch"), counted(1200, "spike")
+    ('1 epoch', '1,200 spikes')
+    """
+    return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def to_cm(
