@@ -211,7 +211,7 @@ def test_counts_are_those_of_a_histogram(spikes, start, lasts, dt):
     [
         (lambda: observe(laps(), GRAPH, speed=0), "speed must be"),
         (lambda: observe(laps(), GRAPH, gain=-1), "gain must be"),
-        (lambda: observe(laps(), GRAPH, cells=0), "n_cells must be"),
+        (lambda: observe(laps(), GRAPH, cells=0), "cells must be"),
         (lambda: observe(laps(), GRAPH, running_speed="fast"), "running_speed must be"),
         (lambda: observe(laps(), make_wtrack(), cells=3), "from the track"),
         (
@@ -219,7 +219,10 @@ def test_counts_are_those_of_a_histogram(spikes, start, lasts, dt):
             "position",
         ),
         (lambda: observe(EventLog({}, mdp=WORLD), GRAPH, cells=3), "has no steps"),
+        (lambda: observe(laps(), GRAPH, cells=Cells(TRACK, np.ones((3, 9)))), "on their track"),
+        (lambda: observe(laps(), GRAPH, cells=Cells(TRACK, -np.ones((3, 200)))), "rates of cells"),
         (lambda: draw_cells(TRACK, width=0), "width must be"),
+        (lambda: draw_cells(TRACK, seed="x"), "seed must be"),
         (lambda: count_spikes([[1.0]], [1.0], [0.5], 0.1), "not before its start"),
         (lambda: count_spikes([[1.0]], [1.0], [2.0], 0), "dt must be"),
     ],

@@ -24,6 +24,7 @@ from analyses.recordings.recovery import (
 from analyses.recordings.sessions import prepare
 from analyses.studies.recovery import SETTINGS, STUDY, draw_session, recover_sessions
 from replay import MDP
+from replay.data import reference_table
 from replay.log.event_log import EventLog
 from replay.tasks.published.maze_data import find_maze, maze_graph
 
@@ -209,6 +210,46 @@ def test_the_cells_of_a_recording_can_be_used():
     found = recovery(*session, cells=[own], n_seeds=1)
     assert found["n_cells"].unique().tolist() == [len(prepared.rates)]
     assert (found["kind"] == found["true_kind"]).mean() > 0.8
+
+
+PROTOTYPE = {
+    (12, 2.9, 800): (0.09, 0.08, 0.05, 0.003, 0.003, 0.20),
+    (20, 2.9, 800): (0.32, 0.36, 0.23, 0.005, 0.007, 0.23),
+    (20, 2.9, 300): (0.96, 0.97, 0.94, 0.025, 0.007, 0.33),
+    (40, 1.0, 800): (0.17, 0.14, 0.08, 0.002, 0.007, 0.18),
+    (40, 2.9, 800): (0.85, 0.87, 0.84, 0.008, 0.007, 0.32),
+    (80, 1.0, 800): (0.60, 0.70, 0.54, 0.005, 0.007, 0.28),
+    (80, 2.9, 800): (1.0, 1.0, 1.0, 0.003, 0.007, 0.33),
+}
+"""Another program's recall of forward, reverse and novel paths, false novel paths, accepted noise,
+and the found share of novel paths, in 20 sessions of 15 events each on paths of its own."""
+
+
+@pytest.mark.parametrize("setting", PROTOTYPE, ids=str)
+def test_the_table_that_ships_is_that_of_another_program(setting):
+    """Within two standard errors of the difference: ours, and what ours is in 20 sessions."""
+    table = reference_table("recovery/recovery")
+    keys = table[["n_cells", "gain", "speed"]].apply(tuple, axis=1)
+    for (_, row), theirs in zip(table[keys == setting].iterrows(), PROTOTYPE[setting], strict=True):
+        n_events = 600 if row["measure"] == "called_novel" else 300
+        rate = min(max(theirs, 1 / n_events), 1 - 1 / n_events)
+        of_events = np.sqrt(rate * (1 - rate) / n_events)
+        of_theirs = max(row["sem"] * np.sqrt(row["n_sessions"] / 20), of_events)
+        assert abs(row["value"] - theirs) < 2 * np.hypot(row["sem"], of_theirs), row["measure"]
+
+
+def test_shares_of_novel_paths_are_corrected_to_within_three_hundredths():
+    table = reference_table("recovery/recovery_shares")
+    third = table[(table["true"] - 1 / 3).abs() < 0.01]
+    known = third[third["corrected"].notna()]
+    assert set(known["n_cells"]) == {20, 40, 80}
+    off = (known["corrected"] - known["true"]).abs()
+    assert off[known["kind"] == "novel_path"].max() < 0.03
+    assert off.max() < 0.035  # 20 cells, reverse: .031; the standard error is .016
+    refused = third[third["corrected"].isna()]
+    assert (refused["least_recall"] < 0.2).all()
+    found = refused.query("kind == 'novel_path'")["found"]
+    assert (found < 0.28).all(), "low power makes novel paths seem rare"
 
 
 def test_the_study(tmp_path):

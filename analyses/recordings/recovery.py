@@ -156,9 +156,9 @@ def recover(
         scores.append(score)
         paths.append(continuous_path(likelihoods, walk) if is_accepted else _NOWHERE)
     time = np.append(session.events["start_time"], np.full(number, recording.time[-1]))
-    radius = path_radius(world, session.track)
+    fine, radius = cut_track(graph, 1.0), path_radius(world, session.track)
     found, true = (
-        _classified(ran, when, _places(each, track, graph, world, radius), judgement.detection)
+        _classified(ran, when, _places(each, track, fine, world, radius), judgement.detection)
         for each, track, when in (
             (paths, session.track, time),
             (observed.replayed, cells.track, time[:n_events]),
@@ -181,10 +181,9 @@ def recover(
 
 
 def _places(
-    paths: Sequence[NDArray[np.integer]], track: Track, graph: nx.Graph, world: MDP, radius: float
+    paths: Sequence[NDArray[np.integer]], track: Track, fine: Track, world: MDP, radius: float
 ) -> list[list[int]]:
     """Give the states that each path enters: by coming near their centre, as in `find_visits`."""
-    fine = cut_track(graph, 1.0)
     centre = project(fine, np.asarray(world.position)).bin
     away = fine.distance[np.ix_(project(fine, track.position).bin, centre)]
     entered = np.where(away.min(axis=1) <= radius, away.argmin(axis=1), -1)

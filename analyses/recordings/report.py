@@ -17,7 +17,7 @@ __all__ = ["LOW_POWER", "write_report"]
 
 LOW_POWER = (
     "Novel paths are found less often than others where power is low: with few cells or a low gain "
-    "their share among what is found was .18 to .23 for a true .33 in simulations."
+    "their share among what is found was .22 to .27 for a true .33 in simulations."
 )
 """What must be said wherever a share of novel paths of a recording is shown."""
 
