@@ -280,7 +280,7 @@ def test_the_grid(tables):
     learners = [label.get_text() for label in ax.get_xticklabels()]
     assert learners == ["Episodic control", "few", "Q-learning", "reversible"]
     rows = [label.get_text() for label in ax.get_yticklabels()]
-    assert rows[0].startswith("S1 reverse among directional chains\nGupta 2010; gupta 2t: 0.391")
+    assert rows[0].startswith("S1 reverse among directional sequences\nGupta 2010; gupta 2t: 0.391")
     texts = [text.get_text() for text in ax.texts]
     assert texts.count("none") >= 1
     hatched = sum(patch.get_hatch() is not None for patch in ax.patches)

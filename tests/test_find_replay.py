@@ -276,7 +276,7 @@ class TestRealRecordings:
             "forward": "forward_episode", "reverse": "reverse_episode", "novel": "novel_path",
             "noise": None,
         }  # fmt: skip
-        found = find_replay(read_recording(path), judgement=Judgement(n_shuffles=19))
+        found = find_replay(read_recording(path), judgement=Judgement(n_shuffles=39))
         kinds = found.events["kind"].where(found.events["kind"].notna(), None).tolist()
         right = [names[one] == other for one, other in zip(truth, kinds, strict=True)]
         assert sum(right) >= 164

@@ -399,6 +399,11 @@ class TestPosteriors:
         with pytest.raises(ValueError, match="a column for each of 0 places in cm"):
             self.read(frame)
 
+    def test_two_dimensions_of_pynapple_have_no_places(self):
+        tensor = SimpleNamespace(t=np.array([1.0]), values=np.ones((1, 2, 2)))
+        with pytest.raises(ValueError, match="doesn't tell where its bins are: give arrays"):
+            self.read((SimpleNamespace(t=tensor.t), tensor))
+
     def test_pynapple_itself(self, tmp_path):
         nap = pytest.importorskip("pynapple", reason="pynapple is not installed")
         frame = nap.TsdFrame(t=[1.0, 1.1], d=[[0.2, 0.8], [0.5, 0.5]], columns=[2.5, 80.0])

@@ -47,7 +47,7 @@ def is_posterior(source: object) -> bool:
 def is_pynapple(source: object) -> bool:
     """Tell what pynapple's `decode_bayes` gives, or the second part of it."""
     frame = source[-1] if isinstance(source, tuple) and len(source) == 2 else source
-    return hasattr(frame, "columns") and hasattr(frame, "t") and hasattr(frame, "values")
+    return hasattr(frame, "t") and hasattr(frame, "values")
 
 
 def read_posterior(
@@ -366,6 +366,12 @@ def read_pynapple(source: object, graph: nx.Graph | None) -> Recording:
         If its columns are no places, as those of two dimensions, or it is no posterior.
     """
     frame: Any = source[-1] if isinstance(source, tuple) else source
+    if not hasattr(frame, "columns"):
+        raise ValueError(
+            f"A posterior of pynapple must be a TsdFrame, its columns places along the track, "
+            f"got {type(frame).__name__}. One of two dimensions doesn't tell where its bins are: "
+            "give arrays posterior (n_time, n_bins), posterior_time and posterior_xy."
+        )
     return along_track(
         np.asarray(frame.t), np.asarray(frame.values), np.asarray(frame.columns), graph,
         "the TsdFrame",

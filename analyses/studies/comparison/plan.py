@@ -17,7 +17,7 @@ import pandas as pd
 from analyses.findings.published import findings as read_findings
 from analyses.jobs.study import MOST
 from analyses.measures import STATISTICS
-from analyses.measures.animals import parameters
+from analyses.studies.simulated_animals import parameters
 from replay.checks import check_choice, check_whole, shown, unknown_name
 from replay.learners import LEARNERS, find_learner
 from replay.learners.contract import LearnerModule
