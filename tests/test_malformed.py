@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from malformed import damage, is_ours, malformed_options, time_limit
 
-from analyses.findings import published
+from analyses.findings import table
 from analyses.reward_rate import normalise
 from analyses.sequences.classification import classify, classify_paths
 from analyses.sequences.experience import Experience
@@ -395,8 +395,9 @@ def feed_few(n_states, n_actions, **options):
 
 
 def own_findings():
-    table = reference_table("findings/findings").head(3)
-    return table.assign(id=["own_1", "own_2", "own_3"])
+    own = table.findings().drop(columns=["source", "second_hand", "unpublished"])
+    own = own.drop(columns=["test", "expected_sign"]).head(3)
+    return own.assign(id=["own_1", "own_2", "own_3"])
 
 
 def read_findings(text):
@@ -404,7 +405,7 @@ def read_findings(text):
         path = Path(folder) / "findings.csv"
         content = text if isinstance(text, str) else shown(text)
         path.write_bytes(text if isinstance(text, bytes) else content.encode(errors="replace"))
-        return published.findings(path)
+        return table.findings(path)
 
 
 OTHER_ENTRIES = {
@@ -493,7 +494,7 @@ OTHER_ENTRIES = {
         {"text": own_findings().to_csv(index=False)},
         read_findings,
     ),
-    "findings, a table": Entry({"extra": own_findings()}, published.findings),
+    "findings, a table": Entry({"extra": own_findings()}, table.findings),
 }
 
 ENTRIES = WORLD_ENTRIES | LOG_ENTRIES | TASK_ENTRIES | OTHER_ENTRIES

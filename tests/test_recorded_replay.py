@@ -77,9 +77,10 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "states per metre",
         "n_shuffles: 19",
         "Intervals are Wilson's",
+        "| S1 |",
     ):
         assert part in text
-    assert text.count("# ") == 6
+    assert text.count("# ") == 7
 
 
 def test_spikes_and_fields_are_those_of_the_events(folder, recording):

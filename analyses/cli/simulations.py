@@ -44,7 +44,7 @@ def compare(
 
     Without options: all learners in all tasks. The same command goes on where it was interrupted.
     """
-    from analyses.findings.published import findings as read_findings
+    from analyses.findings.table import findings as read_findings
     from analyses.studies.comparison.compare_learners import STUDY
     from analyses.studies.comparison.plan import all_learners, plan_comparison
     from replay.tasks.published import TASKS

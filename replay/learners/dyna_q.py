@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 
 from replay.learners import q_learning
 from replay.learners.contract import (
+    Cost,
     Count,
     Description,
     Known,
+    Mean,
     Pause,
     Share,
     Sizes,
@@ -33,6 +35,15 @@ from replay.learners.contract import (
 )
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, record
 from replay.parts.forgetting import assume, remember, unknown_way_back
+from replay.parts.pauses import (
+    Earnings,
+    earnings,
+    earnings_words,
+    goes_on,
+    latest_change,
+    note_change,
+    note_experience,
+)
 from replay.parts.policies import epsilon_greedy
 from replay.parts.world_model import WorldModel, draw_edge, edge_to, model_words, world_model
 
@@ -54,6 +65,11 @@ class Params(NamedTuple):
     n_replays : int
         Backups drawn from the model at each pause. A trajectory that comes to an untried pair
         spends one of them there.
+    backup_cost : float
+        A pause ends where the next backup is not expected to gain more than so many steps earn on
+        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+    mean_backups : float
+        Backups on average after which a pause ends at random. Infinite: it does not.
     learning_rate : float
         Share of the way to the target that an action value moves. The first visit to a pair
         whose initial value is infinite goes all the way.
@@ -72,6 +88,8 @@ class Params(NamedTuple):
     discount: Share = 0.99
     epsilon: Share = 0.1
     n_replays: Count = 10
+    backup_cost: Cost = 0.0
+    mean_backups: Mean = np.inf
     learning_rate: Share = 0.1
     initial_value: Value = 0.0
     sample_trajectories: bool = False
@@ -95,6 +113,8 @@ class Memory(NamedTuple):
         The pairs in the model, as state * n_actions + action, each once, in the order of discovery.
     n_known : ndarray of int64, shape (1,)
         How many there are.
+    earnings : Earnings
+        What the end of a pause depends on.
     """
 
     action_values: NDArray[np.float64]
@@ -102,6 +122,7 @@ class Memory(NamedTuple):
     outcomes: NDArray[np.void]
     known: NDArray[np.int32]
     n_known: NDArray[np.int64]
+    earnings: Earnings
 
 
 def description(params: Params) -> Description:
@@ -135,6 +156,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.zeros(len(model.edges), dtype=_OUTCOME),
         np.zeros(n_states * n_actions, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
+        earnings(),
     )
 
 
@@ -146,7 +168,8 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair in the model and its place in the list, outcomes."""
     outcomes = len(_OUTCOME.names or ()) * int(memory.model.n_edges[0])
-    return 2 * int(memory.n_known[0]) + model_words(memory.model) + outcomes
+    held = model_words(memory.model) + outcomes + earnings_words(params)
+    return 2 * int(memory.n_known[0]) + held
 
 
 def _remember(params: Params, memory: Memory, transition: Transition) -> None:
@@ -163,6 +186,7 @@ def _remember(params: Params, memory: Memory, transition: Transition) -> None:
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Make the backup of the transition, and remember it in the model."""
+    note_experience(params, memory.earnings, memory.action_values, transition)
     q_learning.learn(params, memory, transition, log)
     _remember(params, memory, transition)
     s, a, s_next = transition.state, transition.action, transition.next_state
@@ -178,12 +202,15 @@ def _back_up(
     Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes[edge]
     s, a, s_next, r = known["state"], known["action"], known["next_state"], outcome["reward"]
     before = q_learning.back_up(params, Q, s, a, r, s_next, outcome["terminated"])
+    note_change(params, memory.earnings, before, Q[s, a])
     return record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
 def _replay_at_random(params: Params, memory: Memory, phase: int, rng: Generator, log: Log) -> None:
     n_actions = memory.action_values.shape[1]
     for i in range(params.n_replays):
+        if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+            break
         pair = memory.known[int(rng.random() * memory.n_known[0])]
         edge = draw_edge(memory.model, pair // n_actions, pair % n_actions, rng)
         _back_up(params, memory, edge, phase, i, -1, log)
@@ -194,6 +221,8 @@ def _replay_trajectories(
 ) -> None:
     s, cause = pause.state, -1
     for i in range(params.n_replays):
+        if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+            break
         a = epsilon_greedy(memory.action_values, s, params.epsilon, rng)
         ended = memory.model.visits[s, a] == 0
         if not ended:

@@ -27,9 +27,11 @@ from replay.checks import LARGEST_NUMBER
 from replay.learners.contract import (
     Between,
     Choice,
+    Cost,
     Count,
     Description,
     Known,
+    Mean,
     Pause,
     Share,
     Sizes,
@@ -61,6 +63,7 @@ from replay.parts.memory_access.priority_table import (
 )
 from replay.parts.memory_access.values import change_value, state_value
 from replay.parts.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
+from replay.parts.pauses import is_over_by_chance, is_worth_it
 from replay.parts.policies import POLICIES, SOFTMAX, Policy, draw_action
 from replay.parts.priorities import IN_PAUSES, MOMENTS, phases_of
 from replay.parts.traces import (
@@ -113,6 +116,11 @@ class Params(NamedTuple):
         A backup of no more expected value than this is not made, and ends the pause.
     opportunity_cost : bool
         Whether the mean reward of a step so far takes its place where that is less.
+    backup_cost : float
+        A pause ends where the next backup is not expected to gain more than so many steps earn on
+        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+    mean_backups : float
+        Backups on average after which a pause ends at random. Infinite: it does not.
     use_gain : bool
         Whether gain counts; if not, that of a backup is 1, however many steps it has.
     gain_floor : float
@@ -152,6 +160,8 @@ class Params(NamedTuple):
     max_backups: Count = 20
     min_priority: Threshold = 0.0
     opportunity_cost: bool = False
+    backup_cost: Cost = 0.0
+    mean_backups: Mean = np.inf
     use_gain: bool = True
     gain_floor: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1e-10
     need: Annotated[int, Choice(NEEDS)] = SUCCESSORS
@@ -330,7 +340,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
     for s in range(len(memory.values)):
         set_priorities(params, memory, s)
-    least = laps.least_priority(params, memory.lap)
+    least, earned = laps.least_priority(params, memory.lap), laps.mean_reward(memory.lap)
     path, next_state = memory.path, memory.next_state
     length, row, end, end_next = 0, -1, -1, -1
     for pop in range(params.max_backups):
@@ -343,6 +353,8 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
             length = 1
             priority = begin_path(params, memory, s, a)
         if priority < 0.0 or priority <= least:
+            break
+        if not is_worth_it(params, priority, earned) or is_over_by_chance(params, rng):
             break
         joins = length == 1 and (path.state[0] == end_next or end_of(path, 1, next_state) == end)
         cause = row if joins else -1
