@@ -17,16 +17,18 @@ from analyses.recordings.recovery import (
     confusion_matrix,
     correct_shares,
     estimate_shares,
+    known_paths,
     recover,
     recovery,
     unfold,
 )
-from analyses.recordings.sessions import prepare
+from analyses.recordings.sessions import experience_of, prepare
 from analyses.studies.recovery import SETTINGS, STUDY, draw_session, recover_sessions
 from replay import MDP
 from replay.data import reference_table
 from replay.log.event_log import EventLog
 from replay.tasks.published.maze_data import find_maze, maze_graph
+from replay.worlds.tracks import make_linear_track
 
 KINDS = ["forward_episode", "reverse_episode", "novel_path"]
 
@@ -266,3 +268,42 @@ def test_the_study(tmp_path):
     assert (tmp_path / "recovery" / "figures" / "recovery.png").stat().st_size > 10_000
     (shown, *_) = STUDY.show(small, tables)
     assert len(shown.table) == 1
+
+
+def test_known_paths_are_what_they_are_called():
+    session = draw_session(np.random.default_rng(0))
+    paths = known_paths(session.log, n_each=5, length=150.0, seed=3)
+    assert paths["kind"].value_counts().to_dict() == dict.fromkeys(KINDS, 5)
+    found = place_sequences(session.log, paths)
+    novel = found["novelty"].isin(["composed", "composed_mixed"]).to_numpy()
+    assert (novel == (paths["kind"] == "novel_path")).all()
+    for kind, direction in (("forward_episode", "forward"), ("reverse_episode", "reverse")):
+        assert (found["direction"][paths["kind"] == kind] == direction).all()
+    assert found["distance"].between(150, 170).all()
+    assert known_paths(session.log, n_each=5, length=150.0, seed=3).equals(paths)
+
+
+def test_a_recording_tells_how_much_of_its_own_animal_it_would_find():
+    """With its own laps, which it can't tell from one another, and its own fields."""
+    session = draw_session(np.random.default_rng(0))
+    recording = observe(*session, cells=80, seed=2).recording
+    prepared = prepare(recording)
+    _, ran = experience_of(recording, 15.0)
+    paths = known_paths(ran, n_each=5, length=150.0)
+    own = Cells(prepared.track, prepared.rates)
+    table = recovery(ran, session.graph, paths, cells=[own], n_seeds=2)
+    assert (table["true_kind"].to_numpy() == [*paths["kind"], *paths["kind"]]).all()
+    assert (table["kind"] == table["true_kind"]).mean() > 0.7
+
+
+def test_where_all_was_run_both_ways_nothing_is_known():
+    world = MDP.from_networkx(make_linear_track(100.0), bin_size=10.0)
+    way = [0, *range(2, world.n_states), 1]
+    there_and_back = [*way, *way[-2::-1]]
+    steps = {"state": there_and_back[:-1], "next_state": there_and_back[1:]}
+    with pytest.raises(ValueError, match="Only 0 paths of the kind forward_episode and 50 cm"):
+        known_paths(EventLog({"steps": steps}, mdp=world), length=50.0)
+    with pytest.raises(ValueError, match="length must be"):
+        known_paths(EventLog({"steps": steps}, mdp=world), length=-1)
+    with pytest.raises(ValueError, match="no steps"):
+        known_paths(EventLog({}, mdp=world))

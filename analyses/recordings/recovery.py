@@ -43,6 +43,8 @@ from analyses.recordings.observe import Cells, Observation, observe
 from analyses.recordings.sessions import Settings, experience_of, prepare
 from analyses.recordings.track import Track, cut_track, project
 from analyses.sequences.place_sequences import DIRECTIONS, Detection, place_sequences
+from analyses.sequences.runs import Columns
+from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
 from replay.checks import (
     check_array,
@@ -56,7 +58,7 @@ from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
 __all__ = ["FOUND_KINDS", "LEAST_RECALL", "confusion_matrix", "correct_shares", "estimate_shares"]
-__all__ += ["REGULARISATION", "recover", "recovery", "unfold"]
+__all__ += ["REGULARISATION", "known_paths", "recover", "recovery", "unfold"]
 
 FOUND_KINDS = (*KINDS, "missed")
 """What an event may be found as."""
@@ -67,10 +69,119 @@ LEAST_RECALL = 0.2
 REGULARISATION = 1e-4
 """The weight of the squared differences between kinds, against the squared error."""
 
+_REPLAYED = ("forward_episode", "reverse_episode", "novel_path")
+_N_DRAWN, _N_TRIES = 200, 20
 _NOISE, _MISSED = "noise", "missed"
 _NOISE_ROW = {"kind": _NOISE, "direction": _NOISE, "states": ()}
 _NOWHERE = np.empty(0, dtype=np.int32)
 _BY = ("n_cells", "gain", "speed")
+
+
+def known_paths(
+    log: EventLog, *, n_each: int = 15, length: float = 200.0, seed: int = 0
+) -> pd.DataFrame:
+    """Draw paths that an animal's laps make forward, reverse or novel ones, to be recovered.
+
+    Forward and reverse paths are stretches of laps. Novel ones are random walks without turning
+    back, over moves that were made in some direction, never run as a whole.
+
+    Parameters
+    ----------
+    log : EventLog
+        What was run; its world has positions. Of a recording,
+        :func:`analyses.recordings.sessions.experience_of` gives it.
+    n_each : int, default 15
+        How many paths of each kind.
+    length : float, default 200.0
+        How long they are at least, in cm; at most by one move longer.
+    seed : int, default 0
+        Seed of the draws.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `step` (the last one of the log), `states` and `kind`.
+
+    Raises
+    ------
+    ValueError
+        If too few paths of a kind are found: there is none where the animal ran each corridor both
+        ways, or laps are shorter.
+
+    Examples
+    --------
+    >>> from replay import MDP
+    >>> from replay.worlds.tracks import make_tmaze_track
+    >>> world = MDP.from_networkx(make_tmaze_track(), start=0, terminal=[2, 3])
+    >>> steps = {"state": [0, 1, 0, 1], "next_state": [1, 2, 1, 3],
+    ...          "terminated": [False, True, False, True]}
+    >>> paths = known_paths(EventLog({"steps": steps}, mdp=world), n_each=1, length=100.0)
+    >>> paths["kind"].tolist(), sorted(paths["states"].iloc[2])
+    (['forward_episode', 'reverse_episode', 'novel_path'], [1, 2, 3])
+    """
+    number = check_whole("n_each", n_each, at_least=1)
+    least = check_number("length", length, at_least=0.0, hint="It is in cm.")
+    rng = np.random.default_rng(check_whole("seed", seed))
+    steps, joined = log.columns("steps"), graph_of_log(log)
+    if not len(steps["state"]):
+        raise ValueError("The log has no steps, so no path is known: keep its steps.")
+    ran = joined.edge_subgraph(
+        edge
+        for edge in zip(steps["state"], steps["next_state"], strict=True)
+        if edge in joined.edges
+    )
+    ends = np.flatnonzero(np.append(np.diff(steps["episode"]) != 0, True)) + 1
+    last = int(steps["step"][-1])
+    found: dict[str, list[list[int]]] = {kind: [] for kind in _REPLAYED}
+    for _ in range(_N_TRIES):
+        first = rng.integers(len(steps["state"]), size=_N_DRAWN)
+        stretches = [_stretch(steps, row, ends, joined, least) for row in first.tolist()]
+        starts = rng.choice(np.array(sorted(ran)), _N_DRAWN)
+        walks = [_walk(ran, start, least, rng) for start in starts.tolist()]
+        drawn = [path for path in (*stretches, *(path[::-1] for path in stretches), *walks) if path]
+        table = _classified(log, np.full(len(drawn), last), drawn, Detection(2), when="step")
+        for path, kind in zip(drawn, table["kind"], strict=True):
+            if kind in found and len(found[kind]) < number:
+                found[kind].append(path)
+        if all(len(paths) == number for paths in found.values()):
+            break
+    for kind, paths in found.items():
+        if len(paths) < number:
+            raise ValueError(
+                f"Only {len(paths)} paths of the kind {kind} and {least:g} cm were found among "
+                f"{_N_TRIES * _N_DRAWN:,} that were drawn, and {number} are needed. Where each "
+                "corridor was run both ways there are none; else ask for shorter ones (length)."
+            )
+    rows = [(last, path, kind) for kind, paths in found.items() for path in paths]
+    return pd.DataFrame(rows, columns=["step", "states", "kind"])
+
+
+def _stretch(
+    steps: Columns, row: int, ends: NDArray[np.int64], joined: nx.Graph, least: float
+) -> list[int]:
+    """Give a stretch of a lap from a step on; nothing if the lap ends before."""
+    path, way = [int(steps["state"][row])], 0.0
+    for later in range(row, ends[np.searchsorted(ends, row, side="right")]):
+        there = int(steps["next_state"][later])
+        if there != path[-1]:
+            way += joined.edges[path[-1], there]["distance"]
+            path.append(there)
+        if way >= least and len(path) > 1:
+            return path
+    return []
+
+
+def _walk(ran: nx.Graph, start: int, least: float, rng: np.random.Generator) -> list[int]:
+    """Walk without turning back; nothing if the way ends before."""
+    path, way = [start], 0.0
+    while way < least or len(path) < 2:
+        onwards = sorted(set(ran[path[-1]]) - set(path[-2:-1]))
+        if not onwards:
+            return []
+        there = int(rng.choice(onwards))
+        way += ran.edges[path[-1], there]["distance"]
+        path.append(there)
+    return path
 
 
 def recover(
@@ -192,10 +303,14 @@ def _places(
 
 
 def _classified(
-    ran: EventLog, time: ArrayLike, places: list[list[int]], detection: Detection
+    ran: EventLog,
+    moments: ArrayLike,
+    places: list[list[int]],
+    detection: Detection,
+    when: str = "time",
 ) -> pd.DataFrame:
     """Say what each event replays: its longest sequence."""
-    paths = pd.DataFrame({"time": time, "states": places})
+    paths = pd.DataFrame({when: moments, "states": places})
     found = place_sequences(ran, paths, detection=detection)
     found["kind"] = sequence_kinds(found)
     longest = found.sort_values(["event", "distance"], ascending=[True, False], kind="stable")
