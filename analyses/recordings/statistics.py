@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.findings.published import findings, published_ranges
+from analyses.findings.table import as_share, findings
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.animals import replays_of
 from analyses.measures.summary import over_animals
@@ -51,7 +51,7 @@ def recorded_statistics(
     pandas.DataFrame
         One row a statistic that has a value: `statistic, label`, and as
         `analyses.measures.summary.over_animals` gives it; then `published_low, published_high,
-        sources`, the range of the values that studies found.
+        sources`, the range of the numbers that studies found, each by a definition of its own.
 
     Raises
     ------
@@ -76,11 +76,24 @@ def recorded_statistics(
     table = over_animals(per_animal).astype({"statistic": str})
     table = table[table["statistic"].isin(known)].reset_index(drop=True)
     table.insert(1, "label", [STATISTICS[name].label for name in table["statistic"]])
-    ranges = published_ranges(findings()).rename(
-        columns={"range": "statistic", "low": "published_low", "high": "published_high"}
+    return table.merge(_published(), on="statistic", how="left")
+
+
+def _published() -> pd.DataFrame:
+    """Give the lowest and the highest number that studies found of each statistic."""
+    table = findings()
+    is_number = table["likelihood"].isin(["count", "value"]) & ~table["second_hand"]
+    rows = table[is_number & (table["statistic"] != "")]
+    rows = rows.assign(value=as_share(rows)).sort_values("value", kind="stable")
+    return (
+        rows.groupby("statistic", sort=True)
+        .agg(
+            published_low=("value", "min"),
+            published_high=("value", "max"),
+            sources=("source", lambda sources: ", ".join(dict.fromkeys(sources))),
+        )
+        .reset_index()
     )
-    columns = ["statistic", "published_low", "published_high", "sources"]
-    return table.merge(ranges[columns], on="statistic", how="left")
 
 
 def replays_of_recordings(
