@@ -247,10 +247,10 @@ def test_recordings_that_cannot_be_decoded(change, message, session):
 
 def test_laps_end_where_they_are_said_to(session):
     recording, _ = session
-    turned = find_replay(recording, judgement=QUICK._replace(lap_ends=("1",))).experience
+    turned = find_replay(recording, judgement=QUICK._replace(lap_ends=("1",))).experience.steps
     ends = turned.loc[turned["terminated"], "next_state"]
     assert set(ends) == {1}
-    own = find_replay(recording, judgement=QUICK).experience
+    own = find_replay(recording, judgement=QUICK).experience.steps
     assert set(own.loc[own["terminated"], "next_state"]) == {2, 3}
     with pytest.raises(ValueError, match=r"Unknown node of the track 'x'\. Choose from: 0, 1"):
         find_replay(recording, judgement=QUICK._replace(lap_ends=("x",)))

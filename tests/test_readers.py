@@ -74,6 +74,7 @@ class TestTracks:
             (TRACK | {"units": "pixels"}, "must be in cm, got units 'pixels'"),
             (TRACK | {"edges": [[0, 7]]}, "must join two of the nodes"),
             (TRACK | {"pixels_per_cm": -3}, "pixels_per_cm"),
+            (TRACK | {"landmarks": [0, 1]}, "landmarks of .* must name lists of nodes"),
             ({"nodes": [{"id": 0}], "links": [{"source": 0}]}, "node-link form"),
             (nx.Graph([(0, 1)]), "needs a position: pos="),
         ],

@@ -41,7 +41,7 @@ def test_the_tables_are_those_of_python(folder, recording):
     pd.testing.assert_frame_equal(results.read("kinds.csv"), found.kinds, check_dtype=False)
     read = results.read("sequences.parquet")
     assert [list(each) for each in read["states"]] == [list(s) for s in found.sequences["states"]]
-    assert len(results.read("experience.parquet")) == len(found.experience)
+    assert len(results.read("experience.parquet")) == len(found.experience.steps)
     status = results.status()
     assert not status.missing
     assert not status.damaged
@@ -77,9 +77,10 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "states per metre",
         "n_shuffles: 19",
         "Intervals are Wilson's",
+        "| S1 |",
     ):
         assert part in text
-    assert text.count("# ") == 6
+    assert text.count("# ") == 7
 
 
 def test_spikes_and_fields_are_those_of_the_events(folder, recording):

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -148,8 +147,11 @@ class Conclusions(NamedTuple):
         ci_low, ci_high`.
     states : DataFrame
         Where each state is: `state, x, y`.
-    experience : DataFrame
-        The animal's moves between states, lap by lap, as `EventLog.steps`.
+    experience : EventLog
+        The animal's moves between states, lap by lap; its `mdp` is the track.
+    visited : DataFrame
+        The states that each replay event visits: `event, time` (s), `states`, and `phase`: `rest`
+        off the track, `episode_end` after a lap, `step` on the way.
     paths : DataFrame
         The decoded paths of all events.
     calibration : Calibration or None
@@ -162,7 +164,8 @@ class Conclusions(NamedTuple):
     sequences: pd.DataFrame
     kinds: pd.DataFrame
     states: pd.DataFrame
-    experience: pd.DataFrame
+    experience: EventLog
+    visited: pd.DataFrame
     paths: pd.DataFrame
     calibration: Calibration | None
     told: tuple[str, ...]
@@ -437,14 +440,14 @@ def conclude(
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
         world, log = experience_of(recording, size, judgement.lap_ends)
         radius = path_radius(world, session.track) if is_ours else None
-        sequences = _sequences(
-            recording.graph, world, log, events, scored.paths, judgement.detection, radius
+        sequences, visits = _sequences(
+            recording, world, log, events, scored.paths, judgement.detection, radius
         )
         named = event_kinds(events, sequences)
         kinds.append(_counted(named[events["is_replay"]], size))
         if kept is None:
-            kept = sequences, named, world, log
-    sequences, named, world, log = kept  # type: ignore[misc]
+            kept = sequences, named, world, log, visits
+    sequences, named, world, log, visited = kept  # type: ignore[misc]
     events["kind"] = named
     n_laps = log.steps["episode"].nunique()
     told.append(
@@ -456,8 +459,8 @@ def conclude(
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
     )
     return Conclusions(
-        events, sequences, pd.concat(kinds, ignore_index=True), states, log.steps, scored.paths,
-        calibration, tuple(told),
+        events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
+        scored.paths, calibration, tuple(told),
     )  # fmt: skip
 
 
@@ -507,15 +510,18 @@ def path_radius(world: MDP, track: Track) -> float:
 
 
 def _sequences(
-    graph: nx.Graph | None,
+    recording: Recording,
     world: MDP,
     log: EventLog,
     events: pd.DataFrame,
     paths: pd.DataFrame,
     detection: Detection,
     radius: float | None,
-) -> pd.DataFrame:
-    """Turn the paths of replay into place sequences; `event` is that of the table of events."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Turn the paths of replay into place sequences, and list the states that each visits.
+
+    `event` is that of the table of events.
+    """
     chosen = events.loc[events["is_replay"], ["event", "start_time"]]
     grouped = dict(tuple(paths.groupby("event", sort=False)))
     rows: list[int] = []
@@ -525,13 +531,16 @@ def _sequences(
             continue
         path = grouped[event]
         xy = path[["x", "y"]].to_numpy()
-        visits = find_visits(path["time"], xy, graph, world, radius=radius, most_unknown=1.0)
+        visits = find_visits(
+            path["time"], xy, recording.graph, world, radius=radius, most_unknown=1.0
+        )
         if len(visits):
             rows.append(event)
             visited.append(visits)
     begin = chosen.set_index("event")["start_time"]
     states = [visits["state"].tolist() for visits in visited]
-    listed = pd.DataFrame({"time": begin.loc[rows].to_numpy(dtype=float), "states": states})
+    time = begin.loc[rows].to_numpy(dtype=float)
+    listed = pd.DataFrame({"time": time, "states": states, "phase": _phases(recording, log, time)})
     found = place_sequences(log, listed, detection=detection)
     spans = [
         _span(visited[event], first, states)
@@ -540,7 +549,22 @@ def _sequences(
     found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
     found["event"] = np.array(rows, dtype=np.int64)[found["event"]]
     found["kind"] = sequence_kinds(found)
-    return found
+    listed.insert(0, "event", np.array(rows, dtype=np.int64))
+    return found, listed
+
+
+def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> list[str]:
+    """Tell when the animal replays: at rest off the track, at the end of a lap, or on its way."""
+    steps = log.steps
+    before = np.searchsorted(steps["time"], time, side="right") - 1
+    ended = (steps["terminated"] | steps["truncated"]).to_numpy()
+    inside = np.ones((len(time), 1), dtype=bool)
+    if len(recording.on_track):
+        begin, end = recording.on_track.T
+        inside = (time[:, None] >= begin) & (time[:, None] <= end)
+    at_end = (before >= 0) & ended[np.maximum(before, 0)]
+    phases = np.select([~inside.any(axis=1), at_end], ["rest", "episode_end"], "step")
+    return list(map(str, phases))
 
 
 def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[float, float]:

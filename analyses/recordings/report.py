@@ -36,6 +36,7 @@ def write_report(
     path: str | Path,
     recording: Recording,
     found: Conclusions,
+    statistics: pd.DataFrame,
     settings: Settings,
     judgement: Judgement,
     more: str = "",
@@ -50,6 +51,8 @@ def write_report(
         What was analysed.
     found : Conclusions
         What came out.
+    statistics : DataFrame
+        As `analyses.recordings.statistics.recorded_statistics` gives them.
     settings : Settings
         How it was decoded.
     judgement : Judgement
@@ -70,6 +73,10 @@ def write_report(
         LOW_POWER,
         "## How the shares depend on the size of states",
         _by_size(found.kinds),
+        "## Statistics",
+        "Of replay at rest and at the ends of laps. Statistics that need more than the track and "
+        "the laps are missing, unless landmarks of the track say it.",
+        _statistics(statistics),
         "## Criteria",
         _listed(_criteria(settings, judgement)),
         "## Where it is from",
@@ -136,6 +143,17 @@ def _by_size(kinds: pd.DataFrame) -> str:
         shares = own.set_index("kind")["share"]
         cells = ["" if np.isnan(shares[name]) else f"{shares[name]:.2f}" for name in names]
         rows.append(f"| {own['states_per_metre'].iloc[0]:.1f} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _statistics(table: pd.DataFrame) -> str:
+    rows = ["| | | here | by chance | published |", "|---|---|---|---|---|"]
+    columns = ["statistic", "label", "value", "null", "published_low", "published_high", "sources"]
+    for name, text, value, null, low, high, sources in table[columns].to_numpy().tolist():
+        published = "" if np.isnan(low) else f"{low:.2f} to {high:.2f} ({sources})"
+        by_chance = "" if np.isnan(null) else f"{null:.2f}"
+        label = " ".join(str(text).split())
+        rows.append(f"| {name} | {label} | {value:.2f} | {by_chance} | {published} |")
     return "\n".join(rows)
 
 

@@ -10,6 +10,7 @@
 ``place_fields.parquet``  the rates of these cells along the track
 ``states.csv``           where the states are
 ``track.json``           the track graph
+``statistics.csv``       the statistics of replay that this recording has, beside published values
 ``chance.csv``           the same events with randomised cells
 ``report.md``            all of it as text, with the criteria, and how far it can be trusted
 ``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
@@ -53,6 +54,7 @@ from analyses.recordings.readers.tracks import draw_track, read_track
 from analyses.recordings.recording import Recording
 from analyses.recordings.report import LOW_POWER, write_report
 from analyses.recordings.sessions import Session, Settings, experience_of, prepare
+from analyses.recordings.statistics import recorded_statistics
 from analyses.recordings.track import cut_track
 from analyses.sequences.track import graph_of_log
 from replay import MDP
@@ -243,8 +245,11 @@ def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]
     scored = _scored(results)
     found = conclude(plan.recording, plan.session, plan.judgement, scored)
     told = _write_nwb(plan, results, found)
+    graph = plan.recording.graph
+    landmarks = None if graph is None else graph.graph.get("landmarks")
+    statistics = recorded_statistics([found], landmarks)
     with replacing(results.folder / "report.md") as beside:
-        write_report(beside, plan.recording, found, plan.settings, plan.judgement, told)
+        write_report(beside, plan.recording, found, statistics, plan.settings, plan.judgement, told)
     with replacing(results.folder / "track.json") as beside:
         beside.write_text(json.dumps(draw_track(plan.recording.graph), indent=1) + "\n", "utf-8")
     return {
@@ -253,9 +258,10 @@ def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]
         "kinds.csv": found.kinds,
         "states.csv": found.states,
         "paths.parquet": found.paths,
-        "experience.parquet": found.experience,
+        "experience.parquet": found.experience.steps,
         "spikes.parquet": _spikes(plan),
         "place_fields.parquet": _place_fields(plan.session),
+        "statistics.csv": statistics,
         "chance.csv": scored.by_chance,
     }
 

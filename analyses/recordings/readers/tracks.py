@@ -2,8 +2,9 @@
 
 In JSON a track is what a row of Spyglass' table ``TrackGraph`` holds: `node_positions` (cm) and
 `edges`, and optionally `linear_edge_order` and `linear_edge_spacing`, which say how the track was
-laid out on a line. Beside these a graph may say `pixels_per_cm`, and `run_epochs`, when the animal
-was on it (s). The node-link form of networkx is read too.
+laid out on a line. Beside these a graph may say `pixels_per_cm`; `run_epochs`, when the animal was
+on it (s); and `landmarks`, name -> nodes, which statistics read (:mod:`analyses.measures`). The
+node-link form of networkx is read too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.recordings.track import cut_track
-from replay.checks import check_array, check_number, shown
+from replay.checks import check_array, check_list, check_number, shown
 from replay.worlds.tracks import make_track_graph
 
 __all__ = ["draw_track", "epochs_of", "linear_to_plane", "read_track"]
@@ -36,7 +37,7 @@ def read_track(source: object) -> nx.Graph:
     -------
     networkx.Graph
         Nodes with `pos` in cm; the graph's own attributes may be `edge_order`, `edge_spacing`,
-        `pixels_per_cm` and `run_epochs`.
+        `pixels_per_cm`, `run_epochs` and `landmarks`.
 
     Raises
     ------
@@ -101,6 +102,17 @@ def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
     if drawn.get("pixels_per_cm") is not None:
         scale = check_number(f"pixels_per_cm of {name}", drawn["pixels_per_cm"], at_least=1e-9)
         graph.graph["pixels_per_cm"] = scale
+    landmarks = drawn.get("landmarks")
+    if landmarks is not None:
+        if not isinstance(landmarks, Mapping):
+            raise ValueError(
+                f"landmarks of {name} must name lists of nodes, such as {{'reward': [0, 5]}}, got "
+                f"{shown(landmarks)}."
+            )
+        graph.graph["landmarks"] = {
+            str(key): [str(node) for node in check_list(f"The landmark {key!r} of {name}", nodes)]
+            for key, nodes in landmarks.items()
+        }
     if drawn.get("run_epochs") is not None:
         epochs = check_array(drawn["run_epochs"], f"run_epochs of {name}", kind="number", n_dims=2)
         graph.graph["run_epochs"] = epochs
