@@ -36,6 +36,9 @@ _SETTINGS = {
     "surprise .01": (BETWEEN_STUDIES, 0.01),
     "surprise .2": (BETWEEN_STUDIES, 0.2),
 }
+_EVIDENCE = ["finding", "study", "account", "evidence", "evidence_se", "weight", "diagnostic"]
+_SUMS = ["account", "is_control", "evidence", "ci_low", "ci_high", "evidence_se", "n_studies"]
+_SUMS += ["n_findings", "evidence_of_all"]
 _COLUMNS = ["successes", "trials", "mean", "sd", "value", "n_animals"]
 
 
@@ -177,9 +180,9 @@ def _evidence(plan: Comparison, tested: _Tested, rng: np.random.Generator) -> pd
                     "second_hand": row["second_hand"],
                 }
             )
+    if not made:
+        return pd.DataFrame(columns=_EVIDENCE)
     table = pd.DataFrame(made)
-    if not len(table):
-        return table
     is_control = table["account"].map(lambda name: _is_control(plan, name))
     is_prior = ~table["account"].str.endswith(AS_PUBLISHED)
     best = table[~is_control & is_prior].groupby("finding")["evidence"].max()
@@ -240,8 +243,8 @@ def _sums(plan: Comparison, found: pd.DataFrame, rng: np.random.Generator) -> pd
                 "evidence_of_all": float((own["evidence"] * own["weight"]).sum()),
             }
         )
-    table = pd.DataFrame(rows)
-    return table.sort_values("evidence", ascending=False, kind="stable") if len(table) else table
+    table = pd.DataFrame(rows, columns=_SUMS)
+    return table.sort_values("evidence", ascending=False, kind="stable")
 
 
 def _confusion(plan: Comparison, tested: _Tested, rng: np.random.Generator) -> pd.DataFrame:
@@ -361,7 +364,8 @@ def _shared(account: NDArray[Any], cell: NDArray[Any], n_accounts: int) -> float
     share = table / table.sum(axis=1, keepdims=True) / len(table)
     expected = share.sum(axis=1, keepdims=True) * share.sum(axis=0, keepdims=True)
     inside = share > 0
-    return float((share[inside] * np.log2(share[inside] / expected[inside])).sum())
+    bits = float((share[inside] * np.log2(share[inside] / expected[inside])).sum())
+    return min(bits, float(np.log2(len(table))))
 
 
 def _most_apart(account: NDArray[Any], cell: NDArray[Any], names: list[str]) -> tuple[str, float]:
