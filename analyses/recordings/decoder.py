@@ -114,7 +114,7 @@ def place_fields(
     """
     seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
     width = check_number("smoothing", smoothing, at_least=0.0)
-    bins, n_spikes = np.asarray(position_bins), np.asarray(counts, dtype=float)
+    bins, n_spikes = np.asarray(position_bins), np.asarray(counts)
     if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != len(n_spikes):
         raise ValueError(
             "place_fields needs one bin and one row of counts for each time bin, got shapes "
@@ -127,8 +127,11 @@ def place_fields(
         )
     counted = bins >= 0
     time = np.bincount(bins[counted], minlength=track.n_bins) * seconds
-    spikes = np.zeros((n_spikes.shape[1], track.n_bins))
-    np.add.at(spikes.T, bins[counted], n_spikes[counted])
+    row, cell = np.nonzero(n_spikes)  # few of all
+    row, cell = row[counted[row]], cell[counted[row]]
+    shape = n_spikes.shape[1], track.n_bins
+    place, n_places = np.ravel_multi_index((cell, bins[row]), shape), shape[0] * shape[1]
+    spikes = np.bincount(place, n_spikes[row, cell], n_places).reshape(shape)
     if width > 0:
         weights = np.exp(-0.5 * (track.distance / width) ** 2)
         time, spikes = weights @ time, spikes @ weights.T
