@@ -282,7 +282,7 @@ def _robustness(plan: Comparison, tested: _Tested) -> pd.DataFrame:
             ]
             rows.append({"setting": setting, "account": name, "evidence": float(np.sum(bits))})
     table = pd.DataFrame(rows, columns=["setting", "account", "evidence"])
-    rank = table.groupby("setting")["evidence"].rank(ascending=False)
+    rank = table.groupby("setting")["evidence"].rank(ascending=False, method="min")
     return table.assign(rank=rank.astype("Int64"))
 
 
