@@ -19,9 +19,9 @@ from replay.checks import check_table
 __all__ = ["draw_confusion", "draw_evidence", "page_figure", "study_figures"]
 
 _COLOURS = "PuOr"
-_LEAST, _MOST = -4.5, 4.5  # bits
+_LEAST, _MOST = -7.0, 7.0  # bits; the least that a finding can cost is -4.3
 _ROW, _CELL = 0.235, 0.44  # inches
-_LABELS = 3.1
+_LABELS = 4.6
 _NEEDED = ["finding", "study", "source", "task", "statistic", "likelihood", "account", "evidence"]
 _NEEDED += ["predicted_low", "predicted", "predicted_high", "published", "published_low"]
 _NEEDED += ["published_high", "weight", "diagnostic", "is_control"]
@@ -66,11 +66,9 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
             ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
             _draw_prediction(ax, x, y, row, low, high)
     _name_rows(ax, evidence.drop_duplicates("finding"))
-    is_control = evidence.drop_duplicates("account")["is_control"].tolist()
-    names = [_short(name) for name in accounts]
+    controls = set(evidence.loc[evidence["is_control"].astype(bool), "account"])
+    names = [f"control: {_short(name)}" if name in controls else _short(name) for name in accounts]
     ax.set_xticks(range(len(accounts)), names, rotation=55, ha="left", rotation_mode="anchor")
-    for text, control in zip(ax.get_xticklabels(), is_control, strict=True):
-        text.set_fontstyle("italic" if control else "normal")
     ax.xaxis.tick_top()
     ax.tick_params(length=0, labelsize=6)
     ax.set_xlim(-0.5, len(accounts) - 0.5)
@@ -125,9 +123,9 @@ def _name_rows(ax: Axes, findings: pd.DataFrame) -> None:
     texts, shown = [], set()
     for row in findings.to_dict("records"):
         label = STATISTICS[row["statistic"]].label
-        name = "" if row["study"] in shown else f"{row['source']}   "
+        name = "" if row["study"] in shown else f"{row['source'].upper()}   "
         shown.add(row["study"])
-        texts.append(f"{name}{label}, {row['task'].replace('_', ' ')}")
+        texts.append(f"{name}{label} ({row['task'].replace('_', ' ')})")
     ax.set_yticks(range(len(texts)), texts)
     diagnostic = findings["diagnostic"].fillna(False).astype(bool)
     for text, told in zip(ax.get_yticklabels(), diagnostic, strict=True):
@@ -219,7 +217,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     n_true = confusion["truth"].nunique()
     width = max(_LABELS + _CELL * len(accounts) + 0.4, FULL_WIDTH)
     heights = np.array([_ROW * n_rows, 0.9, 0.2 * n_true])
-    gaps = np.array([1.25, 0.12, 0.75, 1.1])  # above each, and below the last
+    gaps = np.array([1.35, 0.12, 0.5, 1.45])  # above each, and below the last
     height = float(heights.sum() + gaps.sum())
     figure = new_figure(width, height)
     figure.set_layout_engine("none")
@@ -238,13 +236,13 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     axes[2].set_position((x0, y0, wide * min(own, 0.62), high))
     bar = figure.add_axes((x0 + 0.72 * wide, y0 + 0.55 * high, 0.26 * wide, 0.12 / height))
     colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
-    figure.colorbar(colours, cax=bar, orientation="horizontal", ticks=[-4, -2, 0, 2, 4])
+    figure.colorbar(colours, cax=bar, orientation="horizontal", ticks=[-6, -4, -2, 0, 2, 4, 6])
     bar.set_title("evidence, bits beyond knowing nothing", fontsize=6)
     bar.tick_params(labelsize=6)
     figure.text(
         (x0 * width + 0.72 * wide * width) / width, y0 + 0.42 * high,
         "line and dot: what an account predicts, 5 to 95 %\nband: what was published; arrow: its "
-        "direction\ngrey names: controls predict it as well\nitalics: controls; *: as published",
+        "direction\ngrey names: controls predict it as well\nopen dots: controls; *: as published; none: no replay",
         fontsize=6, va="top",
     )  # fmt: skip
     return figure
