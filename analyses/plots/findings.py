@@ -242,7 +242,8 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     figure.text(
         (x0 * width + 0.72 * wide * width) / width, y0 + 0.42 * high,
         "line and dot: what an account predicts, 5 to 95 %\nband: what was published; arrow: its "
-        "direction\ngrey names: controls predict it as well\nopen dots: controls; *: as published; none: no replay",
+        "direction\ngrey names: controls predict it as well\nopen dots: controls; *: as "
+        "published; none: no replay",
         fontsize=6, va="top",
     )  # fmt: skip
     return figure
