@@ -16,13 +16,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_NUMBER", "check_array", "check_choice", "check_column", "check_flag"]
+__all__ = [
+    "LARGEST_NUMBER",
+    "MOST_STATES",
+    "check_array",
+    "check_choice",
+    "check_column",
+    "check_flag",
+]
 __all__ += ["check_list", "check_number", "check_seed", "check_table", "check_text", "check_whole"]
 __all__ += ["shown", "unknown_name"]
 
 LARGEST_NUMBER = 1e100
 """The largest reward, action value, position or length, far from where sums and squares become
 infinite."""
+
+MOST_STATES = 10_000_000
+"""States count from 0 to below this number in logs, trees and what is fed: tables are as long as
+the largest."""
 
 _LONGEST = 60
 _LARGEST = 2**63 - 1

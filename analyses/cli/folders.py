@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from analyses.cli.options import check_out
 from analyses.cli.terminal import print_table
 
 __all__ = ["figures", "gallery", "status"]
@@ -35,6 +36,7 @@ def gallery(
     from analyses.plots.style import save
     from analyses.studies.gallery import laps, next_replay
 
+    check_out(out, ".png")
     mdp, transitions = laps()
     figure = gallery_figure(next_replay(mdp, transitions), transitions, mdp)
     for path in save(figure, out.with_suffix("")):

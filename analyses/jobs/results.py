@@ -27,7 +27,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import pandas as pd
 import pyarrow as pa
@@ -42,9 +42,6 @@ from replay.files import (
     replacing,
     write_checksums,
 )
-
-if TYPE_CHECKING:
-    from analyses.jobs.study import Piece
 
 __all__ = ["Results", "Status", "write_parts", "write_table"]
 
@@ -276,13 +273,15 @@ class Results:
             "or make the results again in another folder."
         )
 
-    def keep_piece(self, piece: Piece, files: Mapping[str, bytes | Path]) -> None:
+    def keep_piece(self, group: str, index: int, files: Mapping[str, bytes | Path]) -> None:
         """Write the files of a piece, and count it as done.
 
         Parameters
         ----------
-        piece : Piece
-            Which.
+        group : str
+            The group that it belongs to.
+        index : int
+            Its number in the group.
         files : mapping of str to bytes or Path
             Place in the folder -> content, or a file that is moved there.
         """
@@ -292,18 +291,20 @@ class Results:
                     beside.write_bytes(content)
                 else:
                     shutil.move(content, beside)
-        write_checksums(self._listing(piece), [self.folder / name for name in files], self.folder)
+        write_checksums(
+            self._listing(group, index), [self.folder / name for name in files], self.folder
+        )
 
-    def is_finished(self, piece: Piece) -> bool:
+    def is_finished(self, group: str, index: int) -> bool:
         """Tell whether a piece was done, damaged since or not."""
-        return self._listing(piece).exists()
+        return self._listing(group, index).exists()
 
-    def damaged(self, piece: Piece) -> list[str]:
+    def damaged(self, group: str, index: int) -> list[str]:
         """Name the files of a finished piece that are damaged or gone."""
-        return self._damaged(self._listing(piece))
+        return self._damaged(self._listing(group, index))
 
-    def _listing(self, piece: Piece) -> Path:
-        return self.folder / "pieces" / piece.group / f"{piece.number}.sha256"
+    def _listing(self, group: str, index: int) -> Path:
+        return self.folder / "pieces" / group / f"{index}.sha256"
 
     def finish(self, products: str) -> None:
         """Count all ``"tables"`` or all ``"figures"`` as made."""
@@ -378,8 +379,12 @@ class Results:
 
         Parameters
         ----------
-        table, group, index
-            Which.
+        table : str
+            The name of the table.
+        group : str
+            The group that the piece belongs to.
+        index : int
+            Its number in the group.
 
         Returns
         -------

@@ -11,6 +11,8 @@ import os
 import platform
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -40,6 +42,7 @@ _MOST_PROCESSES = 10_000
 _ANSWER_SECONDS = 10
 _LOOK_SECONDS = 10
 _PARENT_SECONDS = 0.5
+_REMOVE = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
 
 def n_processes(jobs: int | None) -> int:
@@ -182,7 +185,7 @@ def pool(
         return
     with tempfile.TemporaryDirectory(prefix="hippocampal-replay-") as scratch:
         if jobs <= 1:
-            with _temporary_files_in(scratch):
+            with _removed_if_killed(scratch), _temporary_files_in(scratch):
                 yield Call(1, _here)
             return
         executor = ProcessPoolExecutor(
@@ -196,6 +199,23 @@ def pool(
                 yield Call(jobs, partial(_in_processes, executor, jobs))
         finally:
             executor.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _removed_if_killed(folder: str) -> Iterator[None]:
+    """Have a folder removed when this process ends, however that happens.
+
+    A process that is killed cannot clean up, and without workers there is none to do it. So a small
+    one waits for the end of its input, which comes at the latest when this process is gone.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _REMOVE, folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is not meant for it
+    ):
+        yield
 
 
 @contextmanager

@@ -10,9 +10,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sequences.runs import MOST_STATES
 from analyses.sequences.sequences import Lists
-from replay.checks import check_flag, check_number, check_whole
+from replay.checks import MOST_STATES, check_flag, check_number, check_whole
 from replay.log.event_log import EventLog
 
 if TYPE_CHECKING:

@@ -131,7 +131,7 @@ def plan_variants(folder: str | Path) -> Variants:
             f"{folder} was made with other source files of this toolkit, and runs are compared in "
             "pairs. Make it again with these, in another folder."
         )
-    if not all(map(results.is_finished, reproduce.STUDY.all_pieces(published))):
+    if not all(results.is_finished(*piece) for piece in reproduce.STUDY.all_pieces(published)):
         raise ValueError(
             f"{folder} is not finished. Run the replay reproduce command that began it again, with "
             "the same options."

@@ -224,7 +224,7 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
 
 
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
-    return [Shown(table=tables["gain_floor.csv"])]
+    return [Shown(table=tables["gain_floor.csv"].drop(columns="sem"))]
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:

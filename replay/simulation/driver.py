@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.checks import MOST_STATES
 from replay.learners.contract import Learner, Pause, Sizes
 from replay.log import backups
 from replay.log.arrays import uninitialised
@@ -117,7 +118,7 @@ class LogWriter:
         self.buffer: backups.BackupBuffer | None = None
         if keep != "none" and n_steps > _MOST_LOGGED:
             raise ValueError(
-                f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: take log='none', or "
+                f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: use log='none', or "
                 "fewer steps."
             )
         self.n_steps = n_steps if on_block is None else min(n_steps, _STEPS_PER_BLOCK)
@@ -151,7 +152,7 @@ class LogWriter:
         if backups.n_kept(self.buffer) > _MOST_LOGGED - room:
             raise ValueError(
                 f"A log counts at most {_MOST_LOGGED} backups, and that of {self.learner.name!r} "
-                "is full: take log='none', fewer steps, or fewer backups a step."
+                "is full: use log='none', fewer steps, or fewer backups a step."
             )
         rows, self.buffer = backups.renew(self.buffer, room)
         if not few:  # or what little was written keeps the whole
@@ -246,11 +247,16 @@ class Driver:
         known: MDP | None = None,
         window_ends: NDArray[np.int64] | None = None,
     ) -> None:
-        if log.buffer is not None and sizes.n_actions > _MOST_ACTIONS:
-            raise ValueError(
-                f"A log holds at most {_MOST_ACTIONS} actions, got {sizes.n_actions}: take "
-                "log='none', or fewer actions."
-            )
+        if log.buffer is not None:
+            for name, number, most in (
+                ("states", sizes.n_states, MOST_STATES),
+                ("actions", sizes.n_actions, _MOST_ACTIONS),
+            ):
+                if number > most:
+                    raise ValueError(
+                        f"A log holds at most {most} {name}, got {number}; only simulate with "
+                        "log='none' can have more."
+                    )
         self.learner, self.writer, self.rng, self.replay_rng = learner, log, rng, replay_rng
         self.memory = _made(learner, sizes)
         learner.explore(learner.params, self.memory, known)

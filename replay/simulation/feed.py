@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from replay.checks import (
     LARGEST_NUMBER,
+    MOST_STATES,
     check_choice,
     check_column,
     check_table,
@@ -26,7 +27,6 @@ from replay.worlds.protocols import Phase, Protocol
 
 __all__ = ["feed"]
 
-_MOST_STATES = 2**31 - 1
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
 
 
@@ -93,8 +93,8 @@ def feed(
     [1, 0]
     """
     found = find_learner(learner, params)
-    n_states = check_whole("n_states", n_states, at_least=1, at_most=_MOST_STATES)
-    n_actions = check_whole("n_actions", n_actions, at_least=1, at_most=_MOST_STATES)
+    n_states = check_whole("n_states", n_states, at_least=1, at_most=MOST_STATES)
+    n_actions = check_whole("n_actions", n_actions, at_least=1, at_most=2**31 - 1)
     seed = check_whole("seed", seed)
     check_choice("log", log, ("all", "replay"))
     if mdp is not None and not isinstance(mdp, MDP):
