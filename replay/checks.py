@@ -16,16 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = [
-    "LARGEST_NUMBER",
-    "MOST_STATES",
-    "check_array",
-    "check_choice",
-    "check_column",
-    "check_flag",
-]
-__all__ += ["check_list", "check_number", "check_seed", "check_table", "check_text", "check_whole"]
-__all__ += ["shown", "unknown_name"]
+__all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_array", "check_choice", "check_column"]
+__all__ += ["check_flag", "check_list", "check_number", "check_seed", "check_table", "check_text"]
+__all__ += ["check_whole", "shown", "unknown_name"]
 
 LARGEST_NUMBER = 1e100
 """The largest reward, action value, position or length, far from where sums and squares become
