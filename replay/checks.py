@@ -535,7 +535,7 @@ def check_array(
         return numbers.reshape(given.shape)
     if given.dtype.kind == "O":
         return np.array([int(value) for value in flat], dtype=np.int64).reshape(given.shape)
-    return given.astype(np.int64)
+    return exact.astype(np.int64).reshape(given.shape)
 
 
 def _array(values: object) -> NDArray[Any] | None:

@@ -201,6 +201,7 @@ ROW += b"linear_track,range,S1"
     [
         (b"", "mine.csv is empty: its first line must name the columns"),
         (b"\n\n", "mine.csv is empty"),
+        (b"\t", "mine.csv is empty"),
         (
             HEADER + b"\n" + ROW.replace(b"M (", b"\xe9 ("),
             "must be text in UTF-8, but line 2 is not",
