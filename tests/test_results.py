@@ -272,6 +272,12 @@ def test_a_process_killed_at_the_very_start_leaves_nothing_in_the_way(tmp_path, 
         assert Results(tmp_path).manifest() == MANIFEST
 
 
+@pytest.mark.parametrize("name", ["a\udcffb", "a\nb", ""])
+def test_a_folder_has_a_name_that_can_be_written(name):
+    with pytest.raises(ValueError, match="The result folder must be"):
+        Results(name)
+
+
 def keep_a_piece(folder):
     Results(folder).keep_piece("maze", 0, {"pieces/maze/0/windows.parquet": b"a piece"})
 

@@ -35,6 +35,7 @@ from pyarrow import parquet
 
 from replay.checks import shown
 from replay.files import (
+    check_path,
     damaged_files,
     exclusive,
     is_leftover,
@@ -79,6 +80,13 @@ class Results:
     folder : path
         Where it is, or will be.
 
+    Raises
+    ------
+    TypeError
+        If it is no path.
+    ValueError
+        If no folder can have that name, or tables cannot be written there: it must be text.
+
     Examples
     --------
     >>> import tempfile
@@ -90,7 +98,7 @@ class Results:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = check_path("The result folder", folder)
 
     @contextmanager
     def writing(
