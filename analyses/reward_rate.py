@@ -87,7 +87,8 @@ def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     worse = baselines[baselines["random"] > baselines["optimal"]]
     if len(worse):
         raise ValueError(
-            f"No policy earns more than the optimal one, but the random one does in {_names(worse)}."
+            "No policy earns more than the optimal one, but by these baselines the random one does "
+            f"in {_names(worse)}."
         )
     ordered = in_paper_order(windows)
     experiments = ordered["experiment"].cat.categories
