@@ -6,7 +6,7 @@ import pytest
 
 from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_memory
 from analyses.studies.bounded_memory import measure_bounded_memory, summarise_bounded_memory
-from analyses.studies.figures import draw
+from analyses.studies.figures import draw_one
 from replay.experiments import EXPERIMENTS
 from replay.simulation import simulate
 
@@ -96,7 +96,7 @@ def test_figure(measured, tmp_path):
         draw_bounded_memory(pd.DataFrame(), first)
     (tmp_path / "manifest.json").write_text('{"study": "bounded_memory"}')
     table.to_csv(tmp_path / "bounded_memory.csv", index=False)
-    assert [path.name for path in draw("bounded_memory", tmp_path)] == [
+    assert [path.name for path in draw_one("bounded_memory", tmp_path)] == [
         "bounded_memory.pdf",
         "bounded_memory.png",
     ]

@@ -21,7 +21,7 @@ from strategies import (
 from analyses import place_sequences
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
-from analyses.sequences.track import Track, graph_of_log, graph_of_task
+from analyses.sequences.track import PlaceGraph, graph_of_log, graph_of_task
 from replay import simulate
 from replay.log.event_log import EventLog
 from replay.tasks.published import TASKS
@@ -451,6 +451,6 @@ def test_refused_tables():
 
 
 def test_a_track_finds_moves_both_ways():
-    track = Track.of(nx.DiGraph([(0, 2), (2, 1), (1, 1)]))
+    track = PlaceGraph.of(nx.DiGraph([(0, 2), (2, 1), (1, 1)]))
     found = track.move(np.array([0, 2, 1, 0, 1]), np.array([2, 0, 2, 1, 1]))
     assert (found >= 0).tolist() == [True, True, True, False, False]

@@ -50,7 +50,7 @@ def animate(
     out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
 ) -> None:
     """Show a pause: the agent at rest, and the replay that runs over the world."""
-    from analyses.jobs.worlds import read_mdp, world_of_log
+    from analyses.jobs.mdp_files import read_mdp, world_of_log
     from analyses.plots.film import check_film
     from analyses.plots.pause import animate_pause
     from replay.log.event_log import EventLog

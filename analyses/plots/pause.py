@@ -152,7 +152,7 @@ def pause_frames(
     if world is None:
         raise ValueError(
             "The log was read from files and knows no positions. Give the world: an MDP as mdp=, "
-            "or --mdp FILE, as analyses.jobs.worlds.write_mdps writes it."
+            "or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
         )
     learner = log.runs.set_index("run").loc[run, "learner"]
     return _frames(moves, steps, world, str(learner))

@@ -50,7 +50,7 @@ from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.runs import Columns, of_run
 from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
-from analyses.sequences.track import Track, graph_of_log
+from analyses.sequences.track import PlaceGraph, graph_of_log
 from replay.checks import check_number, check_whole
 from replay.jit import kernel
 from replay.log.backups import PHASES
@@ -177,9 +177,9 @@ def place_sequences(
     """
     _check(detection)
     parts = []
-    track = Track.of(graph) if graph is not None else None
+    track = PlaceGraph.of(graph) if graph is not None else None
     for run, reactivated in reactivations_by_run(log, paths):
-        track = track or Track.of(graph_of_log(log))
+        track = track or PlaceGraph.of(graph_of_log(log))
         steps = of_run(log, "steps", run)
         if paths is None and len(reactivated["place"]) and not len(steps["step"]):
             raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
@@ -198,7 +198,7 @@ def _check(detection: Detection) -> None:
 
 
 def _of_run(
-    experience: Experience, reactivated: Columns, track: Track, detection: Detection
+    experience: Experience, reactivated: Columns, track: PlaceGraph, detection: Detection
 ) -> Sequences:
     """Find and classify the place sequences of one run."""
     rows, states = _detected(reactivated, track, detection)
@@ -272,7 +272,7 @@ def _of_run(
 
 
 def _detected(
-    reactivated: Columns, track: Track, detection: Detection
+    reactivated: Columns, track: PlaceGraph, detection: Detection
 ) -> tuple[NDArray[np.int64], Lists]:
     """Find the sequences that meet the criteria: the first reactivation and the places of each."""
     place, event = reactivated["place"], reactivated["event"]
@@ -301,7 +301,7 @@ def _detected(
 
 
 def _filled(
-    place: NDArray[np.int32], event: NDArray[np.int64], track: Track, largest_jump: int
+    place: NDArray[np.int32], event: NDArray[np.int64], track: PlaceGraph, largest_jump: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Fill in the places that were jumped over; each belongs to the reactivation after it."""
     jumps = np.flatnonzero((event[1:] == event[:-1]) & (track.move(place[:-1], place[1:]) < 0)) + 1
@@ -328,7 +328,10 @@ def _latest(
 
 
 def _shortcuts(
-    track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], novel: NDArray[np.bool_]
+    track: PlaceGraph,
+    along: NDArray[np.int64],
+    of_move: NDArray[np.int64],
+    novel: NDArray[np.bool_],
 ) -> NDArray[np.int8]:
     """Tell which sequences run over all of a connection, without turning on it, as never run."""
     found = np.full(len(novel), -1, dtype=np.int8)
@@ -346,7 +349,7 @@ def _shortcuts(
 
 
 def _impossible(
-    track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], n: int
+    track: PlaceGraph, along: NDArray[np.int64], of_move: NDArray[np.int64], n: int
 ) -> NDArray[np.int8]:
     """Tell which sequences run over an edge along which nothing can move."""
     if track.impossible is None:

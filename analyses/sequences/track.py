@@ -17,7 +17,7 @@ from replay.log.event_log import EventLog
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["Track", "graph_of_log", "graph_of_task"]
+__all__ = ["PlaceGraph", "graph_of_log", "graph_of_task"]
 
 
 def graph_of_log(log: EventLog) -> nx.Graph:
@@ -86,7 +86,7 @@ def graph_of_task(task: Task) -> nx.Graph:
 
 
 @dataclass(frozen=True, eq=False)
-class Track:
+class PlaceGraph:
     """A track graph in arrays.
 
     Attributes
@@ -114,7 +114,7 @@ class Track:
     impossible: NDArray[np.bool_] | None
 
     @classmethod
-    def of(cls, graph: nx.Graph) -> Track:
+    def of(cls, graph: nx.Graph) -> PlaceGraph:
         """Check a graph, and write it in arrays.
 
         Parameters
@@ -126,7 +126,7 @@ class Track:
 
         Returns
         -------
-        Track
+        PlaceGraph
 
         Raises
         ------

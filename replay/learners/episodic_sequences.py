@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from replay.learners.contract import Between, Description, Known, Pause, Share, Sizes, Transition
 from replay.log.backups import EPISODE_END, Log, record
-from replay.parts.episode import Episode, begin, episode, episode_words, remember
+from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["needs_episodes", "replay"]
@@ -144,7 +144,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition."""
-    remember(memory.episode, transition.state, transition.action, transition.reward)
+    add_transition(memory.episode, transition.state, transition.action, transition.reward)
 
 
 def _best_return(memory: Memory, state: int) -> float:
@@ -204,5 +204,5 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
     if pause.terminated:
         _replay_backwards(params, memory, pause.state, log)
     if pause.phase == EPISODE_END:
-        begin(memory.episode)
+        begin_episode(memory.episode)
         memory.following[0] = -1

@@ -36,7 +36,7 @@ from replay.learners.contract import (
 )
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, record
 from replay.parts.policies import best_tried
-from replay.parts.recent_steps import RecentSteps, follow, note_step, recent_steps, step_words
+from replay.parts.recent_steps import RecentSteps, add_step, follow, recent_steps, step_words
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -121,7 +121,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the step, in place of the oldest."""
     s, a, now = transition.state, transition.action, memory.steps.n_seen[0]
-    memory.earlier[note_step(memory.steps, transition)] = memory.latest[s, a]
+    memory.earlier[add_step(memory.steps, transition)] = memory.latest[s, a]
     memory.latest[s, a] = now
 
 

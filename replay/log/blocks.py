@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from replay.log.event_log import EventLog
 
-__all__ = ["Block", "window_ends"]
+__all__ = ["LogBlock", "window_ends"]
 
 
-class Block(NamedTuple):
+class LogBlock(NamedTuple):
     """Part of the log of a run: some steps, with all backups made in them.
 
     Attributes

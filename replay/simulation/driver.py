@@ -18,10 +18,10 @@ from replay.checks import MOST_STATES
 from replay.learners.contract import Learner, Pause, Sizes
 from replay.log import backups
 from replay.log.arrays import uninitialised
-from replay.log.blocks import Block
+from replay.log.blocks import LogBlock
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt
-from replay.simulation.loop import STEP, Clock, Given, World, kernel_of
+from replay.simulation.loop import STEP_ROW, Clock, Given, World, kernel_of
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
@@ -96,7 +96,7 @@ class LogWriter:
     n_steps : int
         The steps for which there is room; more come by `lengthen`.
     on_block : callable, optional
-        Called with one `Block` after the other; then nothing is kept.
+        Called with one `LogBlock` after the other; then nothing is kept.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class LogWriter:
         name: str = "",
         seed: int = -1,
         n_steps: int = 0,
-        on_block: Callable[[Block], None] | None = None,
+        on_block: Callable[[LogBlock], None] | None = None,
     ) -> None:
         self.keep, self.learner, self.mdp, self.on_block = keep, learner, mdp, on_block
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
@@ -122,9 +122,9 @@ class LogWriter:
                 "fewer steps."
             )
         self.n_steps = n_steps if on_block is None else min(n_steps, _STEPS_PER_BLOCK)
-        self.steps = np.empty(0, dtype=STEP)
+        self.steps = np.empty(0, dtype=STEP_ROW)
         if keep != "none":
-            self.steps = _held(self.n_steps, STEP, f"the log of {self.n_steps} steps")
+            self.steps = _held(self.n_steps, STEP_ROW, f"the log of {self.n_steps} steps")
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, learner.evaluates)
         self.pieces: list[tuple[NDArray[np.void], ...]] = []
         self.excerpt = WHOLE_RUN
@@ -137,7 +137,7 @@ class LogWriter:
     def lengthen(self, n_steps: int) -> None:
         """Make room for so many steps of the run in all, and for some more."""
         if n_steps > len(self.steps):
-            more = np.zeros(max(n_steps, 2 * len(self.steps)) - len(self.steps), dtype=STEP)
+            more = np.zeros(max(n_steps, 2 * len(self.steps)) - len(self.steps), dtype=STEP_ROW)
             self.steps = np.append(self.steps, more)
 
     def make_room(self, n_rows: int) -> None:
@@ -169,7 +169,7 @@ class LogWriter:
         n_backups = sum(len(rows[0]) for rows in log.tables["backups"])
         causes = np.unique(self.learner.causes(memory))
         known = causes[(causes >= 0) & (not is_last)]
-        self.on_block(Block(log, n_backups, self.first_row, known))
+        self.on_block(LogBlock(log, n_backups, self.first_row, known))
         n_events = self.excerpt.n_events
         if n_backups:
             n_events = int(log.columns("backups")["event"].max(initial=n_events - 1)) + 1
@@ -184,7 +184,7 @@ class LogWriter:
         RuntimeError
             If the learner's bound of its backups was too small.
         """
-        steps: NDArray[np.void] = np.empty(0, dtype=STEP)
+        steps: NDArray[np.void] = np.empty(0, dtype=STEP_ROW)
         made: list[tuple[NDArray[np.void], ...]] = [(np.empty(0, dtype=backups.BACKUP),)]
         if self.buffer is not None:
             n_lost = backups.n_lost(self.buffer)
@@ -197,7 +197,7 @@ class LogWriter:
             self.make_room(0)
             steps, made, self.pieces = self.steps[:n_steps], self.pieces, []
             if self.on_block is not None:
-                self.steps = uninitialised(self.n_steps, STEP)
+                self.steps = uninitialised(self.n_steps, STEP_ROW)
         return EventLog.from_run(
             self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, excerpt=self.excerpt
         )
@@ -454,5 +454,5 @@ def _nowhere() -> World:
     return world_of(MDP.from_tables([[0]], reward=[0.0]))
 
 
-_NO_STEPS = np.empty(0, dtype=STEP)
+_NO_STEPS = np.empty(0, dtype=STEP_ROW)
 _NOTHING = Given(_NO_STEPS, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))

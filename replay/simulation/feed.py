@@ -21,7 +21,7 @@ from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
-from replay.simulation.loop import STEP, Given
+from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
@@ -172,7 +172,7 @@ def _experience(
         for name, limit in limits.items()
         if name in table
     }
-    steps = np.zeros(len(table), dtype=STEP)
+    steps = np.zeros(len(table), dtype=STEP_ROW)
     for name in ("state", "action", "next_state"):
         steps[name] = columns[name]
     for name in ("terminated", "truncated"):

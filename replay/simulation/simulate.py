@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from replay.checks import check_choice, check_whole
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
-from replay.log.blocks import Block, window_ends
+from replay.log.blocks import LogBlock, window_ends
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
 from replay.simulation.loop import start
@@ -76,7 +76,7 @@ def simulate(
     seed: int = 0,
     log: str = "replay",
     n_windows: int = 100,
-    on_block: Callable[[Block], None] | None = None,
+    on_block: Callable[[LogBlock], None] | None = None,
 ) -> Run:
     """Let a learner act in a world.
 
@@ -99,7 +99,7 @@ def simulate(
     n_windows : int, default 100
         Into how many adjacent windows the steps are cut for the reward rate.
     on_block : callable, optional
-        Called as ``on_block(block)`` with one part of the log after the other, a `Block`, cut
+        Called as ``on_block(block)`` with one part of the log after the other, a `LogBlock`, cut
         between steps. The run keeps none of them, so its memory is bounded however long it is.
 
     Returns

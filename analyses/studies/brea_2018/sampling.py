@@ -14,8 +14,8 @@ from typing import NamedTuple
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.study import Piece, Runner
 from analyses.sequences.counts import ReplayCounts
+from analyses.studies.brea_2018.reproduced_runs import keep_log
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
-from analyses.studies.brea_2018.runs import keep_log
 from replay.learners import LEARNERS
 from replay.learners.contract import LearnerModule
 from replay.simulation import simulate
