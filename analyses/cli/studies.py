@@ -81,7 +81,8 @@ def do_study(
         bars = {group: progress.add_task(group, total=total) for group, total in totals.items()}
 
         def on_cost(cost: Cost) -> None:
-            progress.console.print(_told(cost, None if cluster else n_jobs), markup=False)
+            at_work = None if cluster else min(n_jobs, len(pieces))
+            progress.console.print(_told(cost, at_work), markup=False)
 
         def on_piece(piece: Piece) -> None:
             progress.advance(bars[piece.group], study.size(plan, piece))
