@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from replay.learners.contract import Between, Description, Known, Pause, Share, Sizes, Transition
 from replay.log.backups import EPISODE_END, Log, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
+from replay.parts.policies import best_value
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["needs_episodes", "replay"]
@@ -147,13 +148,6 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     add_transition(memory.episode, transition.state, transition.action, transition.reward)
 
 
-def _best_return(memory: Memory, state: int) -> float:
-    best = -np.inf
-    for a in range(memory.best_returns.shape[1]):
-        best = max(best, memory.best_returns[state, a])
-    return best
-
-
 def _keep_sequence(memory: Memory, state: int, goal: int) -> None:
     """Keep what led on from a state in this episode, from last visit to last visit."""
     steps, last_visits = memory.episode.steps, memory.last_visits
@@ -187,7 +181,7 @@ def _replay_backwards(params: Params, memory: Memory, goal: int, log: Log) -> No
             visit["total"] = total
             before = Q[s, a]
             if total > params.expected_return:
-                if total > _best_return(memory, s):
+                if total > best_value(best, s):
                     _keep_sequence(memory, s, goal)
                 best[s, a] = max(total, best[s, a])
                 Q[s, a] = best[s, a]

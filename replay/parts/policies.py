@@ -178,7 +178,7 @@ def draw_action(
 
 @inlined
 def best_value(action_values: NDArray[np.float64], state: int) -> float:
-    """Return the largest action value of a state; all of them are finite."""
+    """Return the largest action value of a state, infinite ones included."""
     best: float = action_values[state, 0]
     for a in range(1, action_values.shape[1]):
         best = max(best, action_values[state, a])
