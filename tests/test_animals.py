@@ -97,7 +97,7 @@ def test_all_learners_replay_after_the_same_experience(made):
 
 
 def test_identities():
-    """What must hold of accounts that only go back along the last lap."""
+    """What must hold of learners that only go back along the last lap."""
     task = gupta_2t(n_laps=3)
     chains = replays(task, "episodic_control", animals=range(2)).chains
     assert set(chains["direction"]) == {"reverse"}

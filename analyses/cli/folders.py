@@ -46,7 +46,7 @@ def gallery(
 def status(
     folder: Annotated[Path, typer.Argument(help="What a command made with --out, or is making.")],
 ) -> None:
-    """Tell what there is in a result folder, what is missing, and what is damaged.
+    """Show what a result folder holds, what is missing, and what is damaged.
 
     The exit code is 0 if it is complete and whole, else 1.
     """

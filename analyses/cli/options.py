@@ -25,7 +25,7 @@ _WHOLE = re.compile(r"-?[\d_]{1,30}")
 
 
 def check_out(path: Path, ending: str) -> Path:
-    """Check that a file can be written, before the work of which it is to hold the result.
+    """Check, before the work begins, that its result can be written.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ def discrepancies(
     jobs: Jobs = None,
     cluster: Cluster = None,
 ) -> None:
-    """Tell what each disagreement of the paper's text with its code does to the learning curves.
+    """Show what each disagreement between the paper's text and code does to learning curves.
 
     The learners that the text describes act in the same worlds, one discrepancy at a time and all
     together. The same command goes on where it was interrupted.

@@ -114,7 +114,7 @@ def demands(
     cluster: Cluster = None,
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("demands"),
 ) -> None:
-    """Count the words of memory and the operations a step that learners need, as worlds grow.
+    """Count the words of memory and the operations per step that learners need as worlds grow.
 
     Without options: all learners, in a minute or two; most of them need seconds. The same
     command goes on where it was interrupted.

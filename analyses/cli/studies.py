@@ -108,7 +108,7 @@ def do_study(
 
 
 def _told(cost: Cost, n_jobs: int | None) -> str:
-    """Tell a cost in a sentence; how many workers a cluster will have, nobody knows."""
+    """State a cost in a sentence; the number of workers of a cluster is not known."""
     left = " and ".join(
         f"{_rounded(count)} {name.removesuffix('s') if count == 1 else name}"
         for name, count in cost.counts.items()

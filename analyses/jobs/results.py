@@ -104,7 +104,7 @@ class Results:
     def writing(
         self, manifest: dict[str, Any], on_damage: Callable[[str], None] = lambda name: None
     ) -> Iterator[None]:
-        """Take possession of the folder, or go on with what it holds; no other process may.
+        """Lock the folder, and write to it or go on with what it holds.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class Results:
         write_checksums(listing, [path], self.folder)
 
     def _refuse(self, held: dict[str, Any], wanted: dict[str, Any]) -> NoReturn:
-        """Say why the folder cannot be gone on with."""
+        """Explain why the run in the folder cannot be continued."""
         what_to_do = "Choose another folder with --out, or remove this one."
         if held.get("study") != wanted.get("study"):
             raise FileExistsError(
@@ -224,7 +224,7 @@ class Results:
         return any(found for pattern in listings for found in self.folder.glob(pattern))
 
     def _forget_products(self, on_damage: Callable[[str], None]) -> None:
-        """Count tables and figures as not made, because they will be made of all pieces again."""
+        """Count tables and figures as not made: they will be made again from all pieces."""
         for name in _PRODUCTS:
             listing = self.folder / f"{name}.sha256"
             for damaged in self._damaged(listing):
@@ -233,7 +233,7 @@ class Results:
             listing.unlink(missing_ok=True)
 
     def _damaged(self, listing: Path) -> list[str]:
-        """Name the files of a listing that are damaged or gone; a link is none of ours."""
+        """Name the files of a listing that are damaged or gone, or were replaced by a link."""
         name = listing.relative_to(self.folder).as_posix()
         if self._is_linked(name):
             return [name]
@@ -357,7 +357,7 @@ class Results:
         return found
 
     def read_pieces(self, table: str, group: str | None = None) -> pd.DataFrame:
-        """Read one table of all pieces, one below the other.
+        """Read one table of all pieces, joined in order.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ class Piece(NamedTuple):
 
 
 class SizedPlan(NamedTuple):
-    """The plan of a study without other options than its size and its seed.
+    """The plan of a study whose only options are its size and its seed.
 
     Attributes
     ----------

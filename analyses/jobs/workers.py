@@ -105,7 +105,7 @@ def software() -> dict[str, str]:
 
 
 class Call(NamedTuple):
-    """Calls functions where a `pool` has them called.
+    """Calls functions in the processes of a `pool`.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Call(NamedTuple):
 def pool(
     jobs: int = 1, cluster: str | None = None, tell: Callable[[str], None] = print
 ) -> Iterator[Call]:
-    """Hold processes ready that call functions; they are ended afterwards, however the work ended.
+    """Keep processes ready to call functions, and end them afterwards, however the work ended.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def _temporary_files_in(folder: str) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep it to ourselves that processes which have grown are replaced between pieces."""
+    """Silence the warning that processes which have grown are replaced between pieces."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
         yield
@@ -341,7 +341,7 @@ def _on_cluster(
 
 @contextmanager
 def _reaching(address: str) -> Iterator[None]:
-    """Say it in a sentence if the scheduler does not answer any more."""
+    """Explain in a sentence that the scheduler no longer answers."""
     try:
         yield
     except (CancelledError, OSError) as error:

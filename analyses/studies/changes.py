@@ -440,7 +440,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
-    """Let learners come in the order in which another table has them."""
+    """Order learners as another table does."""
     rank = {name: place for place, name in enumerate(like["learner"].unique())}
     by_rank = table.assign(rank=table["learner"].astype(str).map(rank))
     ordered = by_rank.sort_values("rank", kind="stable", ignore_index=True).drop(columns="rank")

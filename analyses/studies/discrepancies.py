@@ -274,7 +274,7 @@ def _summarise(plan: Variants, results: Results) -> dict[str, pd.DataFrame]:
 
 
 def _differing(runs: pd.DataFrame, changed: Reproduction) -> pd.DataFrame:
-    """Take the runs of learners whose parameters the variant changes in their experiment."""
+    """Select the runs of learners whose parameters the variant changes in their experiment."""
     differ = [
         _parameters(changed.variant, name, learner) != _parameters("published", name, learner)
         for name, learner in zip(runs["experiment"], runs["learner"], strict=True)

@@ -397,7 +397,7 @@ def _is_structured(rows: object) -> bool:
 
 
 def _columns_of(name: str, tables: Sequence[NDArray[Any]]) -> Columns:
-    """Take structured arrays, one after the other, apart into columns."""
+    """Split structured arrays, one after the other, into columns."""
     n_rows, dtype = sum(map(len, tables)), tables[0].dtype
     names = dtype.names or ()
     columns = {column: uninitialised(n_rows, _wide(name, column, dtype)) for column in names}

@@ -49,6 +49,7 @@ def outcomes_of(model: WorldModel) -> Outcomes:
     Examples
     --------
     >>> from replay.learners.contract import Transition
+    >>> from replay.parts.world_model import world_model
     >>> model = world_model(3, 2, 4)
     >>> outcomes = outcomes_of(model)
     >>> remember_outcome(outcomes, model, 0.0, Transition(1, 0, 0.5, 2, -1, True, False))

@@ -1,4 +1,4 @@
-"""How values become actions.
+"""Policies: how action values determine actions.
 
 A pair of state and action that was never tried may be marked by an infinite action value: the
 greedy choice then prefers it to everything that was tried, and no maximum that is backed up

@@ -1,4 +1,4 @@
-"""The driver: a learner on its way through a run, and the log that it leaves.
+"""The driver: it takes a learner through a run, and keeps the log.
 
 Whatever lets a learner act, or feeds it, does so through a `Driver`, which calls the compiled loop
 for some steps at a time, so that the log never overflows and Ctrl-C is heard.
@@ -38,7 +38,7 @@ _MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 
 
 def world_of(mdp: MDP) -> World:
-    """Bring an MDP into the form that the loop reads."""
+    """Convert an MDP to the form that the loop reads."""
     starts = np.flatnonzero(mdp.start_probability)
     return World(
         mdp.n_actions,
@@ -79,7 +79,7 @@ def way_back(
 
 
 class LogWriter:
-    """The tables of a run; what was filled is set aside whenever a learner needs more room.
+    """The tables of a run; full ones are set aside whenever a learner needs more room.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class LogWriter:
 
 
 class Driver:
-    """A learner on its way through a run.
+    """A learner in the course of a run.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ class Driver:
         self._go(world, _NOTHING, n_steps, max_episode_steps, n_rest)
 
     def feed(self, given: Given, n_rest: int = 0) -> None:
-        """Let the learner see recorded steps, and rest after each end of an episode among them."""
+        """Let the learner see recorded steps, and rest after the ends of episodes."""
         self._go(_nowhere(), given, len(given.steps), -1, n_rest)
 
     def rest(self, state: int, n_pauses: int) -> None:
@@ -433,7 +433,7 @@ def _held(n_rows: int, dtype: np.dtype[np.void], what: str) -> NDArray[np.void]:
 
 
 def _check_fits(n_bytes: int, what: str) -> None:
-    """Refuse what the machine's memory cannot hold."""
+    """Refuse what does not fit in the machine's memory."""
     if n_bytes > _memory_bytes():
         raise ValueError(
             f"There is no room for {what}: it takes {n_bytes / 1e9:,.1f} GB of memory, and this "

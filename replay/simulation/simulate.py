@@ -27,7 +27,7 @@ _MOST_STEPS = 10**15  # a hundred days even of the fastest learner
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one learner in one world.
+    """The result of one learner in one world.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ def simulate(
 
 
 def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
-    """Take a world that stays as it is for a protocol of one phase."""
+    """Make a protocol of one phase from a world that does not change."""
     if isinstance(mdp, Protocol):
         if n_steps is not None:
             raise ValueError(

@@ -88,7 +88,7 @@ def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> M
 
 
 def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
-    """Make a maze of a drawing.
+    """Make a maze from a drawing.
 
     Parameters
     ----------

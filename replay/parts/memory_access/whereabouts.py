@@ -1,4 +1,4 @@
-"""Where a learner stands that replays between episodes, and how one episode leads to the next.
+"""What a learner that replays between episodes knows of the current one and of its links.
 
 Its parameters are ``replay_at``, ``one_step_late``, ``link_starts`` and ``transition_rate``.
 """
