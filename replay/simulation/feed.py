@@ -198,7 +198,7 @@ def _experience(
     if learner.needs_episodes and len(steps) and not steps["terminated"].any():
         raise ValueError(
             f"{learner.name!r} learns at an episode's end, but no row of transitions is "
-            "terminated: mark the ends, or take another learner."
+            "terminated: mark the ends, or choose another learner."
         )
     nothing = np.full(len(steps), -1, dtype=np.int32)
     starts = np.append(steps["state"][1:], np.int32(-1))[: len(steps)]

@@ -203,7 +203,7 @@ def _check_world(found: Learner, mdp: MDP) -> None:
         cure = "take a discount below 1"
     elif found.needs_episodes:
         why = f"{found.name!r} learns at an episode's end"
-        cure = "take another learner"
+        cure = "choose another learner"
     else:
         return
     lost = np.flatnonzero(np.isinf(mdp.steps_to_end))
