@@ -14,7 +14,7 @@ __all__ = ["figures", "gallery", "status"]
 
 
 def figures(
-    folder: Annotated[Path, typer.Argument(help="What a command made with --out.")],
+    folder: Annotated[Path, typer.Argument(help="A folder that a command has written with --out.")],
 ) -> None:
     """Draw the figures of a result folder anew, as PDF and PNG."""
     from analyses.studies.figures import draw_all
@@ -24,9 +24,9 @@ def figures(
 
 
 def gallery(
-    out: Annotated[Path, typer.Option(help="The picture to write; beside it comes a PDF.")] = Path(
-        "gallery.png"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="The picture to write; a PDF is written beside it.")
+    ] = Path("gallery.png"),
 ) -> None:
     """Draw one maze, one moment, and what each learner would replay next.
 
@@ -44,7 +44,9 @@ def gallery(
 
 
 def status(
-    folder: Annotated[Path, typer.Argument(help="What a command made with --out, or is making.")],
+    folder: Annotated[
+        Path, typer.Argument(help="A folder that a command has written with --out, or is writing.")
+    ],
 ) -> None:
     """Show what a result folder holds, what is missing, and what is damaged.
 
@@ -63,6 +65,6 @@ def status(
         for name in names:
             print(what, name)
     if found.missing or found.damaged:
-        print("The command that made it, with the same options, goes on.")
+        print("Run the command that made it again, with the same options, to go on.")
         raise typer.Exit(1)
     print("Complete and whole.")

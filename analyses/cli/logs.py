@@ -40,7 +40,8 @@ def classify(
 def animate(
     log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
     event: Annotated[
-        int | None, typer.Option(help="Which replay event; by default that of the longest sequence")
+        int | None,
+        typer.Option(help="Which replay event; by default that of the longest sequence."),
     ] = None,
     run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
     mdp: Annotated[

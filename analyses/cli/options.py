@@ -17,7 +17,7 @@ Jobs = Annotated[
     int | None, typer.Option(help="How many processes to use; by default one for each core.")
 ]
 Cluster = Annotated[
-    str | None, typer.Option(help="A Dask scheduler whose workers do it: tcp://host:port.")
+    str | None, typer.Option(help="A Dask scheduler whose workers do the work: tcp://host:port.")
 ]
 Seed = Annotated[int, typer.Option(help="The seed of all random numbers.")]
 

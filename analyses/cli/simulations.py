@@ -17,15 +17,15 @@ def compare(
     task: Annotated[
         list[str],
         typer.Option(
-            help="Which task; several times, or with commas; an unknown name lists them. Or a "
-            "Python file of yours that defines TASK."
+            help="A task; repeat the option, or separate several by commas; an unknown name lists "
+            "them. Or your own Python file that defines TASK."
         ),
     ] = ["all"],  # noqa: B006
     learner: Annotated[
         list[str],
         typer.Option(
-            help="Which learner; several times, or with commas. Parameters follow the name: "
-            "'dyna_q n_replays=5'."
+            help="A learner; repeat the option, or separate several by commas. Parameters follow "
+            "the name: 'dyna_q n_replays=5'."
         ),
     ] = ["all"],  # noqa: B006
     animals: Annotated[int, typer.Option(help="Animals of each learner in each task.")] = 20,
@@ -33,7 +33,7 @@ def compare(
         str, typer.Option(help="given: all run the same laps; own: as the learner acts.")
     ] = "given",
     findings: Annotated[
-        Path | None, typer.Option(help="A CSV file of published numbers of your own.")
+        Path | None, typer.Option(help="Your own CSV file of published numbers.")
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -42,7 +42,7 @@ def compare(
 ) -> None:
     """Let learners go through the tasks of experiments, and hold their replay against findings.
 
-    Without options: all learners in all tasks. The same command goes on where it was interrupted.
+    Without options: all learners in all tasks. Run the same command again to resume after an interruption.
     """
     from analyses.findings.published import findings as read_findings
     from analyses.studies.comparison.compare_learners import STUDY
@@ -68,8 +68,8 @@ def change(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="Which learner; several times, or with commas. Parameters follow the name: "
-            "'prioritized_sweeping forgetting=0.5'."
+            help="A learner; repeat the option, or separate several by commas. Parameters follow "
+            "the name: 'prioritized_sweeping forgetting=0.5'."
         ),
     ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
     mdps: Annotated[int, typer.Option(help="How many worlds are drawn.")] = 10,
@@ -85,7 +85,7 @@ def change(
 ) -> None:
     """Let learners act in a world that changes: reward rate, time to recover, and replay.
 
-    The same command goes on where it was interrupted.
+    Run the same command again to resume after an interruption.
     """
     from analyses.studies.changes import STUDY, plan_change
 
@@ -103,7 +103,7 @@ def change(
 
 def demands(
     learner: Annotated[
-        list[str], typer.Option(help="Which learner; several times, or with commas.")
+        list[str], typer.Option(help="A learner; repeat the option, or separate several by commas.")
     ] = ["all"],  # noqa: B006
     mdps: Annotated[int, typer.Option(help="Worlds of each size.")] = 3,
     visits: Annotated[
@@ -116,8 +116,8 @@ def demands(
 ) -> None:
     """Count the words of memory and the operations per step that learners need as worlds grow.
 
-    Without options: all learners, in a minute or two; most of them need seconds. The same
-    command goes on where it was interrupted.
+    Without options: all learners, in a minute or two; most of them need seconds. Run the same
+    command again to resume after an interruption.
     """
     from analyses.studies.demands import STUDY, plan_demands
     from replay.learners import LEARNERS

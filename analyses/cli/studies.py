@@ -19,7 +19,7 @@ __all__ = ["do_study", "study"]
 
 def study(
     name: Annotated[
-        str | None, typer.Argument(help="Which one; without a name, all are listed.")
+        str | None, typer.Argument(help="The study; without a name, all are listed.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The folder for tables and figures; by default NAME.")
@@ -33,7 +33,7 @@ def study(
 ) -> None:
     """Do a study: a question, its tables and its figures.
 
-    Most need a few minutes at their usual size. The same command goes on where it was interrupted.
+    Most need a few minutes at their usual size. Run the same command again to resume after an interruption.
     """
     from analyses.studies import STUDIES, find_study
 

@@ -61,7 +61,7 @@ def progress_bars() -> Iterator[Progress]:
         with Progress(*columns, console=screen) as progress:
             yield progress
     except KeyboardInterrupt:
-        say("Interrupted. The same command goes on from what is finished.")
+        say("Interrupted. Run the same command again to go on from what is finished.")
         raise typer.Exit(INTERRUPTED) from None
 
 
