@@ -14,7 +14,7 @@ __all__ = ["figures", "gallery", "status"]
 
 
 def figures(
-    folder: Annotated[Path, typer.Argument(help="A folder that a command has written with --out.")],
+    folder: Annotated[Path, typer.Argument(help="What a command has written with --out.")],
 ) -> None:
     """Draw the figures of a result folder anew, as PDF and PNG."""
     from analyses.studies.figures import draw_all
@@ -24,9 +24,9 @@ def figures(
 
 
 def gallery(
-    out: Annotated[
-        Path, typer.Option(help="The picture to write; a PDF is written beside it.")
-    ] = Path("gallery.png"),
+    out: Annotated[Path, typer.Option(help="The picture to write; a PDF is put beside it.")] = Path(
+        "gallery.png"
+    ),
 ) -> None:
     """Draw one maze, one moment, and what each learner would replay next.
 
@@ -45,7 +45,7 @@ def gallery(
 
 def status(
     folder: Annotated[
-        Path, typer.Argument(help="A folder that a command has written with --out, or is writing.")
+        Path, typer.Argument(help="What a command has written with --out, or is writing.")
     ],
 ) -> None:
     """Show what a result folder holds, what is missing, and what is damaged.

@@ -41,7 +41,7 @@ def animate(
     log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
     event: Annotated[
         int | None,
-        typer.Option(help="Which replay event; by default that of the longest sequence."),
+        typer.Option(help="Which replay event; default: of the longest sequence."),
     ] = None,
     run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
     mdp: Annotated[

@@ -33,7 +33,8 @@ def study(
 ) -> None:
     """Do a study: a question, its tables and its figures.
 
-    Most need a few minutes at their usual size. Run the same command again to resume after an interruption.
+    Most need a few minutes at their usual size. Run the same command again to resume after an
+    interruption.
     """
     from analyses.studies import STUDIES, find_study
 
