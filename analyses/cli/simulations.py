@@ -17,15 +17,15 @@ def compare(
     task: Annotated[
         list[str],
         typer.Option(
-            help="A task, or several with commas; an unknown name lists "
-            "them. Or your own Python file that defines TASK."
+            help="A task, or several with commas; an unknown name lists them. Or your own Python "
+            "file that defines TASK."
         ),
     ] = ["all"],  # noqa: B006
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several with commas. Parameters follow "
-            "the name: 'dyna_q n_replays=5'."
+            help="A learner, or several with commas. Parameters follow the name: "
+            "'dyna_q n_replays=5'."
         ),
     ] = ["all"],  # noqa: B006
     animals: Annotated[int, typer.Option(help="Animals of each learner in each task.")] = 20,
@@ -69,8 +69,8 @@ def change(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several with commas. Parameters follow "
-            "the name: 'prioritized_sweeping forgetting=0.5'."
+            help="A learner, or several with commas. Parameters follow the name: "
+            "'prioritized_sweeping forgetting=0.5'."
         ),
     ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
     mdps: Annotated[int, typer.Option(help="How many worlds are drawn.")] = 10,
