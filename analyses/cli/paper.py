@@ -17,9 +17,11 @@ __all__ = ["discrepancies", "experiments", "reproduce"]
 def reproduce(
     experiment: Annotated[
         list[str],
-        typer.Option(help="An experiment, or several with commas."),
+        typer.Option(help="An experiment, or several of them with commas."),
     ] = [],  # noqa: B006
-    learner: Annotated[list[str], typer.Option(help="A learner, or several with commas.")] = [],  # noqa: B006
+    learner: Annotated[
+        list[str], typer.Option(help="A learner, or several of them with commas.")
+    ] = [],  # noqa: B006
     mdps: Annotated[int | None, typer.Option(help="Worlds of each experiment.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Runs of each learner in a world.")] = None,
     steps: Annotated[

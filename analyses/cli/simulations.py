@@ -17,14 +17,14 @@ def compare(
     task: Annotated[
         list[str],
         typer.Option(
-            help="A task, or several with commas; an unknown name lists them. Or your own Python "
+            help="A task, or several of them with commas; an unknown name lists them. Or your own Python "
             "file that defines TASK."
         ),
     ] = ["all"],  # noqa: B006
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several with commas. Parameters follow the name: "
+            help="A learner, or several of them with commas. Parameters follow the name: "
             "'dyna_q n_replays=5'."
         ),
     ] = ["all"],  # noqa: B006
@@ -69,7 +69,7 @@ def change(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several with commas. Parameters follow the name: "
+            help="A learner, or several of them with commas. Parameters follow the name: "
             "'prioritized_sweeping forgetting=0.5'."
         ),
     ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
@@ -103,9 +103,9 @@ def change(
 
 
 def demands(
-    learner: Annotated[list[str], typer.Option(help="A learner, or several with commas.")] = [
-        "all"
-    ],  # noqa: B006
+    learner: Annotated[
+        list[str], typer.Option(help="A learner, or several of them with commas.")
+    ] = ["all"],  # noqa: B006
     mdps: Annotated[int, typer.Option(help="Worlds of each size.")] = 3,
     visits: Annotated[
         int, typer.Option(help="Steps of a run, for each pair of state and action.")
