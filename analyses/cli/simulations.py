@@ -17,8 +17,8 @@ def compare(
     task: Annotated[
         list[str],
         typer.Option(
-            help="A task, or several of them with commas; an unknown name lists them. Or your own Python "
-            "file that defines TASK."
+            help="A task, or several of them with commas; an unknown name lists all. Or your own "
+            "Python file that defines TASK."
         ),
     ] = ["all"],  # noqa: B006
     learner: Annotated[
