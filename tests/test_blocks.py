@@ -154,7 +154,7 @@ class Small:
     """Buffers so small that runs come in many blocks."""
 
     def __init__(self, monkeypatch, n_steps, n_backups):
-        monkeypatch.setattr(driver, "_STEPS_PER_BLOCK", n_steps)
+        monkeypatch.setattr(driver, "STEPS_PER_BLOCK", n_steps)
         monkeypatch.setattr(driver, "_BACKUPS_PER_BUFFER", n_backups)
 
 

@@ -7,7 +7,10 @@ from numpy.typing import NDArray
 
 from replay.log.event_log import EventLog
 
-__all__ = ["LogBlock", "window_ends"]
+__all__ = ["STEPS_PER_BLOCK", "LogBlock", "window_ends"]
+
+STEPS_PER_BLOCK = 1 << 18
+"""Steps of a block, at most."""
 
 
 class LogBlock(NamedTuple):

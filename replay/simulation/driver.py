@@ -18,7 +18,7 @@ from replay.checks import MOST_STATES
 from replay.learners.contract import Learner, Pause, Sizes
 from replay.log import backups
 from replay.log.arrays import uninitialised
-from replay.log.blocks import LogBlock
+from replay.log.blocks import STEPS_PER_BLOCK, LogBlock
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt
 from replay.simulation.loop import STEP_ROW, Clock, Given, World, kernel_of
@@ -27,7 +27,6 @@ from replay.worlds.protocols import Protocol
 
 __all__ = ["Driver", "LogWriter", "replay_rng", "way_back", "world_of"]
 
-_STEPS_PER_BLOCK = 1 << 18
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 _MOST_STEPS = 1 << 20
 _FIRST_WORK = 1e8
@@ -121,7 +120,7 @@ class LogWriter:
                 f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: use log='none', or "
                 "fewer steps."
             )
-        self.n_steps = n_steps if on_block is None else min(n_steps, _STEPS_PER_BLOCK)
+        self.n_steps = n_steps if on_block is None else min(n_steps, STEPS_PER_BLOCK)
         self.steps = np.empty(0, dtype=STEP_ROW)
         if keep != "none":
             self.steps = _held(self.n_steps, STEP_ROW, f"the log of {self.n_steps} steps")
