@@ -13,6 +13,7 @@ from replay.learners import prioritized_sweeping
 from replay.learners.prioritized_sweeping import Params, learn, most_backups
 from replay.log.backups import START
 from replay.parts.evaluation import Evaluation
+from replay.parts.pauses import Earnings
 from replay.parts.priority_queue import PriorityQueue
 from replay.parts.world_model import WorldModel
 
@@ -39,6 +40,7 @@ class Memory(NamedTuple):
     model: WorldModel
     queue: PriorityQueue
     evaluation: Evaluation | None
+    earnings: Earnings
     imposed: np.ndarray
     n_imposed: np.ndarray
 

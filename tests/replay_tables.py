@@ -9,6 +9,8 @@ import pandas as pd
 
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.novelty import shortcuts
+from analyses.sequences.place_sequences import Detection
+from replay import MDP
 
 
 def make_task(graph, landmarks=None, blocks=(), headings=False, local_radius=1):
@@ -17,6 +19,7 @@ def make_task(graph, landmarks=None, blocks=(), headings=False, local_radius=1):
         graph.nodes[node].setdefault("pos", (10.0 * i, 0.0))
     node = tuple(graph) * (2 if headings else 1)
     return SimpleNamespace(
+        world=_world(graph, node),
         places=node,
         node=node,
         graph=graph,
@@ -27,37 +30,58 @@ def make_task(graph, landmarks=None, blocks=(), headings=False, local_radius=1):
     )
 
 
+def _world(graph, node):
+    """Give the moves between neighbours, whichever way; of fewer actions some come twice."""
+    number = {name: i for i, name in enumerate(node)}
+    near = [[number[b] for b in nx.all_neighbors(graph, a)] or [number[a]] for a in node]
+    n_actions = max(map(len, near))
+    moves = [
+        (state, action, there[action % len(there)])
+        for state, there in enumerate(near)
+        for action in range(n_actions)
+    ]
+    return MDP.from_transitions(
+        *zip(*moves, strict=True),
+        np.ones(len(moves)),
+        np.zeros(len(moves)),
+        start_probability=np.ones(len(node)) / len(node),
+        terminal=np.zeros(len(node), dtype=bool),
+        action_names=[str(action) for action in range(n_actions)],
+    )
+
+
 def block(name, n_laps=10, rewards=None, closed=()):
     return SimpleNamespace(
         name=name, n_laps=n_laps, contingency="", rewards=rewards or {}, closed=closed, n_rest=0
     )
 
 
-CHAIN = {
+SEQUENCE = {
     "animal": 0,
     "episode": 0,
     "event": 0,
     "phase": "episode_end",
-    "order": "causal",
     "direction": "forward",
     "novelty": "experienced",
+    "shortcut": False,
     "block": "run",
     "lap": "out",
     "place": 0,
 }
-PAUSE = {name: CHAIN[name] for name in ("animal", "episode", "phase", "block", "lap", "place")}
+PAUSE = {name: SEQUENCE[name] for name in ("animal", "episode", "phase", "block", "lap", "place")}
 LAP = {"animal": 0, "episode": 0, "block": "run", "lap": "out", "start": 0, "end": 0, "reward": 1.0,
        "goal": -1}  # fmt: skip
 
 
-def chain(*states, **columns):
+def sequence(*states, **columns):
     return {
-        **CHAIN,
+        **SEQUENCE,
         "states": np.array(states, dtype=np.int32),
         "first": states[0],
         "last": states[-1],
         "length": len(states),
         "n_distinct": len(set(states)),
+        "moves": np.array(["forward"] * (len(states) - 1), dtype=object),
         **columns,
     }
 
@@ -66,19 +90,28 @@ def table(rows, defaults):
     return pd.DataFrame([{**defaults, **row} for row in rows], columns=list(defaults))
 
 
-def replays(task, chains, pauses=({},), laps=({},)):
-    columns = list(chain(0, 1))
-    chains = pd.DataFrame(list(chains), columns=columns)
+def replays(task, sequences, pauses=({},), laps=({},)):
+    columns = list(sequence(0, 1))
+    sequences = pd.DataFrame(list(sequences), columns=columns)
     whole = ["animal", "episode", "event", "place", "first", "last", "length", "n_distinct"]
-    chains = chains.astype(dict.fromkeys(whole, "int32"))
-    for name in ("phase", "order", "direction", "novelty"):
-        chains[name] = chains[name].astype("category")
-    return Replays(chains, table(pauses, PAUSE), table(laps, LAP), pd.DataFrame(), task)
+    sequences = sequences.astype(dict.fromkeys(whole, "int32"))
+    sequences["shortcut"] = sequences["shortcut"].astype("boolean")
+    for name in ("phase", "direction", "novelty"):
+        sequences[name] = sequences[name].astype("category")
+    return Replays(
+        sequences,
+        table(pauses, PAUSE),
+        table(laps, LAP),
+        pd.DataFrame({"animal": [], "event": [], "phase": [], "place": []}, dtype=np.int64),
+        task,
+        detection=Detection(min_length=2),
+    )
 
 
-def compute(name, tables, **options):
+def compute(name, tables, min_length=5):
     """Give value, null and n of the only animal."""
-    [row] = STATISTICS[name].compute(tables, **options).itertuples()
+    found = tables.detected(Detection(min_length))
+    [row] = STATISTICS[name].compute(found).itertuples()
     return row.value, row.null, row.n
 
 
@@ -154,14 +187,14 @@ WELL = {node: i for i, node in enumerate(ARENA.node)}
 def walk(*nodes, **columns):
     for a, b in pairwise(nodes):
         assert ARENA.graph.has_edge(a, b)
-    return chain(*(WELL[node] for node in nodes), **columns)
+    return sequence(*(WELL[node] for node in nodes), **columns)
 
 
 def random_pairs(pairs, rng):
-    """Draw for each forward chain any of the reverse chains (after Gupta et al.'s bootstrap).
+    """Draw for each forward corner any of the reverse ones (after Gupta et al.'s bootstrap).
 
-    Each chain is drawn once, which keeps the test exact. Columns that begin with ``reverse`` belong
-    to the reverse chain; all others stay as they are.
+    Each is drawn once, which keeps the test exact. Columns that begin with ``reverse`` belong to
+    the reverse one; all others stay as they are.
     """
     columns = {name: np.asarray(values) for name, values in pairs.items()}
     order = rng.permutation(len(next(iter(columns.values()))))

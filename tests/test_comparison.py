@@ -9,7 +9,7 @@ from test_cli import replay
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.findings.published import findings
+from analyses.findings.table import findings
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece
 from analyses.jobs.workers import pool
@@ -190,9 +190,8 @@ def test_own_findings_are_held_against_too(tables):
     own = pd.DataFrame(
         {
             "id": ["mine2026.reverse"], "citation": ["Mine M (2026) My track."], "year": [2026],
-            "doi": ["10.1000/mine"], "quantity": ["reverse fraction"], "value": [1.0],
-            "evidence": ["primary paper"], "statistic": ["S1_both"], "test": ["sign"],
-            "task_name": ["mine"], "expected_sign": [0],
+            "quantity": ["paths run both ways"], "statistic": ["S1_both"], "task_name": ["mine"],
+            "likelihood": ["direction"], "sign": [1], "p_value": [0.01], "n_units": [6],
         }
     )  # fmt: skip
     table = findings(own)
@@ -280,7 +279,7 @@ def test_the_grid(tables):
     learners = [label.get_text() for label in ax.get_xticklabels()]
     assert learners == ["Episodic control", "few", "Q-learning", "reversible"]
     rows = [label.get_text() for label in ax.get_yticklabels()]
-    assert rows[0].startswith("S1 reverse among directional chains\nGupta 2010; gupta 2t: 0.391")
+    assert rows[0].startswith("S1 reverse among directional sequences\nGupta 2010; gupta 2t: 0.391")
     texts = [text.get_text() for text in ax.texts]
     assert texts.count("none") >= 1
     hatched = sum(patch.get_hatch() is not None for patch in ax.patches)

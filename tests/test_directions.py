@@ -5,49 +5,48 @@ import pytest
 from replay_tables import (
     LEFT,
     RIGHT,
-    chain,
     compute,
     eight,
     replays,
+    sequence,
     track,
 )
 
 
-def test_reverse_fraction_counts_directional_chains_of_five_states():
+def test_reverse_share_counts_directional_sequences_of_five_places():
     tables = replays(
         track(),
         [
-            chain(*range(5), direction="reverse"),
-            chain(*range(5), direction="reverse"),
-            chain(*range(5), direction="forward"),
-            chain(*range(5), direction="both"),
-            chain(*range(5), direction="neither"),
-            chain(*range(4), direction="reverse"),
-            chain(0, 1, 0, 1, 0, direction="reverse"),
-            chain(*range(5), direction="reverse", phase="rest"),
-            chain(*range(5), direction="forward", order="temporal"),
+            sequence(*range(5), direction="reverse"),
+            sequence(*range(5), direction="reverse"),
+            sequence(*range(5), direction="forward"),
+            sequence(*range(5), direction="both"),
+            sequence(*range(5), direction="neither"),
+            sequence(*range(4), direction="reverse"),
+            sequence(0, 1, 0, 1, 0, direction="reverse"),
+            sequence(*range(5), direction="reverse", phase="rest"),
+            sequence(*range(5), direction="mixed"),
         ],
     )
     assert compute("S1", tables) == (2 / 3, 0.5, 3)
     assert compute("S1", tables, min_length=3) == (3 / 4, 0.5, 4)
-    assert compute("S1", tables, order="temporal") == (0, 0.5, 1)
-    assert compute("S1_both", tables)[0] == 1 / 5
+    assert compute("S1_both", tables)[0] == compute("S1_mixed", tables)[0] == 1 / 6
 
 
 def test_backward_sweeps_alone_give_one():
-    chains = [chain(*range(length)[::-1], direction="reverse") for length in range(2, 10)]
-    value, _, n = compute("S1", replays(track(), chains))
+    sequences = [sequence(*range(length)[::-1], direction="reverse") for length in range(2, 10)]
+    value, _, n = compute("S1", replays(track(), sequences))
     assert (value, n) == (1.0, 5)
 
 
 def test_reverse_after_and_forward_before_a_run():
-    chains = [
-        *[chain(*range(5), direction="reverse")] * 3,
-        chain(*range(5), direction="forward"),
-        *[chain(*range(5), direction="forward", phase="start")] * 4,
-        chain(*range(5), direction="reverse", phase="start"),
+    sequences = [
+        *[sequence(*range(5), direction="reverse")] * 3,
+        sequence(*range(5), direction="forward"),
+        *[sequence(*range(5), direction="forward", phase="start")] * 4,
+        sequence(*range(5), direction="reverse", phase="start"),
     ]
-    tables = replays(track(), chains)
+    tables = replays(track(), sequences)
     assert compute("S1_after_run", tables) == (0.75, 0.5, 4)
     assert compute("S1_before_run", tables) == (0.2, 0.5, 5)
     value, null, n = compute("S1_after_minus_before", tables)
@@ -55,9 +54,9 @@ def test_reverse_after_and_forward_before_a_run():
 
 
 def test_direction_by_side():
-    chains = [chain(*LEFT[:5], place=LEFT[4], direction="reverse")]
-    chains += [chain(*RIGHT[:5], place=LEFT[4], direction="forward")]
-    tables = replays(eight(), chains)
+    sequences = [sequence(*LEFT[:5], place=LEFT[4], direction="reverse")]
+    sequences += [sequence(*RIGHT[:5], place=LEFT[4], direction="forward")]
+    tables = replays(eight(), sequences)
     assert compute("S1_same_side", tables) == (1, 0.5, 1)
     assert compute("S1_opposite_side", tables) == (0, 0.5, 1)
 
@@ -67,25 +66,25 @@ FIVE = range(5)
 
 def test_rank_in_the_pause():
     ways = ["forward", "forward", "reverse", "both", "reverse"]
-    chains = [chain(*FIVE, direction=way) for way in ways]
-    chains += [chain(*FIVE, direction="forward", event=1)] * 3
-    value, null, n = compute("S13", replays(track(), chains))
+    sequences = [sequence(*FIVE, direction=way) for way in ways]
+    sequences += [sequence(*FIVE, direction="forward", event=1)] * 3
+    value, null, n = compute("S13", replays(track(), sequences))
     assert (value, null, n) == (pytest.approx(0.25 - 0.75), 0, 4)
-    chains = [
-        {**one, "direction": other} for one, other in zip(chains[:5], ways[::-1], strict=True)
+    sequences = [
+        {**one, "direction": other} for one, other in zip(sequences[:5], ways[::-1], strict=True)
     ]
-    assert compute("S13", replays(track(), chains))[0] == pytest.approx(0.5)
+    assert compute("S13", replays(track(), sequences))[0] == pytest.approx(0.5)
 
 
 def test_rank_in_the_stop_between_two_laps():
-    chains = [chain(*FIVE, direction="reverse", episode=0)]
-    chains += [chain(*FIVE, direction="forward", episode=1, phase="start", event=1)]
-    tables = replays(track(), chains)
+    sequences = [sequence(*FIVE, direction="reverse", episode=0)]
+    sequences += [sequence(*FIVE, direction="forward", episode=1, phase="start", event=1)]
+    tables = replays(track(), sequences)
     assert np.isnan(compute("S13", tables)[0])
     assert compute("S13_stop", tables) == (0.5, 0, 2)
 
 
 def test_offline_direction():
-    chains = [chain(*FIVE, direction=way, phase="rest")
+    sequences = [sequence(*FIVE, direction=way, phase="rest")
               for way in ("forward", "forward", "forward", "reverse", "both")]  # fmt: skip
-    assert compute("S14", replays(track(), [*chains, chain(*FIVE)])) == (0.5, 0, 4)
+    assert compute("S14", replays(track(), [*sequences, sequence(*FIVE)])) == (0.5, 0, 4)

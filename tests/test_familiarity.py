@@ -5,59 +5,61 @@ import numpy as np
 import pytest
 from replay_tables import (
     block,
-    chain,
     compute,
     make_task,
     replays,
+    sequence,
     track,
 )
 
-from analyses.measures.familiarity import chains_by_lap
+from analyses.measures.familiarity import sequences_by_lap
 
 FIVE = range(5)
 
 
-def session(n_chains, n_laps, **columns):
-    """One pause after each lap, with so many chains each; pauses before the first lap are rest."""
+def session(n_sequences, n_laps, **columns):
+    """One pause after each lap, with so many sequences; pauses before the first lap are rest."""
     pauses = [{"episode": -1, "phase": "rest"}] * 2
     pauses += [{"episode": i} for i in range(n_laps)]
-    chains = [chain(*FIVE, episode=i, **columns) for i, n in enumerate(n_chains) for _ in range(n)]
-    return chains, pauses, [{"episode": i} for i in range(n_laps)]
+    sequences = [
+        sequence(*FIVE, episode=i, **columns) for i, n in enumerate(n_sequences) for _ in range(n)
+    ]
+    return sequences, pauses, [{"episode": i} for i in range(n_laps)]
 
 
 def test_before_and_after_the_first_lap():
-    chains, pauses, laps = session([2, 0, 1], 3)
-    tables = replays(track(), chains, pauses, laps)
+    sequences, pauses, laps = session([2, 0, 1], 3)
+    tables = replays(track(), sequences, pauses, laps)
     assert compute("S10_before", tables) == (0, 0, 0)
     assert compute("S10_one_lap", tables) == (2, 0, 2)
-    table = chains_by_lap(tables)
+    table = sequences_by_lap(tables)
     assert table["laps"].tolist() == [0, 1, 2, 3]
     assert table["per_pause"].tolist() == [0, 2, 0, 1]
-    preplay = [chain(*FIVE, episode=-1, phase="rest")]
+    preplay = [sequence(*FIVE, episode=-1, phase="rest")]
     assert compute("S10_before", replays(track(), preplay, pauses, laps)) == (0.5, 0, 1)
 
 
 def test_pauses_before_and_after_a_lap_count_together():
-    chains, pauses, laps = session([1, 0], 2)
-    chains += [chain(*FIVE, episode=1, phase="start")] * 2
+    sequences, pauses, laps = session([1, 0], 2)
+    sequences += [sequence(*FIVE, episode=1, phase="start")] * 2
     pauses += [{"episode": 1, "phase": "start"}]
-    table = chains_by_lap(replays(track(), chains, pauses, laps))
+    table = sequences_by_lap(replays(track(), sequences, pauses, laps))
     assert table["per_pause"].tolist() == [0, 1.5, 0]
 
 
 def test_decline_over_laps():
-    chains, pauses, laps = session([4, 4, 2, 2, 1, 1], 6)
-    value, null, n = compute("S10", replays(track(), chains, pauses, laps))
+    sequences, pauses, laps = session([4, 4, 2, 2, 1, 1], 6)
+    value, null, n = compute("S10", replays(track(), sequences, pauses, laps))
     assert (value, null, n) == (pytest.approx(np.log(2.5 / 8.5)), 0, 10)
 
 
 def test_decline_over_sessions():
-    chains, pauses, laps = session([3] * 4 + [2] * 4 + [1] * 4, 12)
+    sequences, pauses, laps = session([3] * 4 + [2] * 4 + [1] * 4, 12)
     names = [f"session {i // 4}" for i in range(12)]
-    for table in (chains, pauses, laps):
+    for table in (sequences, pauses, laps):
         for row in table:
             row["block"] = names[row["episode"]] if row["episode"] >= 0 else "rest"
-    value, _, n = compute("S10_sessions", replays(track(), chains, pauses, laps))
+    value, _, n = compute("S10_sessions", replays(track(), sequences, pauses, laps))
     assert (value, n) == (pytest.approx(np.log((4 + 0.5 * 2 * 4 / 8) / (12 + 0.5))), 16)
 
 
@@ -76,8 +78,8 @@ def test_the_same_replay_at_every_stop_is_no_effect(phase):
     stops = [pause for pause in pauses if pause.get("phase", "episode_end") == phase]
     about = ("episode", "block", "place")
     replayed = [{key: pause[key] for key in about} | {"phase": phase} for pause in stops]
-    chains = [chain(*FIVE, direction="reverse", **pause) for pause in replayed]
-    tables = replays(track(blocks=blocks), chains, pauses, laps)
+    sequences = [sequence(*FIVE, direction="reverse", **pause) for pause in replayed]
+    tables = replays(track(blocks=blocks), sequences, pauses, laps)
     for name in ("S4", "S4_reverse", "S10", "S10_sessions"):
         assert compute(name, tables)[0] == pytest.approx(0, abs=1e-12), name
 
@@ -101,20 +103,20 @@ STEM = [T[node] for node in ("s0", "s1", "s2", "J", "cued0")]
 
 def test_unvisited_arms():
     resting = {"phase": "rest", "episode": 0}
-    chains = [
-        *[chain(*CUED, **resting)] * 3,
-        *[chain(*UNCUED, **resting)] * 1,
-        *[chain(*STEM, **resting)] * 6,
-        chain(*CUED, phase="rest", episode=1),
-        chain(*CUED, phase="rest", episode=-1),
-        chain(*STEM, phase="rest", episode=-1),
-        chain(*CUED),
+    sequences = [
+        *[sequence(*CUED, **resting)] * 3,
+        *[sequence(*UNCUED, **resting)] * 1,
+        *[sequence(*STEM, **resting)] * 6,
+        sequence(*CUED, phase="rest", episode=1),
+        sequence(*CUED, phase="rest", episode=-1),
+        sequence(*STEM, phase="rest", episode=-1),
+        sequence(*CUED),
     ]
     laps = [{"episode": 0, "start": T["s0"], "end": T["cued4"], "lap": "look_cued"},
             {"episode": 1, "start": T["s0"], "end": T["cued4"]}]  # fmt: skip
-    tables = replays(t_maze(), chains, laps=laps)
+    tables = replays(t_maze(), sequences, laps=laps)
     assert compute("S11_cued", tables)[::2] == (0.3, 10)
     assert compute("S11_uncued", tables)[::2] == (0.1, 10)
     assert compute("S11", tables) == (pytest.approx(0.2), 0, 10)
     assert compute("S11_cued_unseen", tables)[::2] == (0.5, 2)
-    assert np.isnan(compute("S11", replays(track(), chains, laps=laps))[0])
+    assert np.isnan(compute("S11", replays(track(), sequences, laps=laps))[0])

@@ -1,4 +1,4 @@
-"""S3 by hand: where chains begin, and in which part of the maze they run."""
+"""S3 by hand: where sequences begin, and in which part of the maze they run."""
 
 import networkx as nx
 import pytest
@@ -6,20 +6,24 @@ from replay_tables import (
     LEFT,
     RIGHT,
     E,
-    chain,
     compute,
     eight,
     laps_of,
     make_task,
     replays,
+    sequence,
     track,
 )
 
 
 def test_local_start_and_its_chance():
-    chains = [chain(*range(5), place=0), chain(*range(1, 6), place=0), chain(*range(2, 7), place=0)]
-    chains += [chain(*range(4, 9), place=5)]
-    tables = replays(track(10), chains)
+    sequences = [
+        sequence(*range(5), place=0),
+        sequence(*range(1, 6), place=0),
+        sequence(*range(2, 7), place=0),
+    ]
+    sequences += [sequence(*range(4, 9), place=5)]
+    tables = replays(track(10), sequences)
     value, null, n = compute("S3", tables)
     assert (value, n) == (3 / 4, 4)
     assert null == pytest.approx((3 * 2 + 3) / 4 / 10)
@@ -29,9 +33,12 @@ def test_local_start_and_its_chance():
     assert compute("S3_away", tables)[:2] == (1, 0.5)
 
 
-def test_chains_towards_the_animal():
-    chains = [chain(4, 3, 2, 1, 0, direction="reverse"), chain(0, 1, 2, 3, 4, direction="both")]
-    assert compute("S3_away", replays(track(), chains)) == (0, 0.5, 1)
+def test_sequences_towards_the_animal():
+    sequences = [
+        sequence(4, 3, 2, 1, 0, direction="reverse"),
+        sequence(0, 1, 2, 3, 4, direction="both"),
+    ]
+    assert compute("S3_away", replays(track(), sequences)) == (0, 0.5, 1)
 
 
 def test_remote_arms():
@@ -42,23 +49,23 @@ def test_remote_arms():
     task = make_task(graph, arms)
     at = {node: i for i, node in enumerate(task.node)}
     first, second = ([at[node] for node in ("box", *arms[name])] for name in ("arm1", "arm2"))
-    chains = [chain(*first, place=at["a1_2"]), chain(*second, place=at["a1_2"])]
-    value, null, n = compute("S3_remote_arm", replays(task, chains), min_length=3)
+    sequences = [sequence(*first, place=at["a1_2"]), sequence(*second, place=at["a1_2"])]
+    value, null, n = compute("S3_remote_arm", replays(task, sequences), min_length=3)
     assert (value, null, n) == (0.5, pytest.approx(2 / 3), 2)
-    chains = [chain(*first, place=at["box"])]
-    assert compute("S3_remote_arm", replays(task, chains), min_length=3) == (1, 1, 1)
+    sequences = [sequence(*first, place=at["box"])]
+    assert compute("S3_remote_arm", replays(task, sequences), min_length=3) == (1, 1, 1)
 
 
 def test_side_of_the_animal_and_of_chains():
-    chains = [
-        chain(*LEFT[:5], place=LEFT[4]),
-        chain(*RIGHT[:5], place=LEFT[4]),
-        chain(*RIGHT[:5], place=E["m0"], episode=1),
-        chain(*RIGHT[:5], place=E["m0"], episode=1, phase="start"),
-        chain(*RIGHT[:5], place=E["m0"], phase="start"),
-        chain(RIGHT[0], E["m2"], *LEFT[:4], place=LEFT[4]),
-        chain(RIGHT[0], E["m2"], E["m1"], E["m0"], LEFT[9], place=LEFT[4]),
+    sequences = [
+        sequence(*LEFT[:5], place=LEFT[4]),
+        sequence(*RIGHT[:5], place=LEFT[4]),
+        sequence(*RIGHT[:5], place=E["m0"], episode=1),
+        sequence(*RIGHT[:5], place=E["m0"], episode=1, phase="start"),
+        sequence(*RIGHT[:5], place=E["m0"], phase="start"),
+        sequence(RIGHT[0], E["m2"], *LEFT[:4], place=LEFT[4]),
+        sequence(RIGHT[0], E["m2"], E["m1"], E["m0"], LEFT[9], place=LEFT[4]),
     ]
-    tables = replays(eight(), chains, laps=laps_of("left", "right"))
+    tables = replays(eight(), sequences, laps=laps_of("left", "right"))
     # By place: same, opposite; by the lap before: same, opposite, unknown; on both sides: none.
     assert compute("S3_opposite", tables) == (0.5, 0.5, 4)

@@ -22,7 +22,7 @@ from malformed import damage, is_ours, malformed_options, time_limit
 from typer.testing import CliRunner
 
 from analyses.cli import app, paper, simulations, studies
-from analyses.findings import published
+from analyses.findings import table
 from analyses.jobs.results import Results
 from analyses.jobs.workers import n_processes
 from analyses.reward_rate import normalise
@@ -399,8 +399,9 @@ def feed_few(n_states, n_actions, **options):
 
 
 def own_findings():
-    table = reference_table("findings/findings").head(3)
-    return table.assign(id=["own_1", "own_2", "own_3"])
+    own = table.findings().drop(columns=["source", "second_hand", "unpublished"])
+    own = own.drop(columns=["test", "expected_sign"]).head(3)
+    return own.assign(id=["own_1", "own_2", "own_3"])
 
 
 def read_findings(text):
@@ -408,7 +409,7 @@ def read_findings(text):
         path = Path(folder) / "findings.csv"
         content = text if isinstance(text, str) else shown(text)
         path.write_bytes(text if isinstance(text, bytes) else content.encode(errors="replace"))
-        return published.findings(path)
+        return table.findings(path)
 
 
 OTHER_ENTRIES = {
@@ -497,7 +498,7 @@ OTHER_ENTRIES = {
         {"text": own_findings().to_csv(index=False)},
         read_findings,
     ),
-    "findings, a table": Entry({"extra": own_findings()}, published.findings),
+    "findings, a table": Entry({"extra": own_findings()}, table.findings),
 }
 
 # -- commands --------------------------------------------------------------------------------

@@ -2,12 +2,16 @@
 
 import re
 import sys
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
-from replay_tables import chain, eight, replays, track, w_track
+from replay_tables import eight, replays, sequence, track, w_track
 
 from analyses.measures import STATISTICS
 from analyses.measures.summary import over_animals
+from analyses.sequences.place_sequences import Detection
 
 
 @pytest.mark.parametrize("name", STATISTICS)
@@ -16,10 +20,10 @@ def test_every_statistic_of_every_task_gives_one_row_an_animal(name, task):
     """Where a task lacks what a statistic needs, or there is no replay, nothing is told."""
     pauses = [{"animal": animal, "phase": "start"} for animal in (3, 1)]
     laps = [{"animal": animal} for animal in (3, 1)]
-    chains = [chain(*range(6), animal=3), chain(*range(5, -1, -1), animal=3, phase="rest")]
+    sequences = [sequence(*range(6), animal=3), sequence(*range(5, -1, -1), animal=3, phase="rest")]
     statistic = STATISTICS[name]
-    for tables in (replays(task, chains, pauses, laps), replays(task, [], pauses, laps)):
-        found = statistic.compute(tables, min_length=3, order="causal")
+    for tables in (replays(task, sequences, pauses, laps), replays(task, [], pauses, laps)):
+        found = statistic.compute(tables.detected(Detection(min_length=3)))
         assert found.columns.tolist() == ["animal", "value", "null", "n"]
         assert found["animal"].tolist() == [1, 3]
         assert not found["null"][found["value"].isna()].notna().any()
@@ -40,11 +44,69 @@ def test_every_statistic_is_described_where_it_is_defined():
         assert re.search(r"\bnull\b", text, re.IGNORECASE), name
 
 
-def test_wrong_choices_of_chains():
+@pytest.mark.parametrize("name", STATISTICS)
+def test_every_statistic_of_causal_chains(name):
+    """The same, of a model's mechanism; what needs place sequences says nothing."""
+    found = [sequence(*range(6)), sequence(*range(5, -1, -1), direction="reverse")]
+    tables = replays(eight(), found)
+    tables = replace(tables, sequences=tables.sequences.drop(columns="moves"),
+                     counts="causal chains")  # fmt: skip
+    found = STATISTICS[name].compute(tables)
+    assert len(found) == 1
+    assert not name.startswith("S0") or found["value"].isna().all()
+
+
+def test_sequences_without_a_column():
     tables = replays(track(), [])
-    with pytest.raises(ValueError, match=r"Unknown order 'casual'\. Did you mean 'causal'"):
-        STATISTICS["S1"].compute(tables, order="casual")
-    with pytest.raises(ValueError, match="min_length must be a whole number of at least 2, got 1"):
-        STATISTICS["S1"].compute(tables, min_length=1)
-    with pytest.raises(ValueError, match="chains lacks the columns"):
-        STATISTICS["S1"].compute(tables._replace(chains=tables.chains.drop(columns="direction")))
+    tables = replace(tables, sequences=tables.sequences.drop(columns="direction"))
+    with pytest.raises(ValueError, match="sequences lacks the columns"):
+        STATISTICS["S1"].compute(tables)
+
+
+def measured(*states, **columns):
+    away = [abs(place - states[0]) for place in states]
+    return sequence(*states, **columns) | {
+        "distance": 10.0 * (len(states) - 1),
+        "extent": 10.0 * (max(states) - min(states)),
+        "correlation": np.corrcoef(range(len(states)), away)[0, 1]
+        if len(set(away)) > 1
+        else np.nan,
+    }
+
+
+@pytest.mark.parametrize(
+    ("criteria", "kept"),
+    [
+        ({"min_length": 3}, [0, 1]),
+        ({"min_length": 2, "min_distance": 40.0}, [0, 2]),
+        ({"min_length": 2, "min_extent": 20.0}, [0, 1]),
+        ({"min_length": 2, "min_correlation": 0.9}, [0, 1]),
+    ],
+)
+def test_detection_leaves_out_what_a_study_would_not_have_counted(criteria, kept):
+    """Five places in a row, three, and a walk to and fro between two of them."""
+    paths = [measured(0, 1, 2, 3, 4), measured(4, 3, 2), measured(0, 1, 0, 1, 0)]
+    columns = list(paths[0])
+    tables = replace(replays(track(), []), sequences=pd.DataFrame(paths, columns=columns))
+    found = tables.detected(Detection(**criteria))
+    expected = [paths[i]["states"].tolist() for i in kept]
+    assert [path.tolist() for path in found.sequences["states"]] == expected
+    assert [path.tolist() for path in found.states.arrays()] == expected
+    assert found.detection == Detection(**criteria)
+
+
+@pytest.mark.parametrize(
+    ("detection", "message"),
+    [
+        (Detection(min_length=1), "min_length must be a whole number of at least 2, got 1"),
+        (Detection(min_length=2), "min_length must be at least 3, as before; got 2"),
+        (Detection(min_extent=-1), "min_extent must be a finite number of at least 0"),
+        (Detection(largest_jump=2), "made with largest_jump=1, not 2: make them anew"),
+    ],
+)
+def test_refused_detection(detection, message):
+    tables = replays(track(), []).detected(Detection(min_length=3))
+    with pytest.raises(ValueError, match=message):
+        tables.detected(detection)
+    with pytest.raises(TypeError, match="must be a Detection, got int"):
+        tables.detected(5)

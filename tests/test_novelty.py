@@ -1,59 +1,48 @@
 """S6 by hand, and of learners that compose nothing by construction."""
 
+from dataclasses import replace
+
 import networkx as nx
+import numpy as np
 import pandas as pd
 import pytest
 from replay_tables import (
     LEFT,
     RIGHT,
     E,
-    chain,
     compute,
     eight,
     make_task,
     random_pairs,
     replays,
+    sequence,
     shortcut_share,
 )
 
 from analyses.measures import STATISTICS
-from analyses.measures.novelty import crosses, opposite_pairs
+from analyses.measures.novelty import opposite_pairs
 from analyses.measures.nulls import null_test
-from analyses.measures.replays import paths
 from analyses.sequences.classification import classify
+from analyses.sequences.place_sequences import Detection
 from replay import simulate
 from replay.worlds.mazes import open_maze
 
 
 def test_composed_and_shortcut_are_kept_apart():
     over_top = [LEFT[1], LEFT[0], E["m2"], RIGHT[0], RIGHT[1]]
-    chains = [
-        chain(*over_top, novelty="unexperienced", direction="neither"),
-        chain(*over_top[::-1], novelty="unexperienced", direction="neither"),
-        chain(*over_top, novelty="experienced"),
-        chain(*LEFT[:5], novelty="composed"),
-        *[chain(*LEFT[:5])] * 6,
+    sequences = [
+        sequence(*over_top, novelty="composed_mixed", direction="mixed", shortcut=True),
+        sequence(*over_top[::-1], novelty="unexperienced", direction="neither", shortcut=True),
+        sequence(*over_top, novelty="experienced"),
+        sequence(*LEFT[:5], novelty="composed"),
+        *[sequence(*LEFT[:5])] * 6,
     ]
-    tables = replays(eight(), chains)
+    tables = replays(eight(), sequences)
     assert compute("S6_shortcut", tables) == (0.2, 0, 10)
-    assert compute("S6_composed", tables) == (0.1, 0, 10)
-
-
-def test_a_connection_is_crossed_in_one_go():
-    chains = pd.DataFrame(
-        {
-            "states": [
-                [9, 1, 2, 3],
-                [3, 2, 1],
-                [1, 2, 1, 2, 3],
-                [1, 2, 5, 3],
-                [1, 2],
-                [3, 5],
-                [2, 3, 4, 1],
-            ]
-        }
-    )
-    assert crosses(paths(chains), [1, 2, 3], 10).tolist() == [True] * 3 + [False] * 4
+    assert compute("S6_composed", tables) == (0.2, 0, 10)
+    assert compute("S6_composed_mixed", tables) == (0.1, 0, 10)
+    unknown = replace(tables, sequences=tables.sequences.assign(shortcut=pd.NA))
+    assert np.isnan(compute("S6_shortcut", unknown)[0])
 
 
 TOP_LEFT, TOP_RIGHT = LEFT[:5], RIGHT[:5]
@@ -62,17 +51,17 @@ TOP_LEFT, TOP_RIGHT = LEFT[:5], RIGHT[:5]
 BOTTOM_LEFT, BOTTOM_RIGHT = LEFT[5:], RIGHT[5:]
 
 
-TO_TOP = {side: chain(*path[::-1], direction="reverse")
+TO_TOP = {side: sequence(*path[::-1], direction="reverse")
           for side, path in (("left", TOP_LEFT), ("right", TOP_RIGHT))}  # fmt: skip
 
 
-FROM_TOP = {"left": chain(*TOP_LEFT), "right": chain(*TOP_RIGHT)}
+FROM_TOP = {"left": sequence(*TOP_LEFT), "right": sequence(*TOP_RIGHT)}
 
 
-TO_BOTTOM = {"left": chain(*BOTTOM_LEFT), "right": chain(*BOTTOM_RIGHT)}
+TO_BOTTOM = {"left": sequence(*BOTTOM_LEFT), "right": sequence(*BOTTOM_RIGHT)}
 
 
-FROM_BOTTOM = {side: chain(*path[::-1], direction="reverse")
+FROM_BOTTOM = {side: sequence(*path[::-1], direction="reverse")
                for side, path in (("left", BOTTOM_LEFT), ("right", BOTTOM_RIGHT))}  # fmt: skip
 
 
@@ -81,12 +70,12 @@ CORNERS = [ways[side] for ways in (TO_TOP, FROM_TOP, TO_BOTTOM, FROM_BOTTOM)
 
 
 def pair_tables(pairs, animal=0):
-    chains = [
+    sequences = [
         {**one, "event": event, "animal": animal}
         for event, pair in enumerate(pairs)
         for one in pair
     ]
-    return replays(eight(), chains)
+    return replays(eight(), sequences)
 
 
 def test_four_of_32_ordered_pairs_of_corners_are_shortcuts():
@@ -120,24 +109,37 @@ def test_pairs_stay_within_pause_and_directions():
     assert opposite_pairs(pair_tables([(FROM_TOP["left"], TO_BOTTOM["left"])])).empty
 
 
+def test_a_corner_backward_and_the_other_forward_are_a_pair_in_one_sequence():
+    """Gupta's shortcut: a place sequence that turns its direction, not its way, in the middle."""
+    over = [*TOP_LEFT[::-1], E["m2"], *TOP_RIGHT]
+    one = sequence(*over, direction="mixed", moves=["backward"] * 4 + ["both"] + ["forward"] * 5)
+    assert compute("S6_pairs", replays(eight(), [one])) == (1, 1, 1)
+    # Both halves run the same way: no pair. A whole loop, or a stem, is no corner.
+    ahead = {**one, "direction": "forward", "moves": ["forward"] * 10}
+    loop = sequence(*LEFT, direction="reverse", event=1)
+    after = sequence(*TOP_RIGHT, event=1)
+    stem = sequence(E["m0"], E["m1"], E["m2"], event=2)
+    back = {**TO_TOP["left"], "event": 2}
+    assert opposite_pairs(replays(eight(), [ahead, loop, after, stem, back])).empty
+
+
 @pytest.fixture(scope="module", params=["episodic_control", "monte_carlo"])
 def sweeper(request):
     """Replays of three runs in an open maze, where paths cross."""
     mdp, parts = open_maze(), []
     for animal in range(3):
         run = simulate(mdp, request.param, n_steps=3000, seed=animal)
-        found = pd.concat([classify(run.log, order=order) for order in ("causal", "temporal")])
+        found = classify(run.log).assign(shortcut=pd.NA)
         parts.append(found.assign(animal=animal, block="run", place=found["location"]))
     task = make_task(nx.path_graph([f"n{i}" for i in range(mdp.n_states)]))
     pauses = [{"animal": animal} for animal in range(3)]
-    return replays(task, [], pauses, pauses)._replace(chains=pd.concat(parts, ignore_index=True))
+    return replace(replays(task, [], pauses, pauses), sequences=pd.concat(parts, ignore_index=True))
 
 
-@pytest.mark.parametrize("order", ["causal", "temporal"])
 @pytest.mark.parametrize("min_length", [3, 5])
-def test_who_sweeps_back_over_an_episode_composes_nothing(sweeper, order, min_length):
-    for name, value in (("S1", 1), ("S6_composed", 0), ("S6_shortcut", 0)):
-        found = STATISTICS[name].compute(sweeper, min_length=min_length, order=order)
+def test_who_sweeps_back_over_an_episode_composes_nothing(sweeper, min_length):
+    for name, value in (("S1", 1), ("S6_composed", 0)):
+        found = STATISTICS[name].compute(sweeper.detected(Detection(min_length)))
         told = found["value"].dropna()  # an animal that went to and fro has no direction
         assert len(told) >= 2
         assert (told == value).all(), name
@@ -146,5 +148,5 @@ def test_who_sweeps_back_over_an_episode_composes_nothing(sweeper, order, min_le
 def test_who_sweeps_over_a_learned_model_composes():
     run = simulate(open_maze(), "prioritized_sweeping", n_steps=3000, seed=0)
     found = classify(run.log).assign(animal=0, block="run")
-    tables = replays(make_task(nx.path_graph(["a", "b"])), [])._replace(chains=found)
+    tables = replace(replays(make_task(nx.path_graph(["a", "b"])), []), sequences=found)
     assert compute("S6_composed", tables, min_length=3)[0] > 0

@@ -1,5 +1,6 @@
 """Nulls of replay: what they keep, what they find, and that of Mattar & Daw, which finds all."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -10,82 +11,87 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from replay_tables import make_task, permutation_test, random_pairs, replays
+from replay_tables import make_task, permutation_test, random_pairs, replays, sequence
 
 from analyses.measures import STATISTICS
 from analyses.measures.nulls import (
-    chain_count,
     distinct,
-    joined,
     null_test,
     padded,
     random_edges,
     random_walks,
     shuffled_order,
 )
+from analyses.sequences.place_sequences import Detection
 from analyses.sequences.segments import find_segments
+from analyses.sequences.sequences import Lists
 
 REFERENCE = Path(__file__).parent / "reference"
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 6))
 EDGES = np.array([*GRID.edges, *(edge[::-1] for edge in GRID.edges)])
 
 
-def backups(n_events=5, n=8, seed=0):
+def reactivated(n_events=5, n=8, seed=0):
     """Sweeps back along paths, in events."""
     rng = np.random.default_rng(seed)
-    event, state, next_state = [], [], []
+    event, place = [], []
     for number in range(n_events):
         path = nx.shortest_path(GRID, *(int(place) for place in rng.choice(30, 2, replace=False)))
-        moves = [*pairwise(path)][::-1][:n]
-        event += [number] * len(moves)
-        state += [move[0] for move in moves]
-        next_state += [move[1] for move in moves]
-    columns = {"event": event, "state": state, "next_state": next_state}
-    return {name: np.array(values) for name, values in columns.items()}
+        swept = path[::-1][: n + 1]
+        event += [number] * len(swept)
+        place += swept
+    return {"event": np.array(event), "place": np.array(place)}
 
 
-def rows_of(table):
-    columns = (table[name].tolist() for name in ("event", "state", "next_state"))
-    return sorted(zip(*columns, strict=True))
+def joined(data):
+    """Give the share of places that are neighbours of the one before, of those that might be."""
+    event, place = data["event"], data["place"]
+    together = event[1:] == event[:-1]
+    near = [GRID.has_edge(*pair) for pair in pairwise(place)]
+    return float((together & near).sum() / together.sum())
 
 
 @given(st.integers(0, 100))
-def test_shuffled_order_keeps_the_backups_of_each_event(seed):
-    data = backups()
+def test_shuffled_order_keeps_the_places_of_each_event(seed):
+    data = reactivated()
     drawn = shuffled_order(data, np.random.default_rng(seed))
-    assert rows_of(drawn) == rows_of(data)
     assert np.array_equal(drawn["event"], data["event"])
+    for event in range(5):
+        own = data["event"] == event
+        assert sorted(drawn["place"][own]) == sorted(data["place"][own])
 
 
 def test_shuffled_order_gives_every_order_equally_often():
-    data = {"event": np.zeros(3, int), "state": np.arange(3), "next_state": np.arange(3) + 1}
+    data = {"event": np.zeros(3, int), "place": np.arange(3)}
     rng = np.random.default_rng(0)
-    orders = [tuple(shuffled_order(data, rng)["state"].tolist()) for _ in range(6000)]
+    orders = [tuple(shuffled_order(data, rng)["place"].tolist()) for _ in range(6000)]
     counts = pd.Series(orders).value_counts()
     assert len(counts) == 6
     assert counts.between(850, 1150).all()
 
 
 def test_shuffled_order_takes_events_one_after_the_other_whatever_their_number():
-    data = {"event": np.array([7, 7, 3, 3, 7]), "state": np.arange(5), "next_state": np.arange(5)}
+    data = {"event": np.array([7, 7, 3, 3, 7]), "place": np.arange(5)}
     drawn = shuffled_order(data, np.random.default_rng(1))
-    assert sorted(drawn["state"][:2]) == [0, 1]
-    assert sorted(drawn["state"][2:4]) == [2, 3]
-    assert drawn["state"][4] == 4
+    assert sorted(drawn["place"][:2]) == [0, 1]
+    assert sorted(drawn["place"][2:4]) == [2, 3]
+    assert drawn["place"][4] == 4
 
 
 @given(st.integers(0, 100))
 def test_random_edges_are_edges(seed):
-    data = backups()
+    data = reactivated()
     drawn = random_edges(data, np.random.default_rng(seed), edges=EDGES)
     assert np.array_equal(drawn["event"], data["event"])
-    assert all(GRID.has_edge(*move) for move in zip(drawn["state"], drawn["next_state"]))  # noqa: B905
+    for event in range(5):
+        place = drawn["place"][data["event"] == event]
+        assert all(GRID.has_edge(*pair) for pair in zip(place[::2], place[1::2], strict=False))
 
 
 def test_random_edges_are_equally_likely():
-    data = {name: np.zeros(9800, dtype=int) for name in ("event", "state", "next_state")}
+    data = {name: np.zeros(2 * 9800, dtype=int) for name in ("event", "place")}
     drawn = random_edges(data, np.random.default_rng(0), edges=EDGES)
-    counts = pd.Series(zip(drawn["state"], drawn["next_state"], strict=True)).value_counts()
+    counts = pd.Series(map(tuple, drawn["place"].reshape(-1, 2).tolist())).value_counts()
     assert len(counts) == len(EDGES) == 98
     assert counts.between(60, 140).all()
 
@@ -93,9 +99,9 @@ def test_random_edges_are_equally_likely():
 @given(st.lists(st.integers(2, 7), min_size=1, max_size=6), st.integers(2, 4), st.integers(0, 50))
 def test_random_walks_begin_and_end_like_the_chains(lengths, min_length, seed):
     lengths = [max(length, min_length) for length in lengths]
-    chains = padded([[3] * length for length in lengths])
-    walks = random_walks(chains, np.random.default_rng(seed), edges=EDGES, min_length=min_length)
-    assert ((walks >= 0) == (chains >= 0)).all()
+    sequences = padded(Lists.of([[3] * length for length in lengths]))
+    walks = random_walks(sequences, np.random.default_rng(seed), edges=EDGES, min_length=min_length)
+    assert ((walks >= 0) == (sequences >= 0)).all()
     assert (walks[:, 0] == 3).all()
     assert (distinct(walks) >= min_length).all()
     steps = (walks[:, :-1] >= 0) & (walks[:, 1:] >= 0)
@@ -105,15 +111,15 @@ def test_random_walks_begin_and_end_like_the_chains(lengths, min_length, seed):
 
 def test_walks_that_the_graph_does_not_have():
     edges = np.array([[0, 1], [1, 0], [1, 2]])
-    chains = padded([[0, 1, 2], [2, 1, 0], [0, 1]])
-    walks = random_walks(chains, np.random.default_rng(0), edges=edges, min_length=3)
+    sequences = padded(Lists.of([[0, 1, 2], [2, 1, 0], [0, 1]]))
+    walks = random_walks(sequences, np.random.default_rng(0), edges=edges, min_length=3)
     assert walks.tolist() == [[0, 1, 2], [-1] * 3, [-1] * 3]
 
 
 def test_walks_are_as_likely_as_their_steps():
     edges = np.array([[0, 1], [0, 2], [1, 3], [2, 3], [2, 4], [3, 0], [4, 0]])
-    chains = padded([[0, 1, 3]] * 8000)
-    walks = random_walks(chains, np.random.default_rng(0), edges=edges)
+    sequences = padded(Lists.of([[0, 1, 3]] * 8000))
+    walks = random_walks(sequences, np.random.default_rng(0), edges=edges)
     share = pd.Series(map(tuple, walks.tolist())).value_counts(normalize=True)
     assert share[0, 1, 3] == pytest.approx(0.5, abs=0.03)
     assert share[0, 2, 3] == pytest.approx(0.25, abs=0.03)
@@ -131,31 +137,14 @@ def test_random_pairs_keep_both_sides():
     assert np.array_equal(drawn["reverse_length"], drawn["reverse"] - 100)
 
 
-# Numbers that speak of sequences
-
-
-def test_joined_backups():
-    data = backups()
-    assert joined(data) == 1
-    apart = {**data, "event": np.arange(len(data["event"]))}
-    assert np.isnan(joined(apart))
-    assert chain_count(apart, min_length=3) == 0
-
-
-def test_chains_are_those_of_the_event_log():
-    sweep = {"event": np.array([0, 0, 0, 0, 1, 1]), "state": np.array([4, 3, 2, 7, 1, 2]),
-             "next_state": np.array([5, 4, 3, 8, 2, 3])}  # fmt: skip
-    assert [chain_count(sweep, n) for n in (2, 3, 4, 5)] == [3, 2, 1, 0]
-
-
 # Tests
 
 
 @pytest.mark.parametrize("draw", [shuffled_order, partial(random_edges, edges=EDGES)])
 def test_sweeps_are_no_chance(draw):
-    found = null_test(joined, backups(20), draw, n_draws=199)
+    found = null_test(joined, reactivated(20), draw, n_draws=199)
     assert found.observed == 1
-    assert found.expected < 0.5
+    assert found.expected < 0.7  # of edges at random every second move is one
     assert found.p == 1 / 200
 
 
@@ -172,34 +161,44 @@ def test_p_counts_draws_at_least_as_extreme():
 
 
 def test_same_seed_same_p():
-    first, second = (null_test(joined, backups(), shuffled_order, n_draws=50, seed=4) for _ in "ab")
+    first, second = (
+        null_test(joined, reactivated(), shuffled_order, n_draws=50, seed=4) for _ in "ab"
+    )
     assert first == second
 
 
 def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match=r"Unknown alternative 'more'\. Choose from: greater"):
-        null_test(joined, backups(), shuffled_order, alternative="more")
+        null_test(joined, reactivated(), shuffled_order, alternative="more")
     with pytest.raises(ValueError, match="n_draws must be a whole number of at least 1, got 0"):
-        null_test(joined, backups(), shuffled_order, n_draws=0)
+        null_test(joined, reactivated(), shuffled_order, n_draws=0)
     with pytest.raises(ValueError, match="seed must be a whole number of at least 0, got -1"):
-        null_test(joined, backups(), shuffled_order, seed=-1)
+        null_test(joined, reactivated(), shuffled_order, seed=-1)
 
 
-def test_chains_per_pause_and_by_chance():
+def test_sequences_per_pause_and_by_chance():
     """Of two animals one sweeps back over paths, the other replays the same in any order."""
-    sweeps = pd.DataFrame(backups(40)).assign(animal=0, phase="start")
+    sweeps = pd.DataFrame(reactivated(40)).assign(animal=0, phase="start")
     rng = np.random.default_rng(0)
-    mixed = pd.DataFrame(shuffled_order(backups(40), rng)).assign(animal=1, phase="episode_end")
+    mixed = shuffled_order(reactivated(40), rng)
+    mixed = pd.DataFrame(mixed).assign(animal=1, phase="episode_end")
     resting = sweeps.assign(event=sweeps["event"] + 100, phase="rest")
-    pauses = [{"animal": 0}, {"animal": 1}]
-    tables = replays(make_task(nx.path_graph(["a", "b"])), [], pauses)
-    tables = tables._replace(backups=pd.concat([sweeps, resting, mixed]))
+    graph = nx.relabel_nodes(GRID, {node: f"n{node}" for node in GRID})
+    length = sweeps.groupby("event").size()
+    long = length[length >= 4].index
+    found = [
+        sequence(*sweeps.loc[sweeps["event"] == event, "place"], event=event, phase="start")
+        for event in long
+    ]
+    tables = replays(make_task(graph), found, [{"animal": 0}, {"animal": 1}])
+    tables = replace(tables, reactivations=pd.concat([sweeps, resting, mixed], ignore_index=True))
+    tables = tables.detected(Detection(min_length=4))
     for name in ("S0_order", "S0_edges"):
-        one, two = STATISTICS[name].compute(tables, min_length=4).itertuples()
-        long = (sweeps.groupby("event").size() >= 3).mean()
-        assert (one.value, one.n) == (pytest.approx(long), long * sweeps["event"].nunique())
-        assert one.null < long / 3
-        assert two.value < long / 3
+        one, two = STATISTICS[name].compute(tables).itertuples()
+        assert (one.value, one.n) == (len(long) / 40, len(long))
+        assert one.null < one.value / 3
+        assert two.null < one.value / 3
+        assert (two.value, two.n) == (0, 0)
 
 
 # The test of Mattar & Daw
@@ -237,7 +236,7 @@ def test_its_score_and_p_by_hand():
 def test_it_finds_direction_in_walks_at_random():
     """A model that wanders about without aim replays nothing, yet all its segments pass."""
     rng = np.random.default_rng(0)
-    walks = random_walks(padded([[12] * 8] * 200), rng, edges=EDGES, min_length=6)
+    walks = random_walks(padded(Lists.of([[12] * 8] * 200)), rng, edges=EDGES, min_length=6)
     action = {tuple(edge): i for i, edge in enumerate(EDGES.tolist())}
     rows = [
         {"run": 0, "episode": 0, "step": 0, "phase": "rest", "event": event, "pop": pop,

@@ -21,7 +21,8 @@ from strategies import (
 from analyses import place_sequences
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
-from analyses.sequences.track import PlaceGraph, graph_of_log, graph_of_task
+from analyses.sequences.sequences import Lists
+from analyses.sequences.track import Track, graph_of_log, graph_of_task
 from replay import simulate
 from replay.log.event_log import EventLog
 from replay.tasks.published import TASKS
@@ -75,7 +76,7 @@ def sequences_by_definition(steps, step, places, neighbours, min_length):
             runs.append([following])
     found = []
     for run in runs:
-        if len(run) < min_length:
+        if len(set(run)) < min_length:
             continue
         names = {(True, True): "both", (True, False): "forward", (False, True): "backward"}
         moves = [names.get(((s, t) in made, (t, s) in made), "never") for s, t in pairwise(run)]
@@ -275,7 +276,8 @@ LEFT, RIGHT = [0, 1, 2, 3, 4], [0, 1, 5, 6, 7]
 )
 def test_what_a_rat_replays_after_two_loops(path, direction, novelty, order):
     graph = nx.Graph([*pairwise(LEFT), *pairwise(RIGHT), (8, 9), (2, 8), (3, 8)])
-    (row,) = plain(decoded(path, LEFT, RIGHT, [8, 9, 8], graph=graph))
+    least = Detection(min_length=2)
+    (row,) = plain(decoded(path, LEFT, RIGHT, [8, 9, 8], graph=graph, detection=least))
     assert row["states"] == path
     assert (row["direction"], row["novelty"]) == (direction, novelty)
     assert row["composition_order"] == order
@@ -324,14 +326,14 @@ def ruler(n=8, **edge):
 @pytest.mark.parametrize(
     ("criteria", "expected"),
     [
-        ({}, [[0, 1, 2, 3], [6, 5, 6]]),
+        ({}, [[0, 1, 2, 3]]),  # to and fro between two places is no sequence of three
         ({"min_length": 2}, [[0, 1, 2, 3], [6, 5, 6]]),
         ({"min_length": 4}, [[0, 1, 2, 3]]),
-        ({"min_distance": 20.0}, [[0, 1, 2, 3], [6, 5, 6]]),
-        ({"min_distance": 20.1}, [[0, 1, 2, 3]]),
-        ({"min_extent": 20.0}, [[0, 1, 2, 3]]),
-        ({"min_correlation": 0.9}, [[0, 1, 2, 3]]),
-        ({"largest_jump": 2}, [[0, 1, 2, 3], [6, 5, 6]]),
+        ({"min_length": 2, "min_distance": 20.0}, [[0, 1, 2, 3], [6, 5, 6]]),
+        ({"min_length": 2, "min_distance": 20.1}, [[0, 1, 2, 3]]),
+        ({"min_length": 2, "min_extent": 20.0}, [[0, 1, 2, 3]]),
+        ({"min_length": 2, "min_correlation": 0.9}, [[0, 1, 2, 3]]),
+        ({"min_length": 2, "largest_jump": 2}, [[0, 1, 2, 3], [6, 5, 6]]),
         ({"largest_jump": 3}, [[0, 1, 2, 3, 4, 5, 6, 5, 6]]),
     ],
 )
@@ -359,7 +361,8 @@ def test_shortcuts_and_impossible_moves_are_what_the_graph_says():
     graph.edges[6, 7]["impossible"] = True
     paths = [[0, 1, 2, 3], [4, 3, 2, 1], [0, 1, 2, 1], [1, 2, 1, 2], [3, 4, 5, 6], [5, 6, 7]]
     events = pd.DataFrame({"step": 99, "states": paths})
-    found = place_sequences(event_log(run_of([0, 1]), []), events, graph=graph)
+    least = Detection(min_length=2)
+    found = place_sequences(event_log(run_of([0, 1]), []), events, graph=graph, detection=least)
     assert found["shortcut"].tolist() == [True, True, False, False, True, True]
     assert found["impossible"].tolist() == [False] * 5 + [True]
     run = place_sequences(event_log(run_of([0, 1, 2, 3, 4]), []), events, graph=graph)
@@ -382,12 +385,64 @@ def test_the_graph_of_a_task_names_its_shortcuts():
     assert min(lengths) > 0
 
 
+def test_walls_are_impossible_in_the_sessions_in_which_they_stand():
+    task = TASKS["barrier_arena"].build()
+
+    def impossible(block=None):
+        edges = graph_of_task(task, block).edges(data="impossible", default=False)
+        return {frozenset((task.node[a], task.node[b])) for a, b, wall in edges if wall}
+
+    for block in task.blocks:
+        assert impossible(block.name) == {frozenset(move) for move in block.closed}
+    assert impossible() == set.intersection(*(impossible(each.name) for each in task.blocks[1:]))
+    with pytest.raises(ValueError, match="Unknown block 'session 9'"):
+        graph_of_task(task, "session 9")
+
+
+def test_one_way_moves_are_no_walls():
+    graph = graph_of_task(TASKS["gupta_2t"].build(), "left")
+    assert not any(wall for _, _, wall in graph.edges(data="impossible"))
+
+
+def test_a_decoded_start_belongs_to_the_lap_to_come():
+    """As in a model's log: the animal waits where that lap begins."""
+    log = event_log(run_of([0, 1, 2], [5, 6, 7]), [])
+    paths = pd.DataFrame({"step": 1, "phase": ["episode_end", "start"], "states": [[2, 1, 0]] * 2})
+    table = reactivations(log, paths).drop_duplicates("event")
+    assert table[["episode", "location"]].to_numpy().tolist() == [[0, 2], [1, 5]]
+
+
+def test_extent_and_correlation_are_those_along_the_track():
+    """Against networkx and numpy, on a ring with a branch, in cm and where no length is known."""
+    ring = nx.cycle_graph(6)
+    ring.add_edge(0, 6)
+    rng = np.random.default_rng(0)
+    paths = [rng.integers(0, 7, size=n).tolist() for n in (1, 2, 3, 5, 8, 40)]
+    for length in (12.5, None):
+        if length:
+            nx.set_edge_attributes(ring, length, "distance")
+        else:
+            for *_, data in ring.edges(data=True):
+                del data["distance"]
+        way = dict(nx.all_pairs_dijkstra_path_length(ring, weight="distance"))
+        extent, correlation = Track.of(ring).extent(Lists.of(paths))
+        for i, path in enumerate(paths):
+            away = [way[path[0]][place] for place in path]
+            assert extent[i] == max(way[a][b] for a in path for b in path)
+            if len(set(away)) > 1:
+                expected = np.corrcoef(range(len(path)), away)[0, 1]
+                assert correlation[i] == pytest.approx(expected)
+            else:
+                assert np.isnan(correlation[i])
+
+
 def test_the_track_is_that_of_the_world_or_of_all_moves():
     mdp = from_ascii("S.G")
     log = simulate(mdp, "prioritized_sweeping", n_steps=200).log
     assert set(graph_of_log(log).edges) == {(0, 1), (1, 2)}
-    assert place_sequences(log)["novelty"].isin(["experienced", "composed"]).all()
-    assert len(place_sequences(log)) > 0
+    found = place_sequences(log, detection=Detection(min_length=2))
+    assert found["novelty"].isin(["experienced", "composed"]).all()
+    assert len(found) > 0
     assert set(graph_of_log(event_log(run_of([0, 2], [1, 1]), [])).edges) == {(0, 2)}
 
 
@@ -451,6 +506,6 @@ def test_refused_tables():
 
 
 def test_a_track_finds_moves_both_ways():
-    track = PlaceGraph.of(nx.DiGraph([(0, 2), (2, 1), (1, 1)]))
+    track = Track.of(nx.DiGraph([(0, 2), (2, 1), (1, 1)]))
     found = track.move(np.array([0, 2, 1, 0, 1]), np.array([2, 0, 2, 1, 1]))
     assert (found >= 0).tolist() == [True, True, True, False, False]

@@ -1,5 +1,7 @@
 """S5 by hand: sides of a figure of eight, and arms of a star."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,12 +11,12 @@ from replay_tables import (
     SIDES,
     E,
     block,
-    chain,
     compute,
     eight,
     laps_of,
     make_task,
     replays,
+    sequence,
     track,
 )
 
@@ -25,37 +27,39 @@ def test_other_loop_in_blocks_of_one_side():
     names = ["left"] * 8 + ["left", "right"] * 4
     blocks = ["one"] * 8 + ["both"] * 8
     there = {"left": RIGHT, "right": LEFT}
-    chains = []
+    sequences = []
     for i, name in enumerate(names):
         n_opposite = 3 if blocks[i] == "one" else 1
         where = [there[name]] * n_opposite + [SIDES[name]] * (4 - n_opposite)
-        chains += [chain(*loop[:5], place=E["m0"], episode=i, block=blocks[i]) for loop in where]
-    tables = replays(eight(), chains, laps=laps_of(*names, blocks=blocks))
+        sequences += [
+            sequence(*loop[:5], place=E["m0"], episode=i, block=blocks[i]) for loop in where
+        ]
+    tables = replays(eight(), sequences, laps=laps_of(*names, blocks=blocks))
     assert compute("S5", tables) == (0.5, 0, 64)
     assert compute("S3_opposite", tables)[0] == 0.5
 
 
 def test_laps_since_the_other_side():
     names = ["right", "left", "left", "left", "right"]
-    chains = [
-        chain(*RIGHT[:5], place=E["m0"], episode=3),
-        chain(*RIGHT[:5], place=E["m0"], episode=4, phase="start"),
-        chain(*LEFT[:5], place=E["m0"], episode=4),
-        chain(*LEFT[:5], place=E["m0"], episode=0),
+    sequences = [
+        sequence(*RIGHT[:5], place=E["m0"], episode=3),
+        sequence(*RIGHT[:5], place=E["m0"], episode=4, phase="start"),
+        sequence(*LEFT[:5], place=E["m0"], episode=4),
+        sequence(*LEFT[:5], place=E["m0"], episode=0),
     ]
-    tables = replays(eight(), chains[:3], laps=laps_of(*names))
+    tables = replays(eight(), sequences[:3], laps=laps_of(*names))
     assert compute("S5_lag", tables)[::2] == (3, 3)
-    assert compute("S5_lag", tables._replace(laps=tables.laps[::-1]))[::2] == (3, 3)
-    assert compute("S5_lag", replays(eight(), chains[2:], laps=laps_of(*names)))[::2] == (1, 1)
+    assert compute("S5_lag", replace(tables, laps=tables.laps[::-1]))[::2] == (3, 3)
+    assert compute("S5_lag", replays(eight(), sequences[2:], laps=laps_of(*names)))[::2] == (1, 1)
     value, _, n = compute("S5_run_before", tables)
     assert (value, n) == (np.median([1 / 4, 1 / 4, 3 / 5]), 3)
 
 
 def test_laps_of_another_animal_are_none_of_its_own():
     others = [{**lap, "animal": 1} for lap in laps_of("right", "right")]
-    chains = [chain(*LEFT[:5], place=E["m0"], episode=1, animal=1)]
+    sequences = [sequence(*LEFT[:5], place=E["m0"], episode=1, animal=1)]
     laps = [*laps_of("left", "left"), *others]
-    found = STATISTICS["S5_lag"].compute(replays(eight(), chains, laps=laps))
+    found = STATISTICS["S5_lag"].compute(replays(eight(), sequences, laps=laps))
     assert found["value"].isna().all()
 
 
@@ -84,29 +88,31 @@ def test_past_arm_and_previous_goal():
     pauses = [{"episode": 6, "phase": "start", "place": S["home"]}]
     pauses += [{"episode": 4, "place": ARM[3][-1]}]
     counts = {1: 60, 2: 50, 3: 10, 4: 30}
-    chains = [
-        chain(*ARM[arm], episode=6, phase="start", place=S["home"])
+    sequences = [
+        sequence(*ARM[arm], episode=6, phase="start", place=S["home"])
         for arm, n in counts.items()
         for _ in range(n)
     ]
-    chains += [chain(*ARM[3], episode=4, place=ARM[3][-1])] * 9  # in the arm itself: left out
-    tables = replays(star(), chains, pauses, laps)
+    sequences += [sequence(*ARM[3], episode=4, place=ARM[3][-1])] * 9  # in the arm itself: left out
+    tables = replays(star(), sequences, pauses, laps)
     # At that start arm 3 is past, arm 1 the previous goal, arm 4 the only one without a part.
     for name, n in (("S5_previous_goal", 60), ("S5_past_arm", 10)):
         expected = np.log((n + 0.5) / 30.5)
         assert compute(name, tables, min_length=3)[0] == pytest.approx(expected), name
     # Arm 2 is goal and future arm at once, which says nothing of either.
     assert np.isnan(compute("S8_future_arm", tables, min_length=3)[0])
-    assert np.isnan(compute("S5_past_arm", replays(track(), chains[:1]), min_length=3)[0])
+    assert np.isnan(compute("S5_past_arm", replays(track(), sequences[:1]), min_length=3)[0])
 
 
 def test_future_arm():
     laps = [{"end": S["home"]}, {"episode": 1, "end": ARM[2][-1], "goal": ARM[1][-1]}]
     pauses = [{"place": S["home"]}]
-    chains = [chain(*ARM[arm], place=S["home"]) for arm in [2] * 12 + [3] * 4]
-    tables = replays(star(), chains, pauses, laps)
-    # Arms 3 and 4 have no part: half a chain for each pause and arm, on average over both cells.
+    sequences = [sequence(*ARM[arm], place=S["home"]) for arm in [2] * 12 + [3] * 4]
+    tables = replays(star(), sequences, pauses, laps)
+    # Arms 3 and 4 have no part: half a sequence for each pause and arm, on average over both cells.
     expected = np.log((12 + 1 / 3) / 1) - np.log((4 + 2 / 3) / 2)
     assert compute("S8_future_arm", tables, min_length=3)[0] == pytest.approx(expected)
-    few = tables._replace(chains=tables.chains.iloc[2:])  # 14 chains, 4.7 of them by chance
+    few = replace(
+        tables, sequences=tables.sequences.iloc[2:]
+    )  # 14 sequences, 4.7 of them by chance
     assert np.isnan(compute("S8_future_arm", few, min_length=3)[0])

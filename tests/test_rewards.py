@@ -1,15 +1,17 @@
 """S4 by hand: rewards that change."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 from replay_tables import (
     block,
-    chain,
     compute,
     make_task,
     replays,
+    sequence,
     track,
 )
 
@@ -21,9 +23,9 @@ EPOCHS = [
 
 
 def reward_tables(counts, n_pauses=10):
-    """(block, place, direction) -> number of chains."""
-    chains = [
-        chain(*range(5), block=name, place=place, direction=direction)
+    """(block, place, direction) -> number of sequences."""
+    sequences = [
+        sequence(*range(5), block=name, place=place, direction=direction)
         for (name, place, direction), n in counts.items()
         for _ in range(n)
     ]
@@ -33,7 +35,7 @@ def reward_tables(counts, n_pauses=10):
         for place in (0, 9)
         for _ in range(n_pauses)
     ]
-    return replays(track(blocks=EPOCHS), chains, pauses)
+    return replays(track(blocks=EPOCHS), sequences, pauses)
 
 
 def test_reverse_follows_the_reward():
@@ -44,7 +46,7 @@ def test_reverse_follows_the_reward():
         for direction in ("forward", "reverse")
     }
     tables = reward_tables(same | {("changed", 9, "reverse"): 200})
-    # Half a chain is added on average: of 40 + 20 pauses in four cells, a third to a cell of 10.
+    # Half a sequence is added on average: of 40 + 20 pauses in four cells, a third to a cell of 10.
     twenty, ten = 0.5 * 4 * 20 / 60, 0.5 * 4 * 10 / 60
     expected = np.log((200 + ten) / (50 + ten)) - np.log((50 + twenty) / (50 + twenty))
     value, null, n = compute("S4_reverse", tables)
@@ -59,23 +61,25 @@ def test_rates_are_per_pause():
     assert compute("S4_reverse", tables)[0] == pytest.approx(0)
     there = (tables.pauses["block"] == "changed") & (tables.pauses["place"] == 9)
     fewer = pd.concat([tables.pauses[~there], tables.pauses[there].head(5)])
-    assert compute("S4_reverse", tables._replace(pauses=fewer))[0] > 0.6
-    never = tables._replace(pauses=tables.pauses[~there])
+    assert compute("S4_reverse", replace(tables, pauses=fewer))[0] > 0.6
+    never = replace(tables, pauses=tables.pauses[~there])
     assert np.isnan(compute("S4_reverse", never)[0])
 
 
-def test_no_chains_and_a_constant_reward_have_nothing_to_say():
+def test_no_sequences_and_a_constant_reward_have_nothing_to_say():
     assert np.isnan(compute("S4_reverse", reward_tables({}))[0])
     constant = track(blocks=[EPOCHS[0]])
-    tables = reward_tables({("before", 0, "reverse"): 5})._replace(task=constant)
+    tables = replace(reward_tables({("before", 0, "reverse"): 5}), task=constant)
     assert np.isnan(compute("S4_reverse", tables)[0])
 
 
 def test_replay_after_reward():
     laps = [{"episode": i, "reward": float(i < 5)} for i in range(10)]
     pauses = [{"episode": i} for i in range(10)]
-    chains = [chain(*range(5), episode=i) for i in range(10) for _ in range(4 if i < 5 else 1)]
-    value, _, n = compute("S4_rewarded", replays(track(), chains, pauses, laps))
+    sequences = [
+        sequence(*range(5), episode=i) for i in range(10) for _ in range(4 if i < 5 else 1)
+    ]
+    value, _, n = compute("S4_rewarded", replays(track(), sequences, pauses, laps))
     assert (value, n) == (pytest.approx(np.log(20.5 / 5.5)), 25)
 
 
@@ -91,9 +95,13 @@ def test_paid_sequence():
 
     def rest(path, n_forward, n_reverse, name):
         ways = ["forward"] * n_forward + ["reverse"] * n_reverse
-        return [chain(*path, direction=way, block=name, phase="rest") for way in ways]
+        return [sequence(*path, direction=way, block=name, phase="rest") for way in ways]
 
-    chains = [*rest(paid, 3, 1, "plain"), *rest(paid, 1, 4, "value"), *rest(neutral, 3, 2, "value")]
-    tables = replays(task, chains)
+    sequences = [
+        *rest(paid, 3, 1, "plain"),
+        *rest(paid, 1, 4, "value"),
+        *rest(neutral, 3, 2, "value"),
+    ]
+    tables = replays(task, sequences)
     assert compute("S4_paid_sequence", tables, min_length=3) == (pytest.approx(0.55), 0, 9)
     assert compute("S4_paid_to_neutral", tables, min_length=3) == (pytest.approx(0.4), 0, 10)

@@ -158,7 +158,7 @@ def test_decoded_paths_as_backups():
     backups = decoded_backups(paths, steps)
     assert backups["event"].tolist() == [0, 0, 2]
     assert backups["step"].tolist() == [-1, -1, 1]
-    assert backups["episode"].tolist() == [-1, -1, 1]
+    assert backups["episode"].tolist() == [0, 0, 1]  # a start belongs to the episode to come
     assert backups["location"].tolist() == [0, 0, 5]
     assert backups["phase"].tolist() == [4, 4, 2]
     assert backups["state"].tolist() == [0, 1, 2]

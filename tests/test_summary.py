@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from replay_tables import (
-    chain,
     replays,
+    sequence,
     track,
 )
 from scipy import stats
@@ -15,7 +15,7 @@ from analyses.measures.summary import over_animals
 
 
 def test_summary():
-    tables = replays(track(), [chain(*range(5)), chain(*range(5), direction="reverse")])
+    tables = replays(track(), [sequence(*range(5)), sequence(*range(5), direction="reverse")])
     row = over_animals(STATISTICS["S1"].compute(tables).assign(statistic="S1")).iloc[0]
     assert row["value"] == 0.5
     assert np.isnan([row["ci_low"], row["ci_high"], row["p"]]).all()
@@ -31,10 +31,10 @@ def test_summary():
         ("S1", 0.5, 21, 9, 0.5),
         ("S5", 0.0, 21, 9, 0.5),
         ("S6_composed", 0.0, 8, 12, 0.5),
-        # A share of five chains that is .1 by chance: none of them with .9^5, else above.
+        # A share of five sequences that is .1 by chance: none of them with .9^5, else above.
         ("S3", 0.1, 5, 2, 1 - 0.9**5),
         ("S13", 0.1, 5, 2, 0.5),
-        # Of ten chains, .2 by chance: two say nothing.
+        # Of ten sequences, .2 by chance: two say nothing.
         ("S8", 0.2, 10, 10, 0.32220 / (0.32220 + 0.37581)),
         ("mine", 0.2, 10, 10, 0.5),
     ],

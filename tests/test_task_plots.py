@@ -18,7 +18,7 @@ from analyses.studies import typical_replay
 from analyses.studies.typical_replay import STUDY, measure_typical_replay, typical_replays
 from replay.tasks.published import TASKS, find_task
 
-ABOUT = {"animal": 0, "order": "causal", "block": "run", "place": 0}
+ABOUT = {"animal": 0, "block": "run", "place": 0}
 
 
 def chains(*rows):
@@ -52,7 +52,6 @@ def test_of_the_most_frequent_kinds_the_most_frequent_path():
         ("forward_episode", "start", other, {}),
         ("forward_episode", "start", long, {}),
         ("reverse_episode", "rest", [1, 2], {}),
-        ("reverse_episode", "rest", other, {"order": "temporal"}),
     )
     found = typical_replays(table, laps(10), min_length=3)
     assert found["kind"].tolist() == ["reverse_episode", "forward_episode", "novel_path"]

@@ -11,8 +11,19 @@ import pytest
 from analyses import classify
 from analyses.sequences.chains import link_backups
 from replay.learners import LEARNERS, find_learner
+from replay.log.event_log import EventLog
 from replay.simulation import feed
-from replay.tasks import Block, Lap, Rule, Task, explore, run_task, runs, task_of_routes
+from replay.tasks import (
+    Block,
+    Lap,
+    Rule,
+    Task,
+    explore,
+    give_laps,
+    replay_laps,
+    run_task,
+    task_of_routes,
+)
 from replay.tasks.own_behaviour import LONGEST_LAP
 from replay.tasks.published import TASKS, find_task
 from replay.tasks.published.two_choice_t import gupta_2t
@@ -99,6 +110,61 @@ def test_all_learners_have_the_same_experience(name):
     assert first.log.mdp is task.world
 
 
+@pytest.mark.parametrize("learner", ["prioritized_sweeping", "sfma", "dyna_q"])
+def test_laps_are_given_once_and_replayed_often(learner):
+    """In any order, by any learner: the bytes are those of a run of its own."""
+    given = give_laps(build("gupta_2t"), seed=3)
+    other = replay_laps(given, "prioritized_memory_access", {"max_backups": 5})
+    for _ in range(2):
+        log = replay_laps(given, learner, settings(learner))
+        whole = run(build("gupta_2t"), learner, seed=3)
+        for name in ("runs", "steps", "backups"):
+            pd.testing.assert_frame_equal(getattr(log, name), getattr(whole.log, name))
+        assert log.provenance == whole.log.provenance
+        pd.testing.assert_frame_equal(given.laps, whole.laps)
+        log.columns("steps")["state"][:] = 0  # each log has columns of its own
+    assert other.columns("steps")["state"].any()
+    seeds = [replay_laps(given, learner, settings(learner), seed=seed) for seed in (3, 4)]
+    assert seeds[0].backups.equals(log.backups)
+    assert seeds[1].runs["seed"].tolist() == [4]
+    draws = learner != "prioritized_sweeping"
+    assert seeds[1].backups.equals(log.backups) != draws
+
+
+def test_given_laps_are_those_of_the_protocol():
+    """Steps and rewards, drawn one after the other, as the laps say."""
+    task = build("barrier_arena")
+    given = give_laps(task, seed=5)
+    _, laps_rng, reward_rng = map(np.random.default_rng, np.random.SeedSequence(5).spawn(3))
+    protocol = task.laps(laps_rng)
+    lap, rows = next(protocol), []
+    while lap is not None:
+        means = lap.world.expected_reward()
+        for here, there in itertools.pairwise(lap.path):
+            action = task.model.action(here, there)
+            mean = means[here, action]
+            reward = max(reward_rng.normal(mean, 0.1 * mean), 0.0) if mean else 0.0
+            rows.append((here, action, reward, there))
+        try:
+            lap = protocol.send(lap.path)
+        except StopIteration:
+            lap = None
+    steps = given.experience.given.steps
+    assert rows == list(
+        zip(*(steps[c].tolist() for c in ("state", "action", "reward", "next_state")), strict=True)
+    )
+
+
+def test_punishments_vary_too():
+    track = nx.path_graph(["a", "b"])
+    nx.set_node_attributes(track, {"a": (0, 0), "b": (10, 0)}, "pos")
+    blocks = [Block("run", 200, ("out",), {"b": -1.0})]
+    task = task_of_routes("t", track, {"out": "ab"}, blocks, reward_sd=0.5)
+    paid = give_laps(task, seed=1).laps["reward"]
+    assert paid.max() <= 0 < paid.std()
+    assert paid.mean() == pytest.approx(-1, abs=0.15)
+
+
 def test_rewards_vary_by_a_tenth():
     laps = pd.concat(run(build("linear_track_4x"), seed=seed).laps for seed in range(10))
     paid = laps.query("lap == 'out'").groupby("block")["reward"].agg(["mean", "std"])
@@ -126,11 +192,11 @@ def in_model(monkeypatch):
     """The log as the learner made it, before its states are mapped."""
     seen = {}
 
-    def keep(log, task, analysed=runs._analysed):
+    def keep(log, number, mdp, with_states=EventLog.with_states):
         seen["log"] = log
-        return analysed(log, task)
+        return with_states(log, number, mdp)
 
-    monkeypatch.setattr(runs, "_analysed", keep)
+    monkeypatch.setattr(EventLog, "with_states", keep)
     return seen
 
 

@@ -1,13 +1,15 @@
 """S12 by hand: need and gain in a tree with shared ends."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
 from replay_tables import (
-    chain,
     compute,
     make_task,
     replays,
+    sequence,
 )
 
 
@@ -24,7 +26,7 @@ N = {node: i for i, node in enumerate(tree().node)}
 
 def back(start, end, **columns):
     nodes = [end, *(f"{start}{end}{i}" for i in (2, 1, 0)), start]
-    return chain(*(N[node] for node in nodes), direction="reverse", **columns)
+    return sequence(*(N[node] for node in nodes), direction="reverse", **columns)
 
 
 def runs(*laps):
@@ -35,15 +37,15 @@ def runs(*laps):
 
 
 def test_other_paths_to_the_same_end():
-    chains = [back("a", "X"), back("b", "X"), back("c", "X"), back("c", "Y")]
-    tables = replays(tree(), chains, laps=runs(("a", "X", 1.0)))
+    sequences = [back("a", "X"), back("b", "X"), back("c", "X"), back("c", "Y")]
+    tables = replays(tree(), sequences, laps=runs(("a", "X", 1.0)))
     assert compute("S12_non_local", tables) == (pytest.approx(2 / 3), pytest.approx(2 / 3), 3)
 
 
 def test_need_is_how_often_a_start_comes():
     laps = runs(("b", "Y", 0.0), ("b", "Y", 0.0), ("c", "Y", 0.0), ("a", "X", 1.0))
-    chains = [back(start, "X", episode=3) for start in "aaabbc"]
-    tables = replays(tree(), chains, laps=laps)
+    sequences = [back(start, "X", episode=3) for start in "aaabbc"]
+    tables = replays(tree(), sequences, laps=laps)
     assert compute("S12_need", tables) == (pytest.approx(2 / 3), 0.5, 3)
     # What b and c know is the same: the gain is too, and need alone makes the difference.
     assert np.isnan(compute("S12_gain", tables)[0])
@@ -53,10 +55,10 @@ def test_need_is_how_often_a_start_comes():
 def test_gain_is_what_changes_the_choice():
     """Start b takes X for worthless and Y for good; c knows already that X is good."""
     laps = runs(("b", "Y", 0.5), ("c", "X", 1.0), ("a", "X", 1.0))
-    chains = [back(start, "X", episode=2) for start in "bbbc"]
-    tables = replays(tree(), chains, laps=laps)
+    sequences = [back(start, "X", episode=2) for start in "bbbc"]
+    tables = replays(tree(), sequences, laps=laps)
     assert np.isnan(compute("S12_need", tables)[0])
     assert compute("S12_gain", tables) == (0.75, 0.5, 4)
     assert compute("S12", tables) == (0.75, 0.5, 4)
-    backwards = tables._replace(laps=tables.laps[::-1])
+    backwards = replace(tables, laps=tables.laps[::-1])
     assert compute("S12", backwards) == (0.75, 0.5, 4)

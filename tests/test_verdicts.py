@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.findings.published import findings
+from analyses.findings.table import findings
 from analyses.findings.verdicts import NEED_CHOICES, excluding, expectation, held_against, verdicts
 
 
@@ -35,13 +35,6 @@ def test_ranges(value, verdict, word):
     assert f"lies {word} the studies, 0.391 to 0.543" in reason
 
 
-def test_percentages_are_compared_as_shares():
-    row = summary("eight_arm", "S3_remote_arm", value=0.4)
-    assert judged("gillespie2021.remote_frac.rat1", row)[0] == "agrees"
-    found = verdicts(pd.DataFrame([row]), findings()).set_index("finding")
-    assert found.loc["gillespie2021.remote_frac.rat1", "published"] == 0.351
-
-
 SIGNS = {
     "ambrose2016.reverse_4x": ("linear_track_4x", "S4_reverse", 1),
     "ambrose2016.reverse_0x": ("linear_track_0x", "S4_reverse", -1),
@@ -69,14 +62,6 @@ def test_the_majority_counts_not_the_mean():
     assert judged("ambrose2016.reverse_4x", row)[0] == "disagrees"
 
 
-def test_chance_need_not_put_half_of_the_animals_above():
-    """Of what is rare most animals are below, by chance; half of them above are many."""
-    row = summary("long_track", "S3", null=0.1, above=5, below=5, p=0.01, chance=0.1)
-    verdict, reason = judged("davidson2009.local_start.chance", row)
-    assert verdict == "agrees"
-    assert "5 of 10 animals above the null, 5 below (1.0 above by chance)" in reason
-
-
 def test_what_is_not_comparable_says_why():
     few = summary("linear_track_4x", "S4_forward", above=3, below=2, p=1.0, n_animals=5)
     assert judged("ambrose2016.forward_4x", few) == (
@@ -89,7 +74,9 @@ def test_what_is_not_comparable_says_why():
     assert "no null" in judged("ambrose2016.forward_4x", no_null)[1]
     assert judged("igata2021.rev_fraction", summary())[1] == "its task has no graph here"
     assert "seconds" in judged("mallory2025.median_fwd", summary())[1]
-    assert judged("ambrose2016.no_timing", summary())[1] == "S13_stop was not measured there"
+    assert judged("mallory2025.session_sign", summary())[1] == "S13_stop was not measured there"
+    away = judged("mallory2025.away_fraction", summary(statistic="S3_away"))
+    assert away == ("not comparable", "one study alone makes no range")
     other = [summary(), summary("long_track", learner="other")]
     found = verdicts(pd.DataFrame(other), findings()).query("learner == 'other'")
     reason = found.set_index("finding").loc["mallory2025.rev_fraction", "reason"]
@@ -105,7 +92,6 @@ def test_no_replay_at_all_disagrees_but_may_be_a_value_of_its_own():
     assert judged("ambrose2016.forward_4x", forward) == ("disagrees", "no replay at all")
     none = {"value": 0.0, "null": 0.0, "above": 0, "below": 0, "p": np.nan, "n_replays": 0}
     novel = [summary("linear_track_novel", name, **none) for name in ("S10_before", "S10_one_lap")]
-    assert judged("bernerslee2022.onepass.before", *novel)[0] == "agrees"
     assert judged("bernerslee2022.onepass.after", *novel)[0] == "disagrees"
 
 
@@ -129,19 +115,20 @@ def test_findings_that_exclude_each_other_are_never_all_agreed_with():
         letters = excluding(found)
         timing = found[found["statistic"] == "S13_stop"]
         assert len(set(timing["finding"].map(letters))) == 1
-        assert (timing["verdict"] == "agrees").sum() == 1
+        assert (timing["verdict"] == "agrees").sum() <= 1
         assert "stella2019.brownian" not in letters  # nothing of that set is tested
 
 
 def test_findings_tested_alike_are_one_test():
     rows = [summary(), summary(learner="quiet", value=np.nan, n_replays=0)]
-    rows += [{**row, "statistic": "S3", "value": 0.8} for row in rows]
+    rows += [{**row, "statistic": "S13_stop", "null": 0.0} for row in rows]
     found = verdicts(pd.DataFrame(rows), findings())
     held = held_against(found)
     tests = held.groupby("test")["finding"].unique()
     assert [sorted(names) for names in tests] == [
         ["mallory2025.rev_fraction"],
-        ["ambrose2016.local_exp1", "ambrose2016.local_exp2"],
+        ["mallory2025.session_sign"],
+        ["diba2007.timing.order"],
     ]
     assert len(held) == 3 * 2
     assert expectation(held.iloc[0]) == "0.391 to 0.543"

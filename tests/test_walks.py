@@ -1,20 +1,20 @@
-"""S9 by hand: how far chains get."""
+"""S9 by hand: how far sequences get."""
 
 import networkx as nx
 import numpy as np
 import pytest
 from replay_tables import (
-    chain,
     compute,
     make_task,
     replays,
+    sequence,
 )
 
 
 def test_straight_chains_have_exponent_one():
     graph = nx.path_graph([f"n{i}" for i in range(30)])
-    chains = [chain(*range(10, 18))] * 5 + [chain(*range(20, 12, -1), phase="rest")] * 5
-    tables = replays(make_task(graph), chains)
+    sequences = [sequence(*range(10, 18))] * 5 + [sequence(*range(20, 12, -1), phase="rest")] * 5
+    tables = replays(make_task(graph), sequences)
     for name in ("S9", "S9_rest"):
         value, null, n = compute(name, tables)
         assert (value, n) == (pytest.approx(1), 5)
@@ -30,12 +30,12 @@ def test_random_walks_have_the_exponent_of_their_null():
     number = {node: i for i, node in enumerate(task.node)}
     neighbours = [[number[other] for other in graph[node]] for node in task.node]
     rng = np.random.default_rng(1)
-    chains = []
-    while len(chains) < 600:
+    sequences = []
+    while len(sequences) < 600:
         path = [number["7,7"]]
         while len(path) < 8:
             path.append(int(rng.choice(neighbours[path[-1]])))
         if len(set(path)) >= 3:
-            chains.append(chain(*path))
-    value, null, _ = compute("S9", replays(task, chains), min_length=3)
+            sequences.append(sequence(*path))
+    value, null, _ = compute("S9", replays(task, sequences), min_length=3)
     assert value == pytest.approx(null, abs=0.05)

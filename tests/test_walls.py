@@ -1,5 +1,6 @@
 """S7 by hand: walls in an arena of three by three wells."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import networkx as nx
@@ -19,8 +20,8 @@ from analyses.measures.walls import other_layouts, symmetric_layouts
 
 def test_moves_through_walls():
     """Of four moves one goes through a wall; 22 moves of turned walls lie on other slots."""
-    chains = [walk("w10", "w00", "w01", "w11", "w12"), walk("w20", "w21", "w22", "w12", "w11")]
-    tables = replays(ARENA, chains)
+    sequences = [walk("w10", "w00", "w01", "w11", "w12"), walk("w20", "w21", "w22", "w12", "w11")]
+    tables = replays(ARENA, sequences)
     value, null, n = compute("S7", tables)
     assert (value, n) == (2 / 8, 2)
     slots = sorted(tuple(sorted(edge)) for edge in ARENA.graph.edges)
@@ -29,7 +30,7 @@ def test_moves_through_walls():
     turned = symmetric_layouts(slots, layout, position)
     assert turned.sum(axis=1).tolist() == [3] * 7
     moves = [tuple(sorted((ARENA.node[a], ARENA.node[b])))
-             for one in chains for a, b in pairwise(one["states"])]  # fmt: skip
+             for one in sequences for a, b in pairwise(one["states"])]  # fmt: skip
     crossed = [sum(list(move) == slot for move in moves for slot in np.array(slots)[other].tolist())
                for other in turned]  # fmt: skip
     assert null == pytest.approx(np.mean(crossed) / 8)
@@ -68,12 +69,12 @@ def test_only_the_first_laps_after_walls_moved():
     laps = [{"episode": i, "block": "first" if i < 3 else "run"} for i in range(12)]
     through = walk("w10", "w00", "w01", "w11", "w12")
     past = walk("w20", "w21", "w22", "w12", "w11")
-    chains = [{**through, "episode": 3, "phase": "start"}, {**past, "episode": 3},
+    sequences = [{**through, "episode": 3, "phase": "start"}, {**past, "episode": 3},
               {**past, "episode": 7}, {**through, "episode": 8, "phase": "start"}]  # fmt: skip
-    tables = replays(ARENA, chains, laps=laps)
+    tables = replays(ARENA, sequences, laps=laps)
     assert compute("S7_first_laps", tables)[::2] == (2 / 12, 3)
     assert compute("S7", tables)[::2] == (4 / 16, 4)
-    only = tables._replace(laps=tables.laps[tables.laps["block"] == "run"])
+    only = replace(tables, laps=tables.laps[tables.laps["block"] == "run"])
     assert np.isnan(compute("S7_first_laps", only)[0])
 
 

@@ -6,9 +6,9 @@ from replay_tables import (
     OUT_LEFT,
     OUT_RIGHT,
     W,
-    chain,
     compute,
     replays,
+    sequence,
     track,
     w_track,
 )
@@ -18,18 +18,18 @@ from analyses.measures import STATISTICS
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_side_just_run_and_run_next(sign):
-    """From a side well: outward chains to its own arm and the other; the same inward."""
+    """From a side well: outward sequences to its own arm and the other; the same inward."""
     own, other = (OUT_LEFT, OUT_RIGHT)[::sign]
     place = own[-1]
     past = [own[::-1]] * 3 + [other[::-1]] + [own[:4][::-1]]
     future = [own[::-1]] * 2 + [other[::-1]]
-    chains = [chain(*path, direction="reverse", place=place) for path in past]
-    chains += [chain(*path, direction="forward", place=place) for path in future]
+    sequences = [sequence(*path, direction="reverse", place=place) for path in past]
+    sequences += [sequence(*path, direction="forward", place=place) for path in future]
     laps = [
         {"start": W["C0"], "end": place},
         {"episode": 1, "start": place, "end": W["C0"]},
     ]
-    tables = replays(w_track(), chains, laps=laps)
+    tables = replays(w_track(), sequences, laps=laps)
     assert compute("S2_taken_side", tables, min_length=4) == (pytest.approx(2 / 5), 0, 5)
     assert compute("S8_taken_side", tables) == (pytest.approx(1 / 3), 0, 3)
     assert np.isnan(compute("S2_taken_centre", tables)[0])
@@ -42,11 +42,11 @@ def test_sides_at_the_centre_well():
         {"episode": 1, "start": W["C0"], "end": W["L0"]},
     ]
     next_one = {"place": W["C0"], "phase": "start", "episode": 1}
-    chains = [chain(*OUT_LEFT, **next_one)] * 3 + [chain(*OUT_RIGHT, **next_one)]
-    # A reverse chain out of the centre is a path in, read as it was run.
-    chains += [chain(*OUT_RIGHT, direction="reverse", place=W["C0"])] * 2
-    chains += [chain(*OUT_LEFT, direction="reverse", **next_one)]
-    tables = replays(w_track(), chains, laps=laps)
+    sequences = [sequence(*OUT_LEFT, **next_one)] * 3 + [sequence(*OUT_RIGHT, **next_one)]
+    # A reverse sequence out of the centre is a path in, read as it was run.
+    sequences += [sequence(*OUT_RIGHT, direction="reverse", place=W["C0"])] * 2
+    sequences += [sequence(*OUT_LEFT, direction="reverse", **next_one)]
+    tables = replays(w_track(), sequences, laps=laps)
     assert compute("S8_taken_centre", tables) == (0.5, 0, 4)
     assert compute("S2_taken_centre", tables) == (pytest.approx(1 / 3), 0, 3)
 
@@ -64,13 +64,13 @@ CONGRUENCE = [name for name in STATISTICS if "given" in name]
     ],
 )
 def test_congruence(well, path, direction, name):
-    """The path is as it was run: a reverse chain lists it backwards."""
+    """The path is as it was run: a reverse sequence lists it backwards."""
     listed = {"forward": path, "reverse": path[::-1]}
     other = {"forward": "reverse", "reverse": "forward"}[direction]
     place = W[well]
-    chains = [chain(*listed[direction], direction=direction, place=place)] * 3
-    chains += [chain(*listed[other], direction=other, place=place)]
-    tables = replays(w_track(), chains)
+    sequences = [sequence(*listed[direction], direction=direction, place=place)] * 3
+    sequences += [sequence(*listed[other], direction=other, place=place)]
+    tables = replays(w_track(), sequences)
     assert compute(name, tables) == (0.75, 0.5, 4)
     assert compute(name.rsplit("_", 1)[0], tables) == (0.75, 0.5, 4)
     for other in CONGRUENCE:
@@ -78,6 +78,6 @@ def test_congruence(well, path, direction, name):
 
 
 def test_congruence_is_told_at_wells_only():
-    chains = [chain(*OUT_LEFT, direction="forward", place=W["X"])]
-    assert np.isnan(compute("S2_forward_given_future", replays(w_track(), chains))[0])
-    assert np.isnan(compute("S2_forward_given_future", replays(track(), chains))[0])
+    sequences = [sequence(*OUT_LEFT, direction="forward", place=W["X"])]
+    assert np.isnan(compute("S2_forward_given_future", replays(w_track(), sequences))[0])
+    assert np.isnan(compute("S2_forward_given_future", replays(track(), sequences))[0])

@@ -45,7 +45,7 @@ def compare(
     Without options: all learners in all tasks. Run the same command again to resume after an
     interruption.
     """
-    from analyses.findings.published import findings as read_findings
+    from analyses.findings.table import findings as read_findings
     from analyses.studies.comparison.compare_learners import STUDY
     from analyses.studies.comparison.plan import all_learners, plan_comparison
     from replay.tasks.published import TASKS

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.findings.published import as_share, published_ranges
+from analyses.findings.table import as_share, published_ranges
 from replay.checks import check_choice, check_column, check_table
 
 __all__ = [
@@ -31,7 +31,7 @@ NEED_CHOICES = ("S8_followed", "S8_future_arm", "S8_taken_centre", "S8_taken_sid
 """Statistics of whether replay tells the next choice: given laps are nobody's choice."""
 
 _LEVEL = 0.05
-_FINDING = ["id", "source", "value", "unit", "task_name", "statistic", "test", "range"]
+_FINDING = ["id", "source", "value", "unit", "task_name", "statistic", "test", "quantity_class"]
 _FINDING += ["expected_sign", "contradicts", "why_not", "second_hand"]
 _WORDS = {1: "above", 0: "no consistent difference", -1: "below"}
 
@@ -83,7 +83,7 @@ def verdicts(
 
     Examples
     --------
-    >>> from analyses.findings.published import findings
+    >>> from analyses.findings.table import findings
     >>> statistics = pd.DataFrame({"task": "linear_track", "learner": ["balanced", "backward"],
     ...     "statistic": "S1", "value": [0.45, 1.0], "ci_low": [0.4, 1.0], "ci_high": [0.5, 1.0],
     ...     "null": 0.5, "p": [0.26, 0.002], "n_animals": 10, "n_above": [3, 10],
@@ -104,7 +104,7 @@ def verdicts(
     if of_statistic.index.has_duplicates:
         raise ValueError("statistics must have one row for each task, learner and statistic.")
     rows: dict[Any, Any] = of_statistic.to_dict("index")
-    ranges: dict[Any, Any] = published_ranges(table).set_index("range").to_dict("index")
+    ranges: dict[Any, Any] = published_ranges(table).set_index("quantity_class").to_dict("index")
     was_run = {(task, learner) for task, learner, _ in rows}
     check_table(table, _FINDING, "the table of findings")
     relevant = table[table["task_name"].isin({"", *statistics["task"]})]
@@ -113,7 +113,7 @@ def verdicts(
     for learner in statistics["learner"].unique():
         for finding in relevant.to_dict("records"):
             row = rows.get((finding["task_name"], learner, finding["statistic"]), {})
-            limits = ranges.get(finding["range"], {})
+            limits = ranges.get(finding["quantity_class"], {})
             why_not = finding["why_not"]
             if not why_not and behaviour != "own" and finding["statistic"] in NEED_CHOICES:
                 why_not = "needs laps that the learner chose: behaviour 'own'"
@@ -147,6 +147,8 @@ def _judge(
 ) -> _Verdict:
     if why_not:
         return _Verdict("not comparable", why_not)
+    if finding["test"] == "none" or (finding["test"] == "range" and not limits):
+        return _Verdict("not comparable", "one study alone makes no range")
     if not row:
         return _Verdict("not comparable", f"{finding['statistic']} was not measured there")
     if np.isnan(row["value"]):

@@ -1,8 +1,10 @@
-"""S0 to S14: statistics of replay, from tables of chains to one row an animal, to one row in all.
+"""S0 to S14: statistics of replay, from tables of sequences to one row an animal and one in all.
 
-``STATISTICS[name].compute(replays)`` takes the replays of one task, by one learner or from one
-recording, and `analyses.measures.summary.over_animals` puts what it gives into one row. Each file
-has the statistics of one question, with their units, nulls and the studies that defined them:
+`analyses.measures.animals.replays_of` makes the tables of some animals, simulated or recorded, and
+``replays.detected(detection)`` leaves out what a study would not have counted.
+``STATISTICS[name].compute(replays)`` gives one row an animal, and
+`analyses.measures.summary.over_animals` puts these into one. Each file has the statistics of one
+question, with their units, nulls and the studies that defined them:
 
 ======================================  ===========================================================
 file                                    question
@@ -21,8 +23,11 @@ file                                    question
 `utility` (S12)                         Is it where need and gain are high?
 ======================================  ===========================================================
 
-Chains are chosen by their least number of different states (5, or 3) and by whether they follow the
-causes or the order of execution. Where a task lacks what a statistic needs, the value is NaN:
+They count *place sequences*, what an electrode would see in a model or in a rat, or else causal
+chains, the mechanism of a model: ``replays.counts`` says which. A place sequence may turn round,
+and go forward in one part and backward in another; `direction` is then ``mixed``, and who counts
+forward and reverse sequences leaves it out. Where a task lacks what a statistic needs, the value is
+NaN:
 
 ==========================================  =====================================================
 landmarks                                   what they are for

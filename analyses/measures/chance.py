@@ -1,13 +1,14 @@
-"""S0: whether replay has any order, beyond that of its backups shuffled and of edges at random.
+"""S0: whether replay has any order, beyond that of its places shuffled and of edges at random.
 
-These count chains in order of execution. An animal's null is a single draw: if replay is no more
-than that, the animal lies above it as often as below, however rare chains are.
+These count place sequences; of causal chains the value is NaN, as a null of causes would need
+another learner. An animal's null is a single draw: if replay is no more than that, the animal lies
+above it as often as below, however rare sequences are.
 
 ``S0_order``
-    Chains per awake pause with replay (number). Null: the same of the backups of each pause in
+    Sequences per awake pause with replay (number). Null: the same of the places of each pause in
     another order.
 ``S0_edges``
-    The same. Null: the same of as many backups, each of an edge at random.
+    The same. Null: the same of as many places in each pause, those of edges of the track at random.
 """
 
 from __future__ import annotations
@@ -17,67 +18,69 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from analyses.measures.nulls import chain_count, random_edges, shuffled_order
+from analyses.measures.nulls import random_edges, shuffled_order
 from analyses.measures.replays import (
     AWAKE,
+    COUNTS,
     Replays,
     Statistic,
-    every_animal,
+    chosen,
     is_one_of,
     own_code,
     rows,
 )
+from analyses.sequences.place_sequences import runs_along
 from analyses.sequences.runs import Columns
-from replay.checks import check_table
+from analyses.sequences.track import Track, graph_of_task
 
 __all__ = ["CHANCE_STATISTICS"]
 
-_COLUMNS = ["state", "next_state"]
 _SEED = 0
 
 Draw = Callable[[Columns, np.random.Generator], Columns]
 
 
-def _chains_per_event(
-    replays: Replays,
-    min_length: int = 5,
-    order: str = "causal",
-    *,
-    null: Callable[[pd.DataFrame], Draw],
-) -> pd.DataFrame:
-    """Chains per awake pause with replay; the null is one draw.
-
-    Whatever `order` says: a null of causes would need another learner.
-    """
-    animals, backups = every_animal(replays), replays.backups
-    value, expected = (np.full(len(animals), np.nan) for _ in range(2))
-    n = np.zeros(len(animals), dtype=np.int64)
-    if len(backups):
-        check_table(backups, ["animal", "event", "phase", *_COLUMNS], "backups")
-        backups = backups[is_one_of(backups["phase"], AWAKE)].sort_values("animal", kind="stable")
-        draw, rng = null(backups), np.random.default_rng(_SEED)
-        code = own_code(animals, backups)
-        begins = np.searchsorted(code, np.arange(len(animals) + 1))
-        columns = {name: backups[name].to_numpy() for name in ("event", *_COLUMNS)}
-        for i in np.unique(code):
-            own = {name: column[begins[i] : begins[i + 1]] for name, column in columns.items()}
-            n_events = len(np.unique(own["event"]))
-            n[i] = chain_count(own, min_length)
-            value[i] = n[i] / n_events
-            expected[i] = chain_count(draw(own, rng), min_length) / n_events
+def _sequences_per_event(replays: Replays, *, null: Callable[[Track], Draw]) -> pd.DataFrame:
+    """Sequences per awake pause with replay; the null is one draw."""
+    animals = replays.animals
+    if replays.counts != COUNTS[0]:
+        return rows(animals, np.nan, np.nan, 0)
+    table = replays.reactivations[is_one_of(replays.reactivations["phase"], AWAKE)]
+    own, number = own_code(animals, table), table["event"].to_numpy()
+    begins = (np.diff(own, prepend=-1) != 0) | (np.diff(number, prepend=-1) != 0)
+    event = np.cumsum(begins) - 1
+    of_event = own[begins]
+    n_events = np.bincount(of_event, minlength=len(animals))
+    track = Track.of(graph_of_task(replays.task))
+    found = {"event": event, "place": table["place"].to_numpy()}
+    drawn = _merged(null(track)(found, np.random.default_rng(_SEED)))
+    first, _ = runs_along(drawn, track, replays.detection)
+    n_drawn = np.bincount(of_event[drawn["event"][first]], minlength=len(animals))
+    n = np.bincount(own_code(animals, chosen(replays)), minlength=len(animals))
+    value, expected = (each / np.where(n_events > 0, n_events, np.nan) for each in (n, n_drawn))
     return rows(animals, value, expected, n)
 
 
-def _edges(backups: pd.DataFrame) -> Draw:
-    """Draw from all edges that any animal replayed."""
-    return partial(random_edges, edges=backups[_COLUMNS].drop_duplicates().to_numpy())
+def _merged(drawn: Columns) -> dict[str, NDArray[np.integer]]:
+    """Make one of equal places in a row: a place that stays active is one reactivation."""
+    event, place = drawn["event"], drawn["place"]
+    kept = (np.diff(event, prepend=-1) != 0) | (np.diff(place, prepend=-1) != 0)
+    return {"event": event[kept], "place": place[kept]}
+
+
+def _edges(track: Track) -> Draw:
+    """Draw from all edges of the track, each both ways."""
+    ends = np.array([edge for a, b in track.graph.edges for edge in ((a, b), (b, a))])
+    return partial(random_edges, edges=ends.reshape(-1, 2))
+
+
+def _per_pause(null: Callable[[Track], Draw]) -> Statistic:
+    return Statistic("sequences per pause with replay", partial(_sequences_per_event, null=null))
 
 
 CHANCE_STATISTICS: dict[str, Statistic] = {
-    "S0_order": Statistic(
-        "chains per pause with replay",
-        partial(_chains_per_event, null=lambda backups: shuffled_order),
-    ),
-    "S0_edges": Statistic("chains per pause with replay", partial(_chains_per_event, null=_edges)),
+    "S0_order": _per_pause(lambda track: shuffled_order),
+    "S0_edges": _per_pause(_edges),
 }

@@ -1,27 +1,29 @@
 """S1, S13, S14: forward against reverse.
 
-Directions are those of experience: a chain is reverse if every move of it had been made the other
-way round, and directional if it is forward or reverse. Chains whose moves had been made both ways
-are left out, and counted on their own.
+Directions are those of experience: a sequence is reverse if every move of it had been made the
+other way round, and directional if it is forward or reverse. Sequences whose moves had all been
+made both ways, or some of which only in one direction and others only in the other, are left out
+and counted on their own.
 
 ``S1`` [1]_
-    The reverse ones among directional chains (share). Null: 0.5.
+    The reverse ones among directional sequences (share). Null: 0.5.
 ``S1_after_run, S1_before_run`` [2]_
     The same, in pauses after a run, and before one. Null: 0.5.
 ``S1_after_minus_before`` [2]_
     The reverse share after a run, minus that before one (difference). Null: 0.
 ``S1_same_side, S1_opposite_side`` [3]_
     The reverse share on the animal's side of the maze, and on the other. Null: 0.5.
-``S1_both``
-    Chains whose moves had been made both ways (share). It has no null.
+``S1_both, S1_mixed``
+    Sequences whose moves had all been made both ways, and those of which some moves had only been
+    made as replayed and others only the other way round (share). They have no null.
 ``S13`` [4]_
-    Mean rank of forward minus reverse chains within a pause; ranks run from 0 to 1 (difference).
+    Mean rank of forward minus reverse sequences within a pause; ranks run from 0 to 1 (difference).
     Null: 0.
 ``S13_stop`` [4]_
     The same within a stop: the pauses after a lap and before the next. Null: 0.
 ``S14`` [5]_
-    The share of forward minus that of reverse chains at rest, among directional ones (difference).
-    Null: 0.
+    The share of forward minus that of reverse sequences at rest, among directional ones
+    (difference). Null: 0.
 
 References
 ----------
@@ -52,7 +54,6 @@ from analyses.measures.replays import (
     Statistic,
     chosen,
     directional,
-    every_animal,
     is_one_of,
     laps_done,
     own_code,
@@ -66,49 +67,40 @@ __all__ = ["DIRECTION_STATISTICS"]
 
 def _reverse_share(
     replays: Replays,
-    min_length: int = 5,
-    order: str = "causal",
     *,
     phases: Sequence[str] = AWAKE,
     side: str | None = None,
 ) -> pd.DataFrame:
-    """Share of reverse chains among directional ones, in some pauses or on one side."""
-    columns = ["direction"] if side is None else ["direction", "states", "place", "lap", "episode"]
-    chains = directional(chosen(replays, min_length, order, [*columns, "phase"], phases))
+    """Share of reverse sequences among directional ones, in some pauses or on one side."""
+    columns = ["direction"] if side is None else ["direction", "place", "lap", "episode"]
+    sequences = directional(chosen(replays, [*columns, "phase"], phases))
     if side is not None:
-        chains = chains[sides(replays, chains) == side]
-    return share(replays, chains, chains["direction"] == "reverse", 0.5)
+        sequences = sequences[sides(replays, sequences) == side]
+    return share(replays, sequences, sequences["direction"] == "reverse", 0.5)
 
 
-def _both_ways(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Share of chains whose moves had all been made both ways."""
-    chains = chosen(replays, min_length, order, ["direction"])
-    return share(replays, chains, chains["direction"] == "both")
+def _share_of(replays: Replays, *, direction: str) -> pd.DataFrame:
+    """Share of sequences of one direction."""
+    sequences = chosen(replays, ["direction"])
+    return share(replays, sequences, is_one_of(sequences["direction"], [direction]))
 
 
-def _after_minus_before(
-    replays: Replays, min_length: int = 5, order: str = "causal"
-) -> pd.DataFrame:
+def _after_minus_before(replays: Replays) -> pd.DataFrame:
     """Reverse share in pauses after a run minus that before one."""
-    after, before = (
-        _reverse_share(replays, min_length, order, phases=[phase])
-        for phase in ("episode_end", "start")
-    )
+    after, before = (_reverse_share(replays, phases=[phase]) for phase in ("episode_end", "start"))
     value = after["value"] - before["value"]
-    return rows(every_animal(replays), value, 0.0, after["n"] + before["n"])
+    return rows(replays.animals, value, 0.0, after["n"] + before["n"])
 
 
-def _rank_difference(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, by: Sequence[str]
-) -> pd.DataFrame:
-    """Mean rank of forward minus reverse chains; ranks of a pause run from 0 to 1."""
+def _rank_difference(replays: Replays, *, by: Sequence[str]) -> pd.DataFrame:
+    """Mean rank of forward minus reverse sequences; ranks of a pause run from 0 to 1."""
     columns = ["direction", "event", "episode", "phase"]
-    chains = directional(chosen(replays, min_length, order, columns))
-    animals = every_animal(replays)
-    chains = chains.assign(stop=laps_done(chains), animal=own_code(animals, chains))
-    pauses = chains.groupby(["animal", *by], sort=False, observed=True)
+    sequences = directional(chosen(replays, columns))
+    animals = replays.animals
+    sequences = sequences.assign(stop=laps_done(sequences), animal=own_code(animals, sequences))
+    pauses = sequences.groupby(["animal", *by], sort=False, observed=True)
     rank = (pauses.cumcount() + 0.5) / pauses["animal"].transform("size")
-    forward = is_one_of(chains["direction"], ["forward"])
+    forward = is_one_of(sequences["direction"], ["forward"])
     pause = pauses.ngroup().to_numpy()
     n_pauses = pauses.ngroups
     n = [np.bincount(pause[way], minlength=n_pauses) for way in (forward, ~forward)]
@@ -126,13 +118,11 @@ def _rank_difference(
     return rows(animals, value, 0.0, counted)
 
 
-def _forward_minus_reverse(
-    replays: Replays, min_length: int = 5, order: str = "causal"
-) -> pd.DataFrame:
-    """Forward minus reverse share of chains at rest, once something was experienced."""
-    chains = directional(chosen(replays, min_length, order, ["direction"], REST))
-    sign = np.where(chains["direction"] == "forward", 1, -1)
-    return share(replays, chains, sign, 0.0)
+def _forward_minus_reverse(replays: Replays) -> pd.DataFrame:
+    """Forward minus reverse share of sequences at rest, once something was experienced."""
+    sequences = directional(chosen(replays, ["direction"], REST))
+    sign = np.where(sequences["direction"] == "forward", 1, -1)
+    return share(replays, sequences, sign, 0.0)
 
 
 def _reverse(label: str, *, phases: Sequence[str] = AWAKE, side: str | None = None) -> Statistic:
@@ -140,15 +130,24 @@ def _reverse(label: str, *, phases: Sequence[str] = AWAKE, side: str | None = No
 
 
 DIRECTION_STATISTICS: dict[str, Statistic] = {
-    "S1": _reverse("reverse among directional chains"),
-    "S1_after_run": _reverse("reverse chains after a run", phases=["episode_end"]),
-    "S1_before_run": _reverse("reverse chains before a run", phases=["start"]),
+    "S1": _reverse("reverse among directional sequences"),
+    "S1_after_run": _reverse("reverse sequences after a run", phases=["episode_end"]),
+    "S1_before_run": _reverse("reverse sequences before a run", phases=["start"]),
     "S1_after_minus_before": Statistic(
-        "reverse chains after minus before a run", _after_minus_before
+        "reverse sequences after minus before a run", _after_minus_before
     ),
-    "S1_same_side": _reverse("reverse chains on the animal's side", side="same"),
-    "S1_opposite_side": _reverse("reverse chains on the other side", side="opposite"),
-    "S1_both": Statistic("chains along moves made both ways", _both_ways, is_share=True),
+    "S1_same_side": _reverse("reverse sequences on the animal's side", side="same"),
+    "S1_opposite_side": _reverse("reverse sequences on the other side", side="opposite"),
+    "S1_both": Statistic(
+        "sequences along moves made both ways",
+        partial(_share_of, direction="both"),
+        is_share=True,
+    ),
+    "S1_mixed": Statistic(
+        "sequences in part forward, in part reverse",
+        partial(_share_of, direction="mixed"),
+        is_share=True,
+    ),
     "S13": Statistic(
         "rank in the pause, forward minus reverse", partial(_rank_difference, by=["event"])
     ),

@@ -1,15 +1,15 @@
 """S10, S11: replay before and after the first run, and of what was seen but not run.
 
 ``S10`` [1]_
-    Chains per stop in the last third of an animal's laps, to that in the first third (log ratio).
-    Null: 0.
+    Sequences per stop in the last third of an animal's laps, to that in the first third (log
+    ratio). Null: 0.
 ``S10_sessions`` [2]_
     The same of its last block to its first. Null: 0.
 ``S10_before, S10_one_lap`` [1]_
-    Chains per pause before the first lap, and after one lap (number). Null: 0.
+    Sequences per pause before the first lap, and after one lap (number). Null: 0.
 ``S11_cued, S11_uncued`` [3]_
-    Chains at rest mostly on the arm that is cued (or not) and was seen but not run yet (share). It
-    has no null.
+    Sequences at rest mostly on the arm that is cued (or not) and was seen but not run yet (share).
+    It has no null.
 ``S11_cued_unseen`` [3]_
     The same of the cued arm, before all laps. It has no null.
 ``S11`` [3]_
@@ -42,131 +42,137 @@ from analyses.measures.replays import (
     chosen,
     counted,
     covered,
-    every_animal,
+    in_order,
     is_one_of,
     landmark,
     laps_done,
     log_rates,
+    name_codes,
     own_code,
     paths,
     rows,
     share,
 )
 
-__all__ = ["FAMILIARITY_STATISTICS", "chains_by_lap"]
+__all__ = ["FAMILIARITY_STATISTICS", "sequences_by_lap"]
 
 _LOOK = "look"
 
 
-def chains_by_lap(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Count chains per pause after each number of laps.
+def sequences_by_lap(replays: Replays) -> pd.DataFrame:
+    """Count sequences per pause after each number of laps.
 
     Parameters
     ----------
     replays : Replays
         The tables.
-    min_length : int, default 5
-        Chains of fewer different states are left out.
-    order : {"causal", "temporal"}, default "causal"
-        Whether chains follow the causes or the order of execution.
 
     Returns
     -------
     DataFrame
-        One row an animal and number of laps: `animal, laps, n_chains, n_pauses, per_pause`; awake
-        pauses only, and those at rest before all laps.
+        One row an animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`;
+        awake pauses only, and those at rest before all laps.
     """
     every = (*AWAKE, *REST)
-    chains = chosen(replays, min_length, order, ["episode", "phase"], every)
-    counts = {}
-    for name, table in (("n_chains", chains), ("n_pauses", replays.pauses)):
-        done = laps_done(table)
-        kept = is_one_of(table["phase"], AWAKE) | (done == 0)
-        counts[name] = table[kept].assign(laps=done[kept]).groupby(["animal", "laps"]).size()
-    table = pd.DataFrame(counts).fillna({"n_chains": 0}).dropna().astype("int64")
-    return table.assign(per_pause=table["n_chains"] / table["n_pauses"]).reset_index()
+    sequences = chosen(replays, ["episode", "phase"], every)
+    animals = replays.animals
+    most = 1 + max(laps_done(table).max(initial=0) for table in (sequences, replays.pauses))
+    n, n_pauses = (_by_lap(animals, table, most).ravel() for table in (sequences, replays.pauses))
+    own, laps = np.divmod(np.flatnonzero(n_pauses), most)
+    n, n_pauses = n[n_pauses > 0], n_pauses[n_pauses > 0]
+    return pd.DataFrame(
+        {
+            "animal": animals[own],
+            "laps": laps,
+            "n_sequences": n,
+            "n_pauses": n_pauses,
+            "per_pause": n / n_pauses,
+        }
+    )
 
 
-def _after(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, laps: int
-) -> pd.DataFrame:
-    """Chains per pause after so many laps."""
-    table = chains_by_lap(replays, min_length, order)
-    table = table[table["laps"] == laps].set_index("animal").reindex(every_animal(replays))
-    return rows(table.index, table["per_pause"], 0.0, table["n_chains"].fillna(0))
+def _by_lap(animals: pd.Index[int], table: pd.DataFrame, n_laps: int) -> NDArray[np.int64]:
+    """Count rows in awake pauses, and at rest before all laps, shape (n_animals, n_laps)."""
+    done = laps_done(table)
+    kept = is_one_of(table["phase"], AWAKE) | (done == 0)
+    cell = (own_code(animals, table) * n_laps + done)[kept]
+    return np.bincount(cell, minlength=len(animals) * n_laps).reshape(-1, n_laps)
 
 
-def _late_to_early(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+def _after(replays: Replays, *, laps: int) -> pd.DataFrame:
+    """Sequences per pause after so many laps."""
+    table = sequences_by_lap(replays)
+    table = table[table["laps"] == laps].set_index("animal").reindex(replays.animals)
+    return rows(table.index, table["per_pause"], 0.0, table["n_sequences"].fillna(0))
+
+
+def _late_to_early(replays: Replays) -> pd.DataFrame:
     """Log rate ratio of the last third of an animal's laps to the first third."""
-    return _rate_ratio(replays, min_length, order, _thirds)
+    return _rate_ratio(replays, _thirds)
 
 
-def _last_to_first_session(
-    replays: Replays, min_length: int = 5, order: str = "causal"
-) -> pd.DataFrame:
+def _last_to_first_session(replays: Replays) -> pd.DataFrame:
     """Log rate ratio of an animal's last block to its first one."""
-    return _rate_ratio(replays, min_length, order, _ends)
+    return _rate_ratio(replays, _ends)
 
 
 def _rate_ratio(
     replays: Replays,
-    min_length: int,
-    order: str,
     cells: Callable[[Replays, pd.DataFrame], NDArray[np.int64]],
 ) -> pd.DataFrame:
-    chains = chosen(replays, min_length, order, ["episode", "phase", "block"])
+    sequences = chosen(replays, ["episode", "phase", "block"])
     pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
-    n, n_pauses = (counted(replays, table, cells(replays, table), 2) for table in (chains, pauses))
+    n, n_pauses = (
+        counted(replays, table, cells(replays, table), 2) for table in (sequences, pauses)
+    )
     rate = log_rates(n, n_pauses)
-    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
+    return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
 
 def _thirds(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
-    animals = every_animal(replays)
+    animals = replays.animals
     n_laps = np.bincount(own_code(animals, replays.laps), minlength=len(animals))
     done, total = laps_done(table), n_laps[own_code(animals, table)]
     return np.select([done < 1, 3 * done <= total, 3 * done > 2 * total], [-1, 0, 1], -1)
 
 
 def _ends(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
-    animals, laps = every_animal(replays), replays.laps.sort_values(["animal", "episode"])
-    ends = laps.groupby("animal", observed=True)["block"].agg(["first", "last"])
-    blocks = ends.reindex(animals).astype(object).to_numpy()[own_code(animals, table)]
-    block = table["block"].astype(object).to_numpy()
-    first, last = block == blocks[:, 0], block == blocks[:, 1]
-    return np.select([first & last, first, last], [-1, 0, 1], -1)
+    animals, laps = replays.animals, in_order(replays).laps
+    blocks = laps["block"].unique().tolist()
+    own, block = own_code(animals, laps), name_codes(laps["block"], blocks)
+    first, last = np.full(len(animals), -2), np.full(len(animals), -2)
+    first[own[::-1]], last[own] = block[::-1], block
+    own, block = own_code(animals, table), name_codes(table["block"], blocks)
+    is_first, is_last = block == first[own], block == last[own]
+    return np.select([is_first & is_last, is_first, is_last], [-1, 0, 1], -1)
 
 
-def _arm_share(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, arm: str, seen: bool = True
-) -> pd.DataFrame:
-    """Share of chains at rest on an arm that was not run yet: before all laps, or after some.
+def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame:
+    """Share of sequences at rest on an arm that was not run yet: before all laps, or after some.
 
     To look along an arm (a lap whose name begins with ``look``) is not to run there.
     """
-    chains = chosen(replays, min_length, order, ["states", "episode", "phase"], REST)
+    sequences = chosen(replays, ["episode", "phase"], REST)
     laps, arms = replays.laps, landmark(replays.task, "cued_arm", "uncued_arm")
     if not arms.any():
-        return share(replays, chains[:0], [])
-    animals = every_animal(replays)
+        return share(replays, sequences[:0], [])
+    animals = replays.animals
     first = np.full(len(animals), np.inf)
     run = arms[laps["end"].to_numpy(int)] | arms[laps["start"].to_numpy(int)]
     run &= ~laps["lap"].astype(str).str.startswith(_LOOK).to_numpy()
     np.minimum.at(first, own_code(animals, laps)[run], laps["episode"].to_numpy()[run])
-    done = laps_done(chains)
-    chains = chains[(done <= first[own_code(animals, chains)]) & ((done > 0) == seen)]
-    walked = paths(chains)
+    done = laps_done(sequences)
+    sequences = sequences[(done <= first[own_code(animals, sequences)]) & ((done > 0) == seen)]
+    walked = paths(replays, sequences)
     there = covered(walked, landmark(replays.task, arm))
     anywhere = covered(walked, np.ones(len(arms), dtype=bool))
-    return share(replays, chains, 2 * there >= anywhere)
+    return share(replays, sequences, 2 * there >= anywhere)
 
 
-def _cued_to_uncued(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Share of chains at rest on the cued arm minus that on the uncued one, neither run yet."""
-    cued, uncued = (
-        _arm_share(replays, min_length, order, arm=arm) for arm in ("cued_arm", "uncued_arm")
-    )
-    return rows(every_animal(replays), cued["value"] - uncued["value"], 0.0, cued["n"])
+def _cued_to_uncued(replays: Replays) -> pd.DataFrame:
+    """Share of sequences at rest on the cued arm minus that on the uncued one, neither run yet."""
+    cued, uncued = (_arm_share(replays, arm=arm) for arm in ("cued_arm", "uncued_arm"))
+    return rows(replays.animals, cued["value"] - uncued["value"], 0.0, cued["n"])
 
 
 def _unvisited(label: str, arm: str, *, seen: bool = True) -> Statistic:
@@ -174,14 +180,14 @@ def _unvisited(label: str, arm: str, *, seen: bool = True) -> Statistic:
 
 
 FAMILIARITY_STATISTICS: dict[str, Statistic] = {
-    "S10": Statistic("chains per pause, late to early laps", _late_to_early),
-    "S10_before": Statistic("chains per pause before the first lap", partial(_after, laps=0)),
-    "S10_one_lap": Statistic("chains per pause after one lap", partial(_after, laps=1)),
-    "S10_sessions": Statistic("chains per pause, last to first session", _last_to_first_session),
-    "S11": Statistic("chains on the cued minus the uncued arm, neither run", _cued_to_uncued),
-    "S11_cued": _unvisited("chains on the cued arm, not run yet", "cued_arm"),
-    "S11_uncued": _unvisited("chains on the uncued arm, not run yet", "uncued_arm"),
+    "S10": Statistic("sequences per pause, late to early laps", _late_to_early),
+    "S10_before": Statistic("sequences per pause before the first lap", partial(_after, laps=0)),
+    "S10_one_lap": Statistic("sequences per pause after one lap", partial(_after, laps=1)),
+    "S10_sessions": Statistic("sequences per pause, last to first session", _last_to_first_session),
+    "S11": Statistic("sequences on the cued minus the uncued arm, neither run", _cued_to_uncued),
+    "S11_cued": _unvisited("sequences on the cued arm, not run yet", "cued_arm"),
+    "S11_uncued": _unvisited("sequences on the uncued arm, not run yet", "uncued_arm"),
     "S11_cued_unseen": _unvisited(
-        "chains on the cued arm, before all laps", "cued_arm", seen=False
+        "sequences on the cued arm, before all laps", "cued_arm", seen=False
     ),
 }

@@ -1,12 +1,12 @@
 """S8: replay through the goal, and whether the animal goes the way that it replayed.
 
 ``S8`` [1]_
-    Chains through the goal, of an animal that is elsewhere (share). Null: the mean over the other
-    wells or, in a task without wells, that of random walks that begin like the chains and are as
-    long.
+    Sequences through the goal, of an animal that is elsewhere (share). Null: the mean over the
+    other wells or, in a task without wells, that of random walks that begin like the sequences and
+    are as long.
 ``S8_followed`` [2]_
-    The share of chains whose first move is that of the next lap: among chains that reach the goal,
-    minus that among the others (difference). Null: 0.
+    The share of sequences whose first move is that of the next lap: among sequences that reach the
+    goal, minus that among the others (difference). Null: 0.
 
 References
 ----------
@@ -24,24 +24,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.measures.replays import (
-    Paths,
     Replays,
     Statistic,
     chosen,
-    every_animal,
+    is_one_of,
     landmark,
     laps_around,
+    name_codes,
+    own_code,
     paths,
     rows,
     share,
 )
 from analyses.measures.walks import nodes_of, walks_like
+from analyses.sequences.sequences import Lists
 
 __all__ = ["GOAL_STATISTICS"]
 
 
-def _goals(replays: Replays, chains: pd.DataFrame) -> NDArray[np.int64]:
-    """Find the goal at each chain: a place, or -1.
+def _goals(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.int64]:
+    """Find the goal at each sequence: a place, or -1.
 
     It is the landmark `goal` or, where there are wells, the one at which the block's laps named
     ``home`` pay.
@@ -50,117 +52,118 @@ def _goals(replays: Replays, chains: pd.DataFrame) -> NDArray[np.int64]:
     ----------
     replays : Replays
         The tables; laps tell where they pay in a column `goal`.
-    chains : DataFrame
+    sequences : DataFrame
         Have `animal, block`.
 
     Returns
     -------
-    ndarray of int, shape (n_chains,)
+    ndarray of int, shape (n_sequences,)
         The goals.
     """
     task, laps = replays.task, replays.laps
     fixed = np.flatnonzero(landmark(task, "goal"))
     if len(fixed):
-        return np.full(len(chains), fixed[0])
+        return np.full(len(sequences), fixed[0])
     if not landmark(task, "wells").any() or "goal" not in laps:
-        return np.full(len(chains), -1)
-    key = ["animal", "block"]
-    homes = laps[laps["lap"].astype(str) == "home"].drop_duplicates(key, keep="last")
-    known = pd.MultiIndex.from_frame(homes[key].astype({"block": str}))
-    home = np.append(homes["goal"].to_numpy(int), -1)
-    wanted = pd.MultiIndex.from_frame(chains[key].astype({"block": str}))
-    return home[known.get_indexer(wanted)]
+        return np.full(len(sequences), -1)
+    homes, blocks = laps[is_one_of(laps["lap"], ["home"])], laps["block"].unique().tolist()
+    home = np.full((len(replays.animals), len(blocks) + 1), -1)
+    at = own_code(replays.animals, homes), name_codes(homes["block"], blocks)
+    home[at] = homes["goal"].to_numpy(int)  # the last lap of a block decides
+    return home[own_code(replays.animals, sequences), name_codes(sequences["block"], blocks)]
 
 
-def _through_goal(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Share of chains through the goal, elsewhere than at it; the null is that of other wells.
+def _through_goal(replays: Replays) -> pd.DataFrame:
+    """Share of sequences through the goal, elsewhere than at it; the null is that of other wells.
 
-    Where the task has no wells, the null is that of random walks that begin like the chains.
+    Where the task has no wells, the null is that of random walks that begin like the sequences.
     """
-    chains = chosen(replays, min_length, order, ["states", "block", "place"])
-    number, goal = nodes_of(replays.task).number, _goals(replays, chains)
-    kept = (goal >= 0) & (number[goal] != number[chains["place"].to_numpy()])
-    chains, goal = chains[kept], goal[kept]
+    sequences = chosen(replays, ["block", "place"])
+    number, goal = nodes_of(replays.task).number, _goals(replays, sequences)
+    kept = (goal >= 0) & (number[goal] != number[sequences["place"].to_numpy()])
+    sequences, goal = sequences[kept], goal[kept]
     wells = landmark(replays.task, "wells")
-    walked = paths(chains)
-    at, here = number[walked.state], number[chains["place"].to_numpy()]
-    hits = _visits(at, walked.chain, number[goal])
+    walked = paths(replays, sequences)
+    at, here = number[walked.flat], number[sequences["place"].to_numpy()]
+    hits = _visits(at, walked.owner, number[goal])
     if wells.any():
         null = _mean_of_others(at, walked, number[goal], here, np.unique(number[wells]))
-        return share(replays, chains, hits, null)
-    found = share(replays, chains, hits)
-    row, walks = walks_like(replays, chains, min_length)
+        return share(replays, sequences, hits, null)
+    found = share(replays, sequences, hits)
+    row, walks = walks_like(replays, sequences)
     walk_hits = (walks == number[goal][row, None]).any(axis=1)
-    return found.assign(null=share(replays, chains.iloc[row], walk_hits)["value"])
+    return found.assign(null=share(replays, sequences.iloc[row], walk_hits)["value"])
 
 
 def _mean_of_others(
     at: NDArray[np.int64],
-    walked: Paths,
+    walked: Lists,
     goal: NDArray[np.int64],
     here: NDArray[np.int64],
     wells: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Give the share of wells that each chain visits, but for the goal and where the animal is."""
-    n_visited, n_others = np.zeros(walked.n_chains), np.zeros(walked.n_chains)
+    """Give the share of wells that each sequence visits, but the goal and where the animal is."""
+    n = len(walked.begin) - 1
+    n_visited, n_others = np.zeros(n), np.zeros(n)
     for well in wells:
         counts = (goal != well) & (here != well)
-        n_visited += counts & _visits(at, walked.chain, np.full(walked.n_chains, well))
+        n_visited += counts & _visits(at, walked.owner, np.full(n, well))
         n_others += counts
     return n_visited / np.where(n_others > 0, n_others, np.nan)
 
 
 def _visits(
-    at: NDArray[np.int64], chain: NDArray[np.int64], target: NDArray[np.int64]
+    at: NDArray[np.int64], sequence: NDArray[np.int64], target: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     visits = np.zeros(len(target), dtype=bool)
-    visits[chain[at == target[chain]]] = True
+    visits[sequence[at == target[sequence]]] = True
     return visits
 
 
-def _followed(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Share of chains whose first move is the next lap's: those that reach the goal minus the rest.
+def _followed(replays: Replays) -> pd.DataFrame:
+    """Share of sequences whose first move is the next lap's: which reach the goal, minus others.
 
-    Chains count that begin where the animal is, before a lap that ends at the goal. One that goes
-    through a wall does not reach it. Laps tell their second state in a column `second`.
+    Sequences count that begin where the animal is, before a lap that ends at the goal. One that
+    goes through a wall does not reach it. Laps tell their second state in a column `second`.
     """
-    columns = ["states", "place", "block", "episode", "phase"]
-    chains = chosen(replays, min_length, order, columns, ["start"])
+    columns = ["place", "block", "episode", "phase"]
+    sequences = chosen(replays, columns, ["start"])
     laps, number = replays.laps, nodes_of(replays.task).number
     if "second" not in laps:
-        return share(replays, chains[:0], [])
-    goal, (_, after) = _goals(replays, chains), laps_around(replays, chains)
+        return share(replays, sequences[:0], [])
+    goal, (_, after) = _goals(replays, sequences), laps_around(replays, sequences)
     end, second = (np.append(laps[name].to_numpy(int), 0)[after] for name in ("end", "second"))
-    walked = paths(chains)
-    begins = number[walked.state[walked.begin[:-1]]]
+    walked = paths(replays, sequences)
+    begins = number[walked.flat[walked.begin[:-1]]]
     kept = (goal >= 0) & (after >= 0) & (number[end] == number[goal])
-    kept &= begins == number[chains["place"].to_numpy()]
-    chains, goal, second = chains[kept], goal[kept], second[kept]
-    walked = paths(chains)
-    at = number[walked.state]
+    kept &= begins == number[sequences["place"].to_numpy()]
+    sequences, goal, second = sequences[kept], goal[kept], second[kept]
+    walked = paths(replays, sequences)
+    at = number[walked.flat]
     follows = at[walked.begin[:-1] + 1] == number[second]
-    reaches = _visits(at, walked.chain, number[goal]) & ~_through_walls(replays, chains, walked)
-    yes, no = (share(replays, chains[which], follows[which]) for which in (reaches, ~reaches))
-    return rows(every_animal(replays), yes["value"] - no["value"], 0.0, yes["n"] + no["n"])
+    reaches = _visits(at, walked.owner, number[goal]) & ~_through_walls(replays, sequences, walked)
+    yes, no = (share(replays, sequences[which], follows[which]) for which in (reaches, ~reaches))
+    return rows(replays.animals, yes["value"] - no["value"], 0.0, yes["n"] + no["n"])
 
 
-def _through_walls(replays: Replays, chains: pd.DataFrame, walked: Paths) -> NDArray[np.bool_]:
-    """Tell which chains go through a wall of their block."""
+def _through_walls(replays: Replays, sequences: pd.DataFrame, walked: Lists) -> NDArray[np.bool_]:
+    """Tell which sequences go through a wall of their block."""
     node = np.array(replays.task.node, dtype=object)
-    block = chains["block"].astype(str).to_numpy()
-    crosses = np.zeros(walked.n_chains, dtype=bool)
+    names = list(dict.fromkeys(block.name for block in replays.task.blocks))
+    block = name_codes(sequences["block"], names)
+    crosses = np.zeros(len(walked.begin) - 1, dtype=bool)
     for closed in replays.task.blocks:
         walls = set(closed.closed)
         shut = np.array([[(a, b) in walls for b in node] for a in node], dtype=bool)
-        moves = shut[walked.state[:-1], walked.state[1:]] & (walked.chain[:-1] == walked.chain[1:])
-        chain = walked.chain[1:][moves]
-        crosses[chain[block[chain] == closed.name]] = True
+        moves = shut[walked.flat[:-1], walked.flat[1:]] & (walked.owner[:-1] == walked.owner[1:])
+        sequence = walked.owner[1:][moves]
+        crosses[sequence[block[sequence] == names.index(closed.name)]] = True
     return crosses
 
 
 GOAL_STATISTICS: dict[str, Statistic] = {
-    "S8": Statistic("chains through the goal", _through_goal, is_share=True),
+    "S8": Statistic("sequences through the goal", _through_goal, is_share=True),
     "S8_followed": Statistic(
-        "first move as replayed: chains that reach the goal minus others", _followed
+        "first move as replayed: sequences that reach the goal minus others", _followed
     ),
 }

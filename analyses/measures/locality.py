@@ -1,6 +1,6 @@
-"""S3: where chains begin and end, on which side of the maze they run, and in which arm.
+"""S3: where sequences begin and end, on which side of the maze they run, and in which arm.
 
-All are shares of chains.
+All are shares of sequences.
 
 ``S3`` [1]_
     Those that begin within the task's `local_radius` of the animal. Null: the share of places
@@ -43,6 +43,7 @@ from analyses.measures.replays import (
     between_nodes,
     chosen,
     directional,
+    paths,
     share,
 )
 from analyses.measures.sides import arms, main_arm, sides
@@ -52,59 +53,57 @@ __all__ = ["LOCALITY_STATISTICS"]
 
 def _local(
     replays: Replays,
-    min_length: int = 5,
-    order: str = "causal",
     *,
     end: str = "first",
     remote: bool = False,
 ) -> pd.DataFrame:
-    """Share of chains whose first (or last) state is near the animal, or is not."""
-    chains = chosen(replays, min_length, order, [end, "place"])
+    """Share of sequences whose first (or last) state is near the animal, or is not."""
+    sequences = chosen(replays, [end, "place"])
     near = between_nodes(replays.task) <= replays.task.local_radius
-    place = chains["place"].to_numpy()
-    hits, chance = near[place, chains[end]], near.mean(axis=1)[place]
-    return share(replays, chains, hits ^ remote, 1 - chance if remote else chance)
+    place = sequences["place"].to_numpy()
+    hits, chance = near[place, sequences[end]], near.mean(axis=1)[place]
+    return share(replays, sequences, hits ^ remote, 1 - chance if remote else chance)
 
 
-def _opposite(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Share of chains on the other side of the maze, of those on one side; see `sides`."""
-    columns = ["states", "place", "episode", "phase"]
-    chains = chosen(replays, min_length, order, columns)
-    side = sides(replays, chains)
-    return share(replays, chains[side != ""], side[side != ""] == "opposite", 0.5)
+def _opposite(replays: Replays) -> pd.DataFrame:
+    """Share of sequences on the other side of the maze, of those on one side; see `sides`."""
+    columns = ["place", "episode", "phase"]
+    sequences = chosen(replays, columns)
+    side = sides(replays, sequences)
+    return share(replays, sequences[side != ""], side[side != ""] == "opposite", 0.5)
 
 
-def _away(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Share of chains that end further away than they begin, among those that move at all."""
+def _away(replays: Replays) -> pd.DataFrame:
+    """Share of sequences that end further away than they begin, among those that move at all."""
     columns = ["first", "last", "place", "direction"]
-    chains = directional(chosen(replays, min_length, order, columns))
-    steps, place = between_nodes(replays.task), chains["place"].to_numpy()
-    change = steps[place, chains["last"]] - steps[place, chains["first"]]
-    return share(replays, chains[change != 0], change[change != 0] > 0, 0.5)
+    sequences = directional(chosen(replays, columns))
+    steps, place = between_nodes(replays.task), sequences["place"].to_numpy()
+    change = steps[place, sequences["last"]] - steps[place, sequences["first"]]
+    return share(replays, sequences[change != 0], change[change != 0] > 0, 0.5)
 
 
-def _segment(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Share of chains that run in another arm than the one where the animal is."""
-    chains = chosen(replays, min_length, order, ["states", "place"])
+def _segment(replays: Replays) -> pd.DataFrame:
+    """Share of sequences that run in another arm than the one where the animal is."""
+    sequences = chosen(replays, ["place"])
     arm = arms(replays)
-    here, there = arm[chains["place"].to_numpy()], main_arm(arm, chains)
+    here, there = arm[sequences["place"].to_numpy()], main_arm(arm, paths(replays, sequences))
     kept = there >= 0
     n_arms = max(int(arm.max(initial=-1)) + 1, 1)
     chance = np.where(here >= 0, 1 - 1 / n_arms, 1.0)
-    return share(replays, chains[kept], (there != here)[kept], chance[kept])
+    return share(replays, sequences[kept], (there != here)[kept], chance[kept])
 
 
 LOCALITY_STATISTICS: dict[str, Statistic] = {
-    "S3": Statistic("chains that begin near the animal", _local, is_share=True),
+    "S3": Statistic("sequences that begin near the animal", _local, is_share=True),
     "S3_remote": Statistic(
-        "chains that begin elsewhere", partial(_local, remote=True), is_share=True
+        "sequences that begin elsewhere", partial(_local, remote=True), is_share=True
     ),
     "S3_local_end": Statistic(
-        "chains that end near the animal", partial(_local, end="last"), is_share=True
+        "sequences that end near the animal", partial(_local, end="last"), is_share=True
     ),
     "S3_opposite": Statistic(
-        "chains on the other side, of those on one side", _opposite, is_share=True
+        "sequences on the other side, of those on one side", _opposite, is_share=True
     ),
-    "S3_away": Statistic("chains that lead away from the animal", _away, is_share=True),
-    "S3_remote_arm": Statistic("chains in another arm than the animal", _segment, is_share=True),
+    "S3_away": Statistic("sequences that lead away from the animal", _away, is_share=True),
+    "S3_remote_arm": Statistic("sequences in another arm than the animal", _segment, is_share=True),
 }

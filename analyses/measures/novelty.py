@@ -1,18 +1,22 @@
 """S6: paths that were never run, composed of others or over a connection that was never used.
 
 *Composed* and *shortcut* are kept apart. Each move of a composed path was made, in the direction in
-which the path is read. A shortcut runs over a connection that the task designates, and was not run
-like this; in a maze of one direction it needs moves that were never made, and only a model that
-knows ways back can make it.
+which it is replayed or in the other. A shortcut runs over all of a connection that the task
+designates, and was not run like this; in a maze of one direction one half of it is replayed
+backward and the other forward, or else its moves were never made.
 
 ``S6_shortcut`` [1]_
-    Shortcuts (share of chains). Null: 0.
+    Shortcuts (share of sequences). Null: 0. NaN where the task designates no connection.
 ``S6_composed, S6_composed_rest`` [2]_
-    Composed chains, awake and at rest (share of chains). Null: 0.
+    Composed sequences, awake and at rest, whether their pieces are read in one direction or in both
+    (share of sequences). Null: 0.
+``S6_composed_mixed`` [1]_
+    Those of them, awake, whose pieces are read in different directions (share of sequences). Causal
+    chains, which keep one direction, have none. Null: 0.
 ``S6_pairs`` [1]_
-    Pairs of a forward and a reverse chain, one right after the other, that form a shortcut (share
-    of pairs). Null: its mean if the animal's reverse chains were paired with any of its forward
-    ones.
+    Pairs of a forward and a reverse replay of one corner each, one right after the other, that form
+    a shortcut (share of pairs). Of four corners, 4 of the 32 pairs in either order do. Null: its
+    mean if the animal's reverse ones were paired with any of its forward ones.
 
 References
 ----------
@@ -26,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,12 +39,11 @@ from numpy.typing import NDArray
 from analyses.measures.replays import (
     AWAKE,
     REST,
-    Paths,
     Replays,
     Statistic,
     between_nodes,
     chosen,
-    every_animal,
+    covered,
     is_one_of,
     own_code,
     paths,
@@ -48,9 +51,13 @@ from analyses.measures.replays import (
     share,
 )
 from analyses.measures.sides import own_sides, runs_on
+from analyses.sequences.sequences import Lists
+from replay.jit import kernel
 
-__all__ = ["NOVELTY_STATISTICS", "crosses", "opposite_pairs", "shortcuts"]
+__all__ = ["NOVELTY_STATISTICS", "opposite_pairs", "shortcuts"]
 
+_COMPOSED = ("composed", "composed_mixed")
+_FORWARD, _BACKWARD, _NO_WAY = range(3)
 _EVERY_OTHER_BIT = 0x5555_5555_5555_5555
 
 
@@ -65,89 +72,123 @@ def _connections(replays: Replays) -> list[list[int]]:
     ]
 
 
-def crosses(walked: Paths, connection: Sequence[int], n_places: int) -> NDArray[np.bool_]:
-    """Tell which chains run over all of a connection, whichever way.
-
-    Parameters
-    ----------
-    walked : Paths
-        The states of chains.
-    connection : sequence of int
-        Different states, one after the other.
-    n_places : int
-        How many states there are.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_chains,)
-        Whether each does.
-
-    Examples
-    --------
-    >>> from analyses.measures.replays import paths
-    >>> walked = paths(pd.DataFrame({"states": [[0, 1, 2, 3], [3, 2, 1], [1, 2]]}))
-    >>> crosses(walked, [1, 2, 3], 4).tolist()
-    [True, True, False]
-    """
-    length = len(connection)
-    rank = np.full(n_places, -1)
-    rank[list(connection)] = np.arange(length)
-    n_windows = max(len(walked.state) - length + 1, 0)
-    at, hits = rank[walked.state], np.zeros(walked.n_chains, dtype=bool)
-    together = walked.chain[:n_windows] == walked.chain[length - 1 :][:n_windows]
-    for way in (range(length), range(length - 1, -1, -1)):
-        matches = together.copy()
-        for i, expected in enumerate(way):
-            matches &= at[i : i + n_windows] == expected
-        hits[walked.chain[:n_windows][matches]] = True
-    return hits
-
-
-def _shortcuts(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, phases: Sequence[str] = AWAKE
-) -> pd.DataFrame:
-    """Share of chains that run over a designated connection, along a path that was never run."""
-    chains = chosen(replays, min_length, order, ["states", "novelty"], phases)
-    walked, n_places = paths(chains), len(replays.task.node)
-    found = [crosses(walked, way, n_places) for way in _connections(replays)]
-    hits = np.any([np.zeros(len(chains), dtype=bool), *found], axis=0)
-    return share(replays, chains, hits & ~is_one_of(chains["novelty"], ["experienced"]), 0.0)
+def _shortcuts(replays: Replays) -> pd.DataFrame:
+    """Share of sequences that run over a designated connection, along a path that was never run."""
+    sequences = chosen(replays, ["shortcut"])
+    known = sequences["shortcut"].notna().to_numpy()
+    sequences = sequences[known]
+    return share(replays, sequences, sequences["shortcut"].to_numpy(bool), 0.0)
 
 
 def _composed(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, phases: Sequence[str] = AWAKE
+    replays: Replays,
+    *,
+    novelties: Sequence[str] = _COMPOSED,
+    phases: Sequence[str] = AWAKE,
 ) -> pd.DataFrame:
-    """Share of chains whose every move was made, but the whole never."""
-    chains = chosen(replays, min_length, order, ["novelty"], phases)
-    return share(replays, chains, chains["novelty"] == "composed", 0.0)
+    """Share of sequences whose every move was made, but the whole never."""
+    sequences = chosen(replays, ["novelty"], phases)
+    return share(replays, sequences, is_one_of(sequences["novelty"], novelties), 0.0)
 
 
-def opposite_pairs(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Find pairs of a forward and a reverse chain, one right after the other in a pause.
+class _Stretches(NamedTuple):
+    """The longest stretches of sequences whose moves are all forward, or all backward.
+
+    Attributes
+    ----------
+    owner : ndarray of int, shape (n_stretches,)
+        The sequence of each.
+    forward : ndarray of bool, shape (n_stretches,)
+        Whether its moves are forward.
+    walked : Lists
+        Its places. One that turns the direction belongs to the stretches before and after.
+    """
+
+    owner: NDArray[np.int64]
+    forward: NDArray[np.bool_]
+    walked: Lists
+
+
+def _stretches(replays: Replays, sequences: pd.DataFrame) -> _Stretches:
+    """Cut sequences where their direction turns; those of no direction are left out.
+
+    Moves that were made both ways belong to the stretch that they stand in. Of causal chains each
+    is one stretch.
+    """
+    walked = paths(replays, sequences)
+    whole = np.select(
+        [is_one_of(sequences["direction"], [way]) for way in ("forward", "reverse")],
+        [_FORWARD, _BACKWARD],
+        _NO_WAY,
+    )
+    is_mixed = is_one_of(sequences["direction"], ["mixed"])
+    moves = Lists(np.repeat(whole, walked.length - 1), walked.begin - np.arange(len(walked.begin)))
+    if is_mixed.any():
+        mixed = replays.sequences["moves"].to_numpy()[sequences.index[is_mixed]]
+        labels = np.concatenate(mixed)
+        way = np.select([labels == "forward", labels == "backward"], [_FORWARD, _BACKWARD], _NO_WAY)
+        moves.flat[np.repeat(is_mixed, moves.length)] = way
+    n = len(moves.flat)
+    owner, first, stop, ways = (np.empty(n, dtype=np.int64) for _ in range(4))
+    n = _cut(moves.flat, moves.begin, owner, first, stop, ways)
+    owner, length = owner[:n], stop[:n] - first[:n] + 1
+    begin = np.append(0, np.cumsum(length))
+    at = np.arange(begin[-1]) + np.repeat(first[:n] + owner - begin[:-1], length)
+    return _Stretches(owner, ways[:n] == _FORWARD, Lists(walked.flat[at], begin))
+
+
+@kernel
+def _cut(
+    way: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    first: NDArray[np.int64],
+    stop: NDArray[np.int64],
+    ways: NDArray[np.int64],
+) -> int:
+    """Write first and last move of each stretch; moves of no way go with those before them."""
+    n = 0
+    for sequence in range(len(begin) - 1):
+        now, since = _NO_WAY, begin[sequence]
+        for move in range(begin[sequence], begin[sequence + 1] + 1):
+            ends = move == begin[sequence + 1]
+            if now != _NO_WAY and (ends or (way[move] != _NO_WAY and way[move] != now)):
+                owner[n], first[n], stop[n], ways[n] = sequence, since, move, now
+                n += 1
+                since = move
+            if not ends and way[move] != _NO_WAY:
+                now = way[move]
+    return n
+
+
+def opposite_pairs(replays: Replays) -> pd.DataFrame:
+    """Find pairs of a forward and a reverse replay of one corner each, one right after the other.
+
+    A corner is the half of one side of the maze that is nearer to one of the connections. A replay
+    of a corner is a stretch of a sequence that goes one way, or a whole sequence, and visits places
+    of one corner only, apart from those on no side.
 
     Parameters
     ----------
     replays : Replays
         Of a task with designated connections (landmarks that begin with ``shortcut``).
-    min_length : int, default 5
-        Chains of fewer different states are left out.
-    order : {"causal", "temporal"}, default "causal"
-        Whether chains follow the causes or the order of execution.
 
     Returns
     -------
     DataFrame
-        One row a pair: `animal`, `forward_first`, and how the `forward` and the `reverse` chain run
-        to or from the connections, as numbers that `shortcuts` understands.
+        One row a pair within a pause: `animal`, `forward_first`, and how the `forward` and the
+        `reverse` one run to or from the connections, as numbers that `shortcuts` understands.
     """
-    chains = chosen(replays, min_length, order, ["direction", "event", "states", "first", "last"])
-    way = _runs(replays, chains)
-    animal, event = chains["animal"].to_numpy(), chains["event"].to_numpy()
-    forward, reverse = (is_one_of(chains["direction"], [name]) for name in ("forward", "reverse"))
+    sequences = chosen(replays, ["direction", "event"])
+    owner, forward, walked = _stretches(replays, sequences)
+    way = _runs(replays, walked)
+    animal, event = (sequences[name].to_numpy()[owner] for name in ("animal", "event"))
     first = np.flatnonzero(
         (animal[1:] == animal[:-1])
         & (event[1:] == event[:-1])
-        & ((forward[1:] & reverse[:-1]) | (reverse[1:] & forward[:-1]))
+        & (forward[1:] != forward[:-1])
+        & (way[1:] >= 0)
+        & (way[:-1] >= 0)
     )
     forward_first = forward[first]
     return pd.DataFrame(
@@ -160,27 +201,37 @@ def opposite_pairs(replays: Replays, min_length: int = 5, order: str = "causal")
     )
 
 
-def _runs(replays: Replays, chains: pd.DataFrame) -> NDArray[np.int64]:
-    """Give how chains run, as bits: side, connections they run up to, and those they run from.
+def _runs(replays: Replays, walked: Lists) -> NDArray[np.int64]:
+    """Give how replays of a corner run, as bits: side, connections they run up to, and run from.
 
-    A chain runs up to a connection if it stays on one side, ends on the connection and leads to its
-    middle; from a connection, if it begins there and leads away.
+    A replay runs up to the connection of its corner if it leads to the middle of this, and from it
+    if it leads away; -1 of what is no replay of one corner.
     """
-    side = runs_on(*own_sides(replays), paths(chains))
-    steps = between_nodes(replays.task)
-    first, last = chains["first"].to_numpy(), chains["last"].to_numpy()
+    left, right = own_sides(replays)
+    side = runs_on(left, right, walked)
+    steps, connections = between_nodes(replays.task), _connections(replays)
     way = np.where(side > 0, 1, 0)
-    for number, connection in enumerate(_connections(replays)):
-        middle = connection[len(connection) // 2]
+    if not connections:
+        return np.full(len(side), -1)
+    middles = [connection[len(connection) // 2] for connection in connections]
+    nearest = steps[middles].argmin(axis=0)
+    first, last = walked.flat[walked.begin[:-1]], walked.flat[walked.begin[1:] - 1]
+    is_one = np.zeros(len(side), dtype=bool)
+    for number, middle in enumerate(middles):
+        n_here, n_there = (
+            covered(walked, (left | right) & half)
+            for half in (nearest == number, nearest != number)
+        )
+        here = (side != 0) & (n_here > 0) & (n_there == 0)
         nearer = np.sign(steps[middle, first] - steps[middle, last])
-        ends, begins = np.isin(last, connection), np.isin(first, connection)
-        way |= ((side != 0) & ends & (nearer > 0)) << (1 + 2 * number)
-        way |= ((side != 0) & begins & (nearer < 0)) << (2 + 2 * number)
-    return way
+        way |= (here & (nearer > 0)) << (1 + 2 * number)
+        way |= (here & (nearer < 0)) << (2 + 2 * number)
+        is_one |= here & (nearer != 0)
+    return np.where(is_one, way, -1)
 
 
 def _makes_shortcut(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell whether one chain runs up to a connection that the next one leaves on the other side."""
+    """Tell whether one replay runs up to a connection that the next leaves on the other side."""
     up_to, away = first >> 1, second >> 2
     joined = up_to & away & _EVERY_OTHER_BIT
     made: NDArray[np.bool_] = (joined != 0) & ((first ^ second) & 1 == 1)
@@ -188,7 +239,7 @@ def _makes_shortcut(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDAr
 
 
 def shortcuts(pairs: Mapping[Any, Any] | pd.DataFrame) -> NDArray[np.bool_]:
-    """Tell which pairs of chains form a shortcut.
+    """Tell which pairs form a shortcut.
 
     Parameters
     ----------
@@ -198,7 +249,7 @@ def shortcuts(pairs: Mapping[Any, Any] | pd.DataFrame) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of bool, shape (n_pairs,)
-        Whether one chain runs up to a connection on one side, and the next leaves it on the other.
+        Whether one runs up to a connection on one side, and the next leaves it on the other.
     """
     forward, reverse, forward_first = (
         np.asarray(pairs[name]) for name in ("forward", "reverse", "forward_first")
@@ -207,14 +258,14 @@ def shortcuts(pairs: Mapping[Any, Any] | pd.DataFrame) -> NDArray[np.bool_]:
     return _makes_shortcut(first, np.where(forward_first, reverse, forward))
 
 
-def _paired_shortcuts(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+def _paired_shortcuts(replays: Replays) -> pd.DataFrame:
     """Share of pairs that form a shortcut; the null is its mean over all ways to pair them."""
-    pairs = opposite_pairs(replays, min_length, order)
+    pairs = opposite_pairs(replays)
     found = share(replays, pairs, shortcuts(pairs))
     ways, number = np.unique(pairs[["forward", "reverse"]], return_inverse=True)
     forward, reverse = number.reshape(-1, 2).T
     matches = _makes_shortcut(ways[:, None], ways).astype(float)
-    code, first = own_code(every_animal(replays), pairs), pairs["forward_first"].to_numpy()
+    code, first = own_code(replays.animals, pairs), pairs["forward_first"].to_numpy()
     shape = (len(found), len(ways))
     any_reverse, leading, following = (np.zeros(shape) for _ in range(3))
     np.add.at(any_reverse, (code, reverse), 1)
@@ -227,11 +278,16 @@ def _paired_shortcuts(replays: Replays, min_length: int = 5, order: str = "causa
 
 NOVELTY_STATISTICS: dict[str, Statistic] = {
     "S6_shortcut": Statistic("shortcuts", _shortcuts, is_share=True),
-    "S6_composed": Statistic("composed chains", _composed, is_share=True),
+    "S6_composed": Statistic("composed sequences", _composed, is_share=True),
+    "S6_composed_mixed": Statistic(
+        "sequences composed of pieces read in both directions",
+        partial(_composed, novelties=["composed_mixed"]),
+        is_share=True,
+    ),
     "S6_composed_rest": Statistic(
-        "composed chains at rest", partial(_composed, phases=REST), is_share=True
+        "composed sequences at rest", partial(_composed, phases=REST), is_share=True
     ),
     "S6_pairs": Statistic(
-        "forward-reverse pairs that form a shortcut", _paired_shortcuts, is_share=True
+        "forward and reverse corners that form a shortcut", _paired_shortcuts, is_share=True
     ),
 }

@@ -1,6 +1,6 @@
 """Null hypotheses of replay: what it would be by chance.
 
-Each null draws what replay would be by chance: the same backups in another order, edges at random,
+Each null draws what replay would be by chance: the same places in another order, edges at random,
 walks at random. `null_test` compares a number that is computed of the data with the same number of
 each draw. If the null is true, its p value lies below a level as often as the level says, whatever
 the number is: a little less often if it is a count, which ties with draws [1]_.
@@ -8,10 +8,10 @@ the number is: a little less often if it is a count, which ties with draws [1]_.
 =====================  =============================================================
 null                   what is kept of the data
 =====================  =============================================================
-`shuffled_order`       the backups of each event
-`random_edges`         how many backups each event has
-`random_walks`         where each chain begins, its length, and the least number of
-                       different states
+`shuffled_order`       the places of each event
+`random_edges`         how many places each event has
+`random_walks`         where each sequence begins, its length, and the least number of
+                       different places
 =====================  =============================================================
 
 References
@@ -22,24 +22,24 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sequences.chains import link_backups
 from analyses.sequences.runs import Columns
+from analyses.sequences.sequences import Lists
 from replay.checks import check_choice, check_whole
 
-__all__ = ["NullTest", "chain_count", "distinct", "joined", "null_test", "padded"]
-__all__ += ["random_edges", "random_walks", "shuffled_order"]
+__all__ = ["NullTest", "distinct", "null_test", "padded", "random_edges", "random_walks"]
+__all__ += ["shuffled_order"]
 
 Data = TypeVar("Data")
 
 _ALTERNATIVES = ("greater", "less", "two-sided")
 _MOST_ROUNDS = 200
-_BACKUP = ("event", "state", "next_state")
+_REACTIVATED = ("event", "place")
 
 
 class NullTest(NamedTuple):
@@ -104,11 +104,12 @@ def null_test(
 
     Examples
     --------
-    A sweep back over nine states joins from end to end; in another order it hardly would.
+    A sweep back over nine places joins from end to end; in another order it hardly would.
 
-    >>> back = np.arange(8)[::-1]
-    >>> backups = {"event": np.zeros(8, int), "state": back, "next_state": back + 1}
-    >>> test = null_test(joined, backups, shuffled_order, n_draws=99)
+    >>> def joined(reactivated):
+    ...     return float((np.abs(np.diff(reactivated["place"])) == 1).mean())
+    >>> sweep = {"event": np.zeros(9, int), "place": np.arange(9)[::-1]}
+    >>> test = null_test(joined, sweep, shuffled_order, n_draws=99)
     >>> test.observed, test.expected < 0.4, test.p
     (1.0, True, 0.01)
     """
@@ -125,145 +126,96 @@ def null_test(
     return NullTest(observed, float(drawn.mean()), p[alternative])
 
 
-def joined(backups: Columns) -> float:
-    """Give the share of backups that continue the one before them, of those that might.
+def shuffled_order(
+    reactivated: Columns, rng: np.random.Generator
+) -> dict[str, NDArray[np.integer]]:
+    """Draw the places of each event in another order.
 
     Parameters
     ----------
-    backups : mapping of ndarray
-        `event, state, next_state`, in order of execution.
-
-    Returns
-    -------
-    float
-        The share; NaN if no event has two backups.
-
-    Examples
-    --------
-    >>> joined({"event": np.zeros(3, int), "state": np.array([1, 0, 4]),
-    ...         "next_state": np.array([2, 1, 5])})
-    0.5
-    """
-    event, state, next_state = (np.asarray(backups[name]) for name in _BACKUP)
-    together = (event[1:] == event[:-1]) & (event[1:] >= 0)
-    joins = (state[1:] == next_state[:-1]) | (next_state[1:] == state[:-1])
-    n = int(together.sum())
-    return float((together & joins).sum() / n) if n else float("nan")
-
-
-def chain_count(backups: Columns, min_length: int = 5) -> int:
-    """Count the chains in order of execution.
-
-    Parameters
-    ----------
-    backups : mapping of ndarray
-        `event, state, next_state`, in order of execution.
-    min_length : int, default 5
-        Chains of fewer states don't count.
-
-    Returns
-    -------
-    int
-        How many there are.
-
-    Examples
-    --------
-    >>> back = np.arange(8)[::-1]
-    >>> chain_count({"event": np.zeros(8, int), "state": back, "next_state": back + 1})
-    1
-    """
-    columns = {name: np.asarray(backups[name]) for name in _BACKUP}
-    n = len(columns["event"])
-    nothing = {"action": np.zeros(n, dtype=np.int64), "cause": np.full(n, -1)}
-    links = link_backups(columns | nothing, "temporal")
-    return int((links.is_leaf & (links.length >= min_length)).sum())
-
-
-def shuffled_order(backups: Columns, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
-    """Draw the backups of each event in another order.
-
-    Parameters
-    ----------
-    backups : mapping of ndarray
-        `event, state, next_state`; the rows of an event stand together.
+    reactivated : mapping of ndarray
+        `event, place`; the rows of an event stand together.
     rng : Generator
         Source of randomness.
 
     Returns
     -------
     dict of ndarray
-        The same three columns.
+        The same two columns.
     """
-    event, state, next_state = (np.asarray(backups[name]) for name in _BACKUP)
+    event, place = (np.asarray(reactivated[name]) for name in _REACTIVATED)
     begins = np.cumsum(np.diff(event, prepend=event[:1]) != 0)
     order = np.argsort(begins + rng.random(len(event)))
-    return {"event": event, "state": state[order], "next_state": next_state[order]}
+    return {"event": event, "place": place[order]}
 
 
 def random_edges(
-    backups: Columns, rng: np.random.Generator, *, edges: NDArray[np.int64]
-) -> dict[str, NDArray[np.int64]]:
-    """Draw as many backups, each of an edge at random.
+    reactivated: Columns, rng: np.random.Generator, *, edges: NDArray[np.int64]
+) -> dict[str, NDArray[np.integer]]:
+    """Draw as many places of each event, two by two: the ends of an edge at random.
 
     Parameters
     ----------
-    backups : mapping of ndarray
-        `event, state, next_state`.
+    reactivated : mapping of ndarray
+        `event, place`; the rows of an event stand together.
     rng : Generator
         Source of randomness.
     edges : ndarray of int, shape (n_edges, 2)
-        The learned graph: all are equally likely.
+        The track: all are equally likely, from the first to the second.
 
     Returns
     -------
     dict of ndarray
-        The same three columns.
+        The same two columns. Of an odd number of places the last edge gives its first.
     """
-    event = np.asarray(backups["event"])
-    state, next_state = edges[rng.integers(len(edges), size=len(event))].T
-    return {"event": event, "state": state, "next_state": next_state}
+    event = np.asarray(reactivated["event"])
+    begins = np.diff(event, prepend=event[:1] - 1) != 0
+    begin = np.maximum.accumulate(np.where(begins, np.arange(len(event)), 0))
+    second = (np.arange(len(event)) - begin) % 2
+    edge = rng.integers(len(edges), size=len(event))
+    edge[second == 1] = edge[np.flatnonzero(second) - 1]
+    return {"event": event, "place": edges[edge, second]}
 
 
-def padded(states: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Write chains of different length as the rows of one array.
+def padded(states: Lists) -> NDArray[np.int64]:
+    """Write sequences of different length as the rows of one array.
 
     Parameters
     ----------
-    states : sequence of sequences of int
-        The states of each chain.
+    states : Lists
+        The places of each sequence.
 
     Returns
     -------
-    ndarray of int, shape (n_chains, longest)
-        A chain a row, followed by -1.
+    ndarray of int, shape (n_sequences, longest)
+        A sequence a row, followed by -1.
 
     Examples
     --------
-    >>> padded([[3, 2], [0, 1, 2]]).tolist()
+    >>> padded(Lists.of([[3, 2], [0, 1, 2]])).tolist()
     [[3, 2, -1], [0, 1, 2]]
     """
-    lengths = np.fromiter(map(len, states), dtype=np.int64, count=len(states))
-    rows = np.full((len(lengths), lengths.max(initial=0)), -1, dtype=np.int64)
-    if rows.size:
-        rows[np.arange(rows.shape[1]) < lengths[:, None]] = np.concatenate(list(states))
+    length = states.length
+    rows = np.full((len(length), length.max(initial=0)), -1, dtype=np.int64)
+    rows[np.arange(rows.shape[1]) < length[:, None]] = states.flat
     return rows
 
 
 def random_walks(
-    chains: NDArray[np.int64],
+    sequences: NDArray[np.int64],
     rng: np.random.Generator,
     *,
     edges: NDArray[np.int64],
     min_length: int = 2,
 ) -> NDArray[np.int64]:
-    """Draw walks that begin where chains begin and are as long.
+    """Draw walks that begin where sequences begin and are as long.
 
-    Chains of few different states were left out of the data. So they are here: a walk of fewer is
-    drawn again.
+    Sequences of few different places were left out of the data. So they are here: a walk of fewer
+    is drawn again.
 
     Parameters
     ----------
-    chains : ndarray of int, shape (n_chains, longest)
+    sequences : ndarray of int, shape (n_sequences, longest)
         As from `padded`.
     rng : Generator
         Source of randomness.
@@ -271,21 +223,23 @@ def random_walks(
         The learned graph; a walk takes each of a state's edges equally likely, from the first to
         the second.
     min_length : int, default 2
-        The least number of different states.
+        The least number of different places.
 
     Returns
     -------
-    ndarray of int, shape (n_chains, longest)
+    ndarray of int, shape (n_sequences, longest)
         A walk a row; all -1 where the graph seems to have none (200 were tried).
     """
-    begin, neighbour = _neighbours(edges, int(max(chains.max(initial=-1), edges.max(initial=-1))))
-    walks = np.full_like(chains, -1)
-    missing = np.arange(len(chains))
+    begin, neighbour = _neighbours(
+        edges, int(max(sequences.max(initial=-1), edges.max(initial=-1)))
+    )
+    walks = np.full_like(sequences, -1)
+    missing = np.arange(len(sequences))
     for _ in range(_MOST_ROUNDS):
         if not len(missing):
             break
-        drawn = _walks(chains[missing], begin, neighbour, rng)
-        there = (drawn >= 0) == (chains[missing] >= 0)
+        drawn = _walks(sequences[missing], begin, neighbour, rng)
+        there = (drawn >= 0) == (sequences[missing] >= 0)
         found = there.all(axis=1) & (distinct(drawn) >= min_length)
         walks[missing[found]] = drawn[found]
         missing = missing[~found]
@@ -300,41 +254,41 @@ def _neighbours(edges: NDArray[np.int64], last: int) -> tuple[NDArray[np.int64],
 
 
 def _walks(
-    chains: NDArray[np.int64],
+    sequences: NDArray[np.int64],
     begin: NDArray[np.int64],
     neighbour: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    walks = np.full_like(chains, -1)
-    walks[:, :1] = chains[:, :1]
-    for i in range(1, chains.shape[1]):
+    walks = np.full_like(sequences, -1)
+    walks[:, :1] = sequences[:, :1]
+    for i in range(1, sequences.shape[1]):
         here = walks[:, i - 1]
         degree = np.where(here >= 0, begin[here + 1] - begin[here], 0)
-        goes = np.flatnonzero((degree > 0) & (chains[:, i] >= 0))
+        goes = np.flatnonzero((degree > 0) & (sequences[:, i] >= 0))
         choice = begin[here[goes]] + rng.integers(degree[goes])
         walks[goes, i] = neighbour[choice]
     return walks
 
 
-def distinct(chains: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the different states of each chain.
+def distinct(sequences: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the different places of each sequence.
 
     Parameters
     ----------
-    chains : ndarray of int, shape (n_chains, longest)
+    sequences : ndarray of int, shape (n_sequences, longest)
         As from `padded`.
 
     Returns
     -------
-    ndarray of int, shape (n_chains,)
+    ndarray of int, shape (n_sequences,)
         How many there are.
 
     Examples
     --------
-    >>> distinct(padded([[3, 2, 3], [0, 1]])).tolist()
+    >>> distinct(padded(Lists.of([[3, 2, 3], [0, 1]]))).tolist()
     [2, 2]
     """
-    ordered = np.sort(chains, axis=1)
+    ordered = np.sort(sequences, axis=1)
     new = np.diff(ordered, axis=1, prepend=-1) != 0
     n_distinct: NDArray[np.int64] = (new & (ordered >= 0)).sum(axis=1)
     return n_distinct

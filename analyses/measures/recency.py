@@ -1,16 +1,16 @@
 """S5: replay of what was not run lately; and S8 of the arm that is run next.
 
 ``S5`` [1]_
-    The share of chains on the other side of the maze: in blocks run mostly on one side, minus that
-    in blocks of both (difference). Null: 0.
+    The share of sequences on the other side of the maze: in blocks run mostly on one side, minus
+    that in blocks of both (difference). Null: 0.
 ``S5_lag`` [1]_
-    Laps since the other side was run, median over the chains there; 1 is the lap before. It has no
-    null.
+    Laps since the other side was run, median over the sequences there; 1 is the lap before. It has
+    no null.
 ``S5_run_before`` [1]_
-    The share of the laps so far that were run on the side of a chain, median over chains. It has no
-    null.
+    The share of the laps so far that were run on the side of a sequence, median over sequences. It
+    has no null.
 ``S5_past_arm, S5_previous_goal, S8_future_arm`` [2]_
-    Chains per stop and arm: in the arm that was run last, in that which paid before the present
+    Sequences per stop and arm: in the arm that was run last, in that which paid before the present
     one, or in that which is run next, to arms that are none of these (log ratio). Null: 0.
 
 References
@@ -35,7 +35,7 @@ from analyses.measures.replays import (
     Statistic,
     chosen,
     counted,
-    every_animal,
+    in_order,
     is_one_of,
     laps_around,
     log_rates,
@@ -56,21 +56,19 @@ _FEWEST = 5
 _BASELINE, _PAST, _FUTURE, _GOAL, _PREVIOUS_GOAL, _SEVERAL = range(6)
 
 
-def _opposite_by_block(
-    replays: Replays, min_length: int = 5, order: str = "causal"
-) -> pd.DataFrame:
-    """Share of chains on the other side: blocks of one side minus those of both."""
-    columns = ["states", "place", "episode", "phase"]
-    chains = chosen(replays, min_length, order, columns)
-    side = sides(replays, chains)
-    lap, _ = laps_around(replays, chains)
+def _opposite_by_block(replays: Replays) -> pd.DataFrame:
+    """Share of sequences on the other side: blocks of one side minus those of both."""
+    columns = ["place", "episode", "phase"]
+    sequences = chosen(replays, columns)
+    side = sides(replays, sequences)
+    lap, _ = laps_around(replays, sequences)
     on_one = np.append(_runs_one_side(replays), False)[lap]
     counts = (side != "") & (lap >= 0)
     one, both = (
-        share(replays, chains[kept], side[kept] == "opposite")
+        share(replays, sequences[kept], side[kept] == "opposite")
         for kept in (counts & on_one, counts & ~on_one)
     )
-    return rows(every_animal(replays), one["value"] - both["value"], 0.0, one["n"] + both["n"])
+    return rows(replays.animals, one["value"] - both["value"], 0.0, one["n"] + both["n"])
 
 
 def _runs_one_side(replays: Replays) -> NDArray[np.bool_]:
@@ -80,57 +78,58 @@ def _runs_one_side(replays: Replays) -> NDArray[np.bool_]:
     return (mean.abs() > 2 * _MOSTLY - 1).to_numpy()
 
 
-def _lag(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Median number of laps since the other side was run, of chains there; 1 is the lap before."""
-    columns = ["states", "place", "episode", "phase"]
-    chains = chosen(replays, min_length, order, columns)
-    chains = chains[sides(replays, chains) == "opposite"]
-    laps = replays.laps.sort_values(["animal", "episode"])
-    ordered = replays._replace(laps=laps)
-    runs, run = runs_on(*own_sides(replays), paths(chains)), lap_side(ordered)
+def _lag(replays: Replays) -> pd.DataFrame:
+    """Median number of laps since the other side was run, of sequences there; 1: the lap before."""
+    columns = ["place", "episode", "phase"]
+    sequences = chosen(replays, columns)
+    sequences = sequences[sides(replays, sequences) == "opposite"]
+    ordered = in_order(replays)
+    laps = ordered.laps
+    runs, run = runs_on(*own_sides(replays), paths(replays, sequences)), lap_side(ordered)
     number = np.arange(len(laps))
     last = [np.maximum.accumulate(np.where(run == side, number, -1)) for side in (-1, 1)]
-    before, _ = laps_around(ordered, chains)
+    before, _ = laps_around(ordered, sequences)
     found = np.append(last, [[-1], [-1]], axis=1)[(runs > 0).astype(int), before]
     animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
     known = (found >= 0) & (before >= 0)
     known[known] = animal[found[known]] == animal[before[known]]
     lag = pd.Series(episode[before[known]] - episode[found[known]], dtype=float)
-    return _median(replays, chains[known], lag)
+    return _median(replays, sequences[known], lag)
 
 
 def _median(replays: Replays, table: pd.DataFrame, values: pd.Series[float]) -> pd.DataFrame:
-    """Give the median over the chains of each animal."""
-    animals = every_animal(replays)
+    """Give the median over the sequences of each animal."""
+    animals = replays.animals
     by_animal = values.groupby(own_code(animals, table))
     everyone = np.arange(len(animals))
     n = by_animal.size().reindex(everyone, fill_value=0)
     return rows(animals, by_animal.median().reindex(everyone).to_numpy(), np.nan, n.to_numpy())
 
 
-def _run_before(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Median share of the laps so far that were run on the side of a chain."""
-    columns = ["states", "place", "episode", "phase"]
-    chains = chosen(replays, min_length, order, columns)
-    runs = runs_on(*own_sides(replays), paths(chains))
-    ordered = replays._replace(laps=replays.laps.sort_values(["animal", "episode"]))
+def _run_before(replays: Replays) -> pd.DataFrame:
+    """Median share of the laps so far that were run on the side of a sequence."""
+    columns = ["place", "episode", "phase"]
+    sequences = chosen(replays, columns)
+    runs = runs_on(*own_sides(replays), paths(replays, sequences))
+    ordered = in_order(replays)
     side, animal = lap_side(ordered), ordered.laps["animal"]
     so_far = pd.DataFrame({"left": side < 0, "right": side > 0}, index=animal.index)
     so_far = so_far.groupby(animal, observed=True, sort=False).cumsum()
-    before, _ = laps_around(ordered, chains)
+    before, _ = laps_around(ordered, sequences)
     kept = (runs != 0) & (before >= 0)
     counts = so_far.to_numpy()[before[kept]]
     run, total = np.where(runs[kept] < 0, counts[:, 0], counts[:, 1]), counts.sum(axis=1)
-    return _median(replays, chains[kept], pd.Series(run / np.where(total > 0, total, np.nan)))
+    return _median(replays, sequences[kept], pd.Series(run / np.where(total > 0, total, np.nan)))
 
 
 def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
-    """Tell what each arm is to the animal at each pause (or chain), shape (n_rows, n_arms).
+    """Tell what each arm is to the animal at each pause (or sequence), shape (n_rows, n_arms).
 
     The past and the future arm are those in which a lap ended last, and will end next. The goal is
     the arm that pays (the column `goal` of laps), the previous goal the one that did so before.
     """
-    arm, laps = arms(replays), replays.laps.sort_values(["animal", "episode"])
+    arm, ordered = arms(replays), in_order(replays)
+    laps = ordered.laps
     animal = laps["animal"].to_numpy()
     end = arm[laps["end"].to_numpy(int)].astype(float)
     goal = np.where(laps["goal"] >= 0, arm[laps["goal"].to_numpy(int)], -1)
@@ -139,7 +138,7 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
     paying = paying.groupby(animal).bfill().fillna(paying.groupby(animal).ffill())
     one_before = paying.groupby(animal).shift()
     previous = one_before.where(one_before != paying).groupby(animal).ffill()
-    before, after = laps_around(replays._replace(laps=laps), table)
+    before, after = laps_around(ordered, table)
     now = np.where(after >= 0, after, before)
     of_role = {
         _PAST: (visited.groupby(animal).ffill(), before),
@@ -156,27 +155,25 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
     return roles
 
 
-def _arm_rate(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, role: int
-) -> pd.DataFrame:
+def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
     """Log rate ratio of the arm of one role to arms of none, while the animal is in no arm.
 
-    Rare chains lie below their mean more often than above: an animal says nothing unless five
-    chains are to be expected in the arm by chance.
+    Rare sequences lie below their mean more often than above: an animal says nothing unless five
+    sequences are to be expected in the arm by chance.
     """
-    animals, arm = every_animal(replays), arms(replays)
-    chains = chosen(replays, min_length, order, ["states", "episode", "phase", "place"])
-    chains = chains[arm[chains["place"].to_numpy()] < 0]
+    animals, arm = replays.animals, arms(replays)
+    sequences = chosen(replays, ["episode", "phase", "place"])
+    sequences = sequences[arm[sequences["place"].to_numpy()] < 0]
     pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
     pauses = pauses[arm[pauses["place"].to_numpy(int)] < 0]
     if not (arm >= 0).any() or "goal" not in replays.laps:
         return rows(animals, np.full(len(animals), np.nan), 0.0, 0)
-    there = main_arm(arm, chains)
-    chains, there = chains[there >= 0], there[there >= 0]
-    of_chain = _roles(replays, chains)[np.arange(len(chains)), there]
+    there = main_arm(arm, paths(replays, sequences))
+    sequences, there = sequences[there >= 0], there[there >= 0]
+    of_sequence = _roles(replays, sequences)[np.arange(len(sequences)), there]
     n, n_open = (
         counted(replays, table, np.select([roles == role, roles == _BASELINE], [1, 0], -1), 2)
-        for table, roles in ((chains, of_chain), (pauses, _roles(replays, pauses)))
+        for table, roles in ((sequences, of_sequence), (pauses, _roles(replays, pauses)))
     )
     rate = log_rates(n, n_open)
     n_both, open_both = n.sum(axis=2), n_open.sum(axis=2)
@@ -191,10 +188,12 @@ def _arm(label: str, role: int) -> Statistic:
 
 
 RECENCY_STATISTICS: dict[str, Statistic] = {
-    "S5": Statistic("chains on the other side, blocks of one side minus both", _opposite_by_block),
-    "S5_lag": Statistic("laps since the other side was run, of chains there", _lag),
+    "S5": Statistic(
+        "sequences on the other side, blocks of one side minus both", _opposite_by_block
+    ),
+    "S5_lag": Statistic("laps since the other side was run, of sequences there", _lag),
     "S5_run_before": Statistic(
-        "share of laps so far on the side of a chain", _run_before, is_share=True
+        "share of laps so far on the side of a sequence", _run_before, is_share=True
     ),
     "S5_past_arm": _arm("past", _PAST),
     "S5_previous_goal": _arm("previous goal", _PREVIOUS_GOAL),

@@ -1,4 +1,4 @@
-"""The tables that statistics read, how chains are chosen from them, and what a statistic gives.
+"""The tables that statistics read, which sequences they count, and what a statistic gives.
 
 A statistic is a function of all replays of one task, by one learner or from one recording. It gives
 one row an animal: replays of one animal resemble one another, so the animal is the unit of every
@@ -8,6 +8,8 @@ interval and test. A row's value is NaN where the animal has nothing to say.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import networkx as nx
@@ -17,15 +19,26 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
-from analyses.sequences.chains import ORDERS
-from replay.checks import check_choice, check_table, check_whole
+from analyses.sequences.place_sequences import Detection, at_least
+from analyses.sequences.sequences import Lists
+from replay.checks import check_table
+from replay.jit import kernel
 
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["AWAKE", "REST", "Paths", "Replays", "Statistic", "between_nodes", "chosen", "counted"]
-__all__ += ["covered", "directional", "every_animal", "is_one_of", "landmark", "laps_around"]
-__all__ += ["laps_done", "log_rates", "own_code", "paths", "rows", "share"]
+__all__ = ["AWAKE", "COUNTS", "REST", "Replays", "Statistic", "between_nodes", "chosen", "counted"]
+__all__ += ["covered", "directional", "is_one_of", "landmark", "laps_around"]
+__all__ += [
+    "in_order",
+    "laps_done",
+    "log_rates",
+    "name_codes",
+    "own_code",
+    "paths",
+    "rows",
+    "share",
+]
 
 AWAKE = ("start", "episode_end")
 """Pauses during a session; in all others the animal rests."""
@@ -33,46 +46,117 @@ AWAKE = ("start", "episode_end")
 REST = ("rest",)
 """Pauses at rest: between sessions, before the first lap or after the last."""
 
+COUNTS = ("place sequences", "causal chains")
+"""What is counted: what an electrode would see, or the mechanism of a model."""
+
 _HALF = 0.5
 
 
-class Replays(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Replays:
     """All replays of some animals in one task.
 
     Attributes
     ----------
-    chains : DataFrame
-        One row a chain, as `analyses.classify` gives them for both orders, with `animal, block,
-        lap` (the lap just run, or about to be run at a start) and `place` (where the animal is).
-        Chains of one animal stand in order of time.
+    sequences : DataFrame
+        One row a sequence. If `counts` says so, the columns are those of
+        :func:`analyses.place_sequences`, else those of :func:`analyses.classify` with `distance,
+        shortcut, impossible`. To these come `animal, block, lap` (the lap just run, or about to be
+        run at a start), `place` (where the animal is), `extent` (the largest distance along the
+        track between two places, in cm) and `correlation` (of a place's order with its distance
+        from the first). Animals stand one after the other, and sequences in order of time.
     pauses : DataFrame
         One row a pause, also those without replay: `animal, block, lap, episode, phase, place`.
     laps : DataFrame
-        One row a lap: `animal, episode, block, lap, start, end, reward, n_steps`.
-    backups : DataFrame
-        The backups that the chains are made of, with `animal`.
+        One row a lap: `animal, episode, block, lap, start, end, reward, n_steps`, and what else the
+        laps of the animals have.
+    reactivations : DataFrame
+        What place sequences were found in: `animal, event, phase, place`. Without rows of causal
+        chains.
     task : Task
         What places there are: `places, node, graph, position, landmarks, local_radius`.
+    counts : {"place sequences", "causal chains"}
+        What a sequence is.
+    detection : Detection
+        The criteria that all sequences meet.
     """
 
-    chains: pd.DataFrame
+    sequences: pd.DataFrame
     pauses: pd.DataFrame
     laps: pd.DataFrame
-    backups: pd.DataFrame
+    reactivations: pd.DataFrame
     task: Task
+    counts: str = COUNTS[0]
+    detection: Detection = Detection()  # noqa: RUF009 (immutable)
+
+    def detected(self, detection: Detection) -> Replays:
+        """Leave out the sequences that don't meet the criteria of a study.
+
+        Parameters
+        ----------
+        detection : Detection
+            The criteria. The largest jump must be that with which the sequences were made.
+
+        Returns
+        -------
+        Replays
+            The same pauses and laps, with fewer sequences.
+
+        Raises
+        ------
+        TypeError
+            If `detection` is no `Detection`.
+        ValueError
+            If a criterion is out of range or less strict than what was left out before, or the jump
+            is another one.
+        """
+        if not isinstance(detection, Detection):
+            raise TypeError(f"detection must be a Detection, got {type(detection).__name__}.")
+        detection.check()
+        before = self.detection
+        if detection.largest_jump != before.largest_jump:
+            raise ValueError(
+                f"These sequences were made with largest_jump={before.largest_jump}, not "
+                f"{detection.largest_jump}: make them anew."
+            )
+        for name in ("min_length", "min_distance", "min_extent", "min_correlation"):
+            wanted, least = getattr(detection, name), getattr(before, name)
+            if wanted < least:
+                raise ValueError(f"{name} must be at least {least}, as before; got {wanted}.")
+        table = self.sequences
+        kept = table["n_distinct"].to_numpy() >= detection.min_length
+        for name in ("distance", "extent"):
+            least = getattr(detection, f"min_{name}")
+            if least > 0:
+                kept &= at_least(table[name].to_numpy(), least)
+        if detection.min_correlation > 0:
+            kept &= np.abs(table["correlation"].to_numpy()) >= detection.min_correlation
+        found = replace(self, sequences=table[kept].reset_index(drop=True), detection=detection)
+        if "states" in self.__dict__:  # cheaper than from the table
+            found.__dict__["states"] = self.states.select(kept)
+        return found
+
+    @cached_property
+    def states(self) -> Lists:
+        """The places of all sequences, one after the other."""
+        return Lists.of(self.sequences["states"])
+
+    @cached_property
+    def animals(self) -> pd.Index[int]:
+        """The number of each animal, those without any replay too, sorted."""
+        seen = [table["animal"] for table in (self.pauses, self.sequences, self.laps)]
+        animals: pd.Index[int] = pd.Index(np.unique(np.concatenate(seen)), name="animal")
+        return animals
 
 
 class Compute(Protocol):
     """Computes a statistic: one row an animal, with the columns `animal, value, null, n`.
 
-    `value` is the animal's own and `null` what to expect of it by chance; `n` counts its chains, or
-    its pauses where these are counted. Chains of fewer than `min_length` different states are left
-    out; `order` says whether chains follow the causes or the order of execution.
+    `value` is the animal's own and `null` what to expect of it by chance; `n` counts its sequences,
+    or its pauses where these are counted.
     """
 
-    def __call__(
-        self, replays: Replays, min_length: int = 5, order: str = "causal"
-    ) -> pd.DataFrame: ...
+    def __call__(self, replays: Replays) -> pd.DataFrame: ...
 
 
 class Statistic(NamedTuple):
@@ -83,58 +167,16 @@ class Statistic(NamedTuple):
     label : str
         What an axis says.
     compute : callable
-        ``compute(replays, min_length=5, order="causal")`` gives one row an animal: `animal`,
-        `value`, `null` (what to expect of this animal by chance) and `n` (chains, or pauses where
-        these are counted). `min_length` counts different states.
+        ``compute(replays)`` gives one row an animal: `animal`, `value`, `null` (what to expect of
+        this animal by chance) and `n` (sequences, or pauses where these are counted).
     is_share : bool, default False
-        Whether it is a share of chains: between 0 and 1, and tested as a binomial count. Others are
-        differences and log ratios, of either sign, and numbers.
+        Whether it is a share of sequences: between 0 and 1, and tested as a binomial count. Others
+        are differences and log ratios, of either sign, and numbers.
     """
 
     label: str
     compute: Compute
     is_share: bool = False
-
-
-class Paths(NamedTuple):
-    """The states of chains, one after the other.
-
-    Attributes
-    ----------
-    state : ndarray of int, shape (n_states,)
-        The states of all chains.
-    chain : ndarray of int, shape (n_states,)
-        Which chain each belongs to, counted from 0.
-    begin : ndarray of int, shape (n_chains + 1,)
-        Where each chain begins.
-    """
-
-    state: NDArray[np.int64]
-    chain: NDArray[np.int64]
-    begin: NDArray[np.int64]
-
-    @property
-    def n_chains(self) -> int:
-        """How many chains there are."""
-        return len(self.begin) - 1
-
-
-def every_animal(replays: Replays) -> pd.Index[int]:
-    """List the animals, those without any replay too.
-
-    Parameters
-    ----------
-    replays : Replays
-        The tables.
-
-    Returns
-    -------
-    Index, shape (n_animals,)
-        Each animal once, sorted.
-    """
-    seen = [table["animal"] for table in (replays.pauses, replays.chains, replays.laps)]
-    animals: pd.Index[int] = pd.Index(np.unique(np.concatenate(seen)), name="animal")
-    return animals
 
 
 def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
@@ -164,53 +206,69 @@ def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
     return np.asarray(column.isin(wanted), dtype=bool)
 
 
+def name_codes(column: pd.Series, names: Sequence[str]) -> NDArray[np.int64]:
+    """Give the place in a list of the name in each row of a column.
+
+    Parameters
+    ----------
+    column : Series
+        A column of names; categories are looked up, not compared row by row.
+    names : sequence of str
+        The list.
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows,)
+        Places in the list, counted from 0; -1 for none.
+
+    Examples
+    --------
+    >>> name_codes(pd.Series(["run", "rest"], dtype="category"), ["rest"]).tolist()
+    [-1, 0]
+    """
+    number, values = {name: i for i, name in enumerate(names)}, column.array
+    if isinstance(values, pd.Categorical):
+        found = [number.get(name, -1) for name in values.categories.tolist()]
+        return np.array([*found, -1], dtype=np.int64).take(values.codes)
+    return np.array([number.get(name, -1) for name in values], dtype=np.int64)
+
+
 def chosen(
-    replays: Replays,
-    min_length: int,
-    order: str,
-    columns: Sequence[str] = (),
-    phases: Sequence[str] = AWAKE,
+    replays: Replays, columns: Sequence[str] = (), phases: Sequence[str] = AWAKE
 ) -> pd.DataFrame:
-    """Choose the chains that a statistic counts.
+    """Choose the sequences that a statistic counts.
 
     Parameters
     ----------
     replays : Replays
         The tables.
-    min_length : int
-        Chains of fewer different states are left out.
-    order : {"causal", "temporal"}
-        Whether chains follow the causes or the order of execution.
     columns : sequence of str, optional
-        What is needed of the chains besides `animal`.
+        What is needed of the sequences besides `animal`.
     phases : sequence of str, default ``AWAKE``
         In which pauses.
 
     Returns
     -------
     DataFrame
-        Their columns `animal` and `columns`.
+        Their columns `animal` and `columns`; the index has their rows in `replays.sequences`.
 
     Raises
     ------
     ValueError
-        If a column is missing, the order is unknown, or `min_length` is below 2.
+        If a column is missing.
     """
-    check_choice("order", order, ORDERS)
-    check_whole("min_length", min_length, at_least=2, hint="A chain has two states or more.")
     asked = list(dict.fromkeys(["animal", *columns]))
-    chains = check_table(replays.chains, ["order", "n_distinct", "phase", *asked], "chains")
-    kept = is_one_of(chains["order"], [order]) & is_one_of(chains["phase"], phases)
-    kept &= chains["n_distinct"].to_numpy() >= min_length
-    return pd.DataFrame({name: chains[name].array[kept] for name in asked})
+    table = check_table(replays.sequences, ["phase", *asked], "sequences")
+    kept = np.flatnonzero(is_one_of(table["phase"], phases))
+    return pd.DataFrame({name: table[name].array[kept] for name in asked}, index=kept)
 
 
-def directional(chains: pd.DataFrame) -> pd.DataFrame:
-    """Leave out chains that go neither or both ways.
+def directional(sequences: pd.DataFrame) -> pd.DataFrame:
+    """Leave out sequences that go neither way or both, be it one after the other or at once.
 
     Parameters
     ----------
-    chains : DataFrame
+    sequences : DataFrame
         Has a column `direction`.
 
     Returns
@@ -218,7 +276,7 @@ def directional(chains: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         The forward and the reverse ones.
     """
-    return chains[is_one_of(chains["direction"], ["forward", "reverse"])]
+    return sequences[is_one_of(sequences["direction"], ["forward", "reverse"])]
 
 
 def own_code(animals: pd.Index[int], table: pd.DataFrame) -> NDArray[np.int64]:
@@ -227,7 +285,7 @@ def own_code(animals: pd.Index[int], table: pd.DataFrame) -> NDArray[np.int64]:
     Parameters
     ----------
     animals : Index, shape (n_animals,)
-        The list: all animals of the table, sorted, as from `every_animal`.
+        The list: all animals of the table, sorted, as ``Replays.animals``.
     table : DataFrame
         Has a column `animal`.
 
@@ -252,7 +310,7 @@ def rows(
     animals : Index or Series, shape (n_animals,)
         The animals.
     value, null, n : array_like, shape (n_animals,) or scalar
-        The value, what to expect by chance, and how many chains there were.
+        The value, what to expect by chance, and how many sequences there were.
 
     Returns
     -------
@@ -268,17 +326,17 @@ def rows(
 def share(
     replays: Replays, table: pd.DataFrame, hits: npt.ArrayLike, null: npt.ArrayLike = np.nan
 ) -> pd.DataFrame:
-    """Average what is true of an animal's chains.
+    """Average what is true of an animal's sequences.
 
     Parameters
     ----------
     replays : Replays
         The tables.
     table : DataFrame
-        The chains that count.
-    hits : array_like of bool or float, shape (n_chains,)
+        The sequences that count.
+    hits : array_like of bool or float, shape (n_sequences,)
         What is averaged.
-    null : array_like of float, shape (n_chains,) or scalar
+    null : array_like of float, shape (n_sequences,) or scalar
         What to expect of each by chance; it is averaged too.
 
     Returns
@@ -286,7 +344,7 @@ def share(
     DataFrame
         One row an animal: `animal, value, null, n`.
     """
-    animals = every_animal(replays)
+    animals = replays.animals
     code = own_code(animals, table)
     n = np.bincount(code, minlength=len(animals))
     expected = np.broadcast_to(np.asarray(null, dtype=float), len(table))
@@ -298,51 +356,86 @@ def share(
     return rows(animals, value, chance, n)
 
 
-def paths(chains: pd.DataFrame) -> Paths:
-    """Put the states of chains one after the other.
+def paths(replays: Replays, sequences: pd.DataFrame) -> Lists:
+    """Give the places of some sequences, one after the other.
 
     Parameters
     ----------
-    chains : DataFrame
-        Has a column `states`.
+    replays : Replays
+        The tables.
+    sequences : DataFrame
+        As from `chosen`: the index tells which rows of ``replays.sequences`` they are.
 
     Returns
     -------
-    Paths
-        The states, and which chain each belongs to.
+    Lists
+        The places of each.
     """
-    states = chains["states"].tolist()
-    lengths = np.fromiter(map(len, states), dtype=np.int64, count=len(states))
-    begin = np.concatenate(([0], np.cumsum(lengths)))
-    state = np.concatenate([np.empty(0, dtype=np.int64), *states]).astype(np.int64)
-    return Paths(state, np.repeat(np.arange(len(states)), lengths), begin)
+    states, row = replays.states, sequences.index.to_numpy()
+    length = states.length[row]
+    begin = np.zeros(len(row) + 1, dtype=np.int64)
+    np.cumsum(length, out=begin[1:])
+    place = np.arange(begin[-1]) + np.repeat(states.begin[row] - begin[:-1], length)
+    return Lists(states.flat[place], begin)
 
 
-def covered(walked: Paths, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count how many different states of a set each chain visits.
+def covered(walked: Lists, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count how many different places of a set each sequence visits.
 
     Parameters
     ----------
-    walked : Paths
-        The states of chains.
+    walked : Lists
+        The places of sequences.
     inside : ndarray of bool, shape (n_places,)
         The set.
 
     Returns
     -------
-    ndarray of int, shape (n_chains,)
-        How many of its members each chain holds.
+    ndarray of int, shape (n_sequences,)
+        How many of its members each sequence holds.
     """
-    member = np.where(inside, np.cumsum(inside) - 1, -1)[walked.state]
-    kept = np.flatnonzero(member >= 0)
-    visited = np.zeros((walked.n_chains, int(inside.sum())), dtype=bool)
-    visited[walked.chain[kept], member[kept]] = True
-    n_visited: NDArray[np.int64] = visited.sum(axis=1)
+    n_visited: NDArray[np.int64] = np.zeros(len(walked.begin) - 1, dtype=np.int64)
+    _cover(walked.flat, walked.begin, inside, n_visited)
     return n_visited
 
 
+@kernel
+def _cover(
+    place: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    inside: NDArray[np.bool_],
+    n_visited: NDArray[np.int64],
+) -> None:
+    last_in = np.full(len(inside), -1)
+    for sequence in range(len(n_visited)):
+        for i in range(begin[sequence], begin[sequence + 1]):
+            if inside[place[i]] and last_in[place[i]] != sequence:
+                last_in[place[i]] = sequence
+                n_visited[sequence] += 1
+
+
+def in_order(replays: Replays) -> Replays:
+    """Put laps in order, those of one animal after those of another.
+
+    Parameters
+    ----------
+    replays : Replays
+        The tables.
+
+    Returns
+    -------
+    Replays
+        The same, with their laps by animal and episode.
+    """
+    laps = replays.laps
+    animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
+    if (np.lexsort((episode, animal)) == np.arange(len(laps))).all():
+        return replays
+    return replace(replays, laps=laps.sort_values(["animal", "episode"], ignore_index=True))
+
+
 def laps_done(pauses: pd.DataFrame) -> NDArray[np.int64]:
-    """Count the laps that were over at each pause (or chain): one more after a lap than before it.
+    """Count the laps that were over at each pause (or sequence): one more after a lap than before.
 
     Parameters
     ----------
@@ -360,7 +453,7 @@ def laps_done(pauses: pd.DataFrame) -> NDArray[np.int64]:
 def laps_around(
     replays: Replays, pauses: pd.DataFrame
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the lap before each pause (or chain), and the one after it.
+    """Find the lap before each pause (or sequence), and the one after it.
 
     Parameters
     ----------
@@ -374,7 +467,7 @@ def laps_around(
     tuple of ndarray of int, each of shape (n_rows,)
         Rows of ``replays.laps`` by place; -1 where there is none.
     """
-    animals, laps = every_animal(replays), replays.laps
+    animals, laps = replays.animals, replays.laps
     n_laps = int(laps["episode"].max()) + 2 if len(laps) else 2
     row = np.full((len(animals), n_laps), -1)
     row[own_code(animals, laps), laps["episode"].to_numpy(int)] = np.arange(len(laps))
@@ -428,7 +521,7 @@ def between_nodes(task: Task) -> NDArray[np.float64]:
 def counted(
     replays: Replays, table: pd.DataFrame, cells: NDArray[np.int64], n_cells: int
 ) -> NDArray[np.int64]:
-    """Count each animal's chains (or pauses) in cells, before laps and after them apart.
+    """Count each animal's sequences (or pauses) in cells, before laps and after them apart.
 
     Parameters
     ----------
@@ -447,7 +540,7 @@ def counted(
     ndarray of int, shape (n_animals, n_cells, 2)
         How many rows, in pauses before a lap and after one.
     """
-    animals = every_animal(replays)
+    animals = replays.animals
     code, phase = own_code(animals, table), (~is_one_of(table["phase"], AWAKE[:1])).astype(int)
     shape = len(animals), n_cells, len(AWAKE)
     row = np.nonzero(cells >= 0)
@@ -455,36 +548,37 @@ def counted(
     return np.bincount(at, minlength=int(np.prod(shape))).reshape(shape)
 
 
-def log_rates(n_chains: NDArray[np.int64], n_pauses: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the log of chains per stop in cells.
+def log_rates(n_sequences: NDArray[np.int64], n_pauses: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give the log of sequences per stop in cells.
 
     A stop has a pause after a lap and one before the next; the rate is the sum of those of both. So
     cells don't differ for having fewer pauses of one kind, as the first lap has none before it. To
-    each rate that of half a chain in an average cell is added: so none at all has a logarithm too.
+    each rate that of half a sequence in an average cell is added: so none at all has a logarithm
+    too.
 
     Parameters
     ----------
-    n_chains, n_pauses : ndarray of int, shape (n_animals, n_cells, 2)
+    n_sequences, n_pauses : ndarray of int, shape (n_animals, n_cells, 2)
         The counts, as `counted` gives them.
 
     Returns
     -------
     ndarray of float, shape (n_animals, n_cells)
         The log rates. NaN where there was no pause of a kind that the animal's other cells have,
-        and of animals without any chain.
+        and of animals without any sequence.
 
     Examples
     --------
-    One animal with nine chains in ten pauses and in twenty, all after laps; one without any:
+    One animal with nine sequences in ten pauses and in twenty, all after laps; one without any:
 
-    >>> n_chains = np.array([[[0, 9], [0, 9]], [[0, 0], [0, 0]]])
+    >>> n_sequences = np.array([[[0, 9], [0, 9]], [[0, 0], [0, 0]]])
     >>> n_pauses = np.array([[[0, 10], [0, 20]], [[0, 10], [0, 20]]])
-    >>> log_rates(n_chains, n_pauses).round(2).tolist()
+    >>> log_rates(n_sequences, n_pauses).round(2).tolist()
     [[-0.07, -0.73], [nan, nan]]
     """
     has_kind = n_pauses.any(axis=1, keepdims=True)
-    rate = n_chains / np.where(n_pauses > 0, n_pauses, np.where(has_kind, np.nan, 1))
+    rate = n_sequences / np.where(n_pauses > 0, n_pauses, np.where(has_kind, np.nan, 1))
     n_stops = n_pauses.mean(axis=1).max(axis=-1)
     half = _HALF / np.where(n_stops > 0, n_stops, np.nan)
     rates = np.log(rate.sum(axis=-1) + half[:, None])
-    return np.where(n_chains.sum(axis=(1, 2))[:, None] > 0, rates, np.nan)
+    return np.where(n_sequences.sum(axis=(1, 2))[:, None] > 0, rates, np.nan)

@@ -1,19 +1,19 @@
 """S4: replay after rewards that change.
 
-Rates are chains per stop, the pauses after a lap and before the next; see `log_rates`.
+Rates are sequences per stop, the pauses after a lap and before the next; see `log_rates`.
 
 ``S4, S4_reverse, S4_forward`` [1]_
-    All chains, or those of one direction: the rate at the end of the track whose reward changes, to
-    that at the other; in blocks in which the ends pay unequally, minus that in the others (log
+    All sequences, or those of one direction: the rate at the end of the track whose reward changes,
+    to that at the other; in blocks in which the ends pay unequally, minus that in the others (log
     ratio). Null: 0.
 ``S4_reverse_minus_forward`` [1]_
-    The rate of reverse to that of forward chains, at the changed end in unequal blocks (log ratio).
-    Null: 0.
+    The rate of reverse to that of forward sequences, at the changed end in unequal blocks (log
+    ratio). Null: 0.
 ``S4_rewarded`` [2]_
     The rate after laps with reward, to that after laps without (log ratio). Null: 0.
 ``S4_paid_sequence, S4_paid_to_neutral`` [3]_
-    The reverse share of directional chains at rest along the sequence that pays: minus that before
-    it did, or minus that of the sequence that never pays (difference). Null: 0.
+    The reverse share of directional sequences at rest along the sequence that pays: minus that
+    before it did, or minus that of the sequence that never pays (difference). Null: 0.
 
 References
 ----------
@@ -43,7 +43,6 @@ from analyses.measures.replays import (
     chosen,
     counted,
     directional,
-    every_animal,
     is_one_of,
     landmark,
     laps_around,
@@ -86,19 +85,17 @@ def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
     return changed, set(ends) - {changed}, equal, {block.name for block in blocks} - equal
 
 
-def _changed_end(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, direction: str | None = None
-) -> pd.DataFrame:
+def _changed_end(replays: Replays, *, direction: str | None = None) -> pd.DataFrame:
     """Log rate ratio of changed to unchanged end, unequal minus equal blocks."""
-    chains = chosen(replays, min_length, order, ["direction", "place", "block", "phase"])
+    sequences = chosen(replays, ["direction", "place", "block", "phase"])
     if direction is not None:
-        chains = chains[is_one_of(chains["direction"], [direction])]
+        sequences = sequences[is_one_of(sequences["direction"], [direction])]
     pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
     cells = _cells(replays)
-    n = counted(replays, chains, cells(chains), 4)
+    n = counted(replays, sequences, cells(sequences), 4)
     rate = log_rates(n, counted(replays, pauses, cells(pauses), 4))
     value = (rate[:, 3] - rate[:, 2]) - (rate[:, 1] - rate[:, 0])
-    return rows(every_animal(replays), value, 0.0, n.sum(axis=(1, 2)))
+    return rows(replays.animals, value, 0.0, n.sum(axis=(1, 2)))
 
 
 def _cells(replays: Replays) -> Callable[[pd.DataFrame], NDArray[np.int64]]:
@@ -116,41 +113,37 @@ def _cells(replays: Replays) -> Callable[[pd.DataFrame], NDArray[np.int64]]:
     return cells
 
 
-def _reverse_minus_forward(
-    replays: Replays, min_length: int = 5, order: str = "causal"
-) -> pd.DataFrame:
-    """Log rate of reverse minus that of forward chains, at the changed end in unequal blocks."""
-    chains = chosen(replays, min_length, order, ["direction", "place", "block", "phase"])
-    forward, reverse = (is_one_of(chains["direction"], [way]) for way in ("forward", "reverse"))
-    there = _cells(replays)(chains) == 3
-    n = counted(replays, chains, np.select([there & reverse, there & forward], [1, 0], -1), 2)
+def _reverse_minus_forward(replays: Replays) -> pd.DataFrame:
+    """Log rate of reverse minus that of forward sequences, at the changed end in unequal blocks."""
+    sequences = chosen(replays, ["direction", "place", "block", "phase"])
+    forward, reverse = (is_one_of(sequences["direction"], [way]) for way in ("forward", "reverse"))
+    there = _cells(replays)(sequences) == 3
+    n = counted(replays, sequences, np.select([there & reverse, there & forward], [1, 0], -1), 2)
     rate = log_rates(n, np.ones_like(n))
-    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
+    return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
 
-def _rewarded(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
+def _rewarded(replays: Replays) -> pd.DataFrame:
     """Log rate ratio after laps with and without reward."""
     pauses = replays.pauses[is_one_of(replays.pauses["phase"], ["episode_end"])]
-    chains = chosen(replays, min_length, order, ["episode", "phase"], ["episode_end"])
+    sequences = chosen(replays, ["episode", "phase"], ["episode_end"])
     paid = np.append((replays.laps["reward"] > 0).to_numpy().astype(int), -1)
     n, n_pauses = (
         counted(replays, table, paid[laps_around(replays, table)[0]], 2)
-        for table in (chains, pauses)
+        for table in (sequences, pauses)
     )
     rate = log_rates(n, n_pauses)
-    return rows(every_animal(replays), rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
+    return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
 
-def _paid_sequence(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, against: str
-) -> pd.DataFrame:
-    """Share of reverse chains at rest along the sequence that pays, in blocks in which it does.
+def _paid_sequence(replays: Replays, *, against: str) -> pd.DataFrame:
+    """Share of reverse sequences at rest along the sequence that pays, in blocks in which it does.
 
     It is held against that of the sequence that never pays, or of itself in the blocks before.
     """
     task = replays.task
     columns = ["direction", "first", "block", "episode", "phase"]
-    chains = directional(chosen(replays, min_length, order, columns, REST))
+    sequences = directional(chosen(replays, columns, REST))
     paying = {block.name for block in task.blocks if block.rewards}
     nodes = {node for block in task.blocks for node in block.rewards}
     paid = np.zeros(len(task.node), dtype=bool)
@@ -159,19 +152,19 @@ def _paid_sequence(
         pays = not nodes.isdisjoint(task.landmarks.get(name, ()))
         paid |= landmark(task, name) & pays
         neutral |= landmark(task, name) & (not pays)
-    first = chains["first"].to_numpy()
-    after = is_one_of(chains["block"], paying)
+    first = sequences["first"].to_numpy()
+    after = is_one_of(sequences["block"], paying)
     other = neutral[first] & after if against == "neutral" else paid[first] & ~after
     one, two = (
-        share(replays, chains[which], chains.loc[which, "direction"] == "reverse")
+        share(replays, sequences[which], sequences.loc[which, "direction"] == "reverse")
         for which in (paid[first] & after, other)
     )
-    return rows(every_animal(replays), one["value"] - two["value"], 0.0, one["n"] + two["n"])
+    return rows(replays.animals, one["value"] - two["value"], 0.0, one["n"] + two["n"])
 
 
 def _sequence(label: str, against: str) -> Statistic:
     return Statistic(
-        f"reverse chains of the paid sequence at rest, minus {label}",
+        f"reverse sequences of the paid sequence at rest, minus {label}",
         partial(_paid_sequence, against=against),
     )
 
@@ -184,13 +177,13 @@ def _change(label: str, direction: str | None) -> Statistic:
 
 
 REWARD_STATISTICS: dict[str, Statistic] = {
-    "S4": _change("all chains", None),
-    "S4_reverse": _change("reverse chains", "reverse"),
-    "S4_forward": _change("forward chains", "forward"),
+    "S4": _change("all sequences", None),
+    "S4_reverse": _change("reverse sequences", "reverse"),
+    "S4_forward": _change("forward sequences", "forward"),
     "S4_reverse_minus_forward": Statistic(
         "reverse to forward at the changed end, unequal reward", _reverse_minus_forward
     ),
-    "S4_rewarded": Statistic("chains after laps with reward, to those without", _rewarded),
+    "S4_rewarded": Statistic("sequences after laps with reward, to those without", _rewarded),
     "S4_paid_sequence": _sequence("before it paid", "before"),
     "S4_paid_to_neutral": _sequence("of the other sequence", "neutral"),
 }

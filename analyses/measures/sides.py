@@ -1,4 +1,4 @@
-"""On which side of a maze, and in which arm, chains and laps run."""
+"""On which side of a maze, and in which arm, sequences and laps run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.measures.replays import (
-    Paths,
     Replays,
     covered,
     is_one_of,
@@ -17,6 +16,7 @@ from analyses.measures.replays import (
     laps_around,
     paths,
 )
+from analyses.sequences.sequences import Lists
 
 __all__ = ["arms", "lap_side", "main_arm", "own_sides", "runs_on", "side_run", "sides"]
 
@@ -26,22 +26,22 @@ _ARM = re.compile(r"arm(\d+|_\w)")
 _LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05
 
 
-def sides(replays: Replays, chains: pd.DataFrame) -> NDArray[np.str_]:
-    """Tell which chains run on the animal's side of the maze, and which on the other.
+def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
+    """Tell which sequences run on the animal's side of the maze, and which on the other.
 
     The animal's side is where it is or, where the sides meet, that of the lap it has just run. A
-    chain is on a side if it covers more than 10 % of it and less than 5 % of the other [1]_.
+    sequence is on a side if it covers more than 10 % of it and less than 5 % of the other [1]_.
 
     Parameters
     ----------
     replays : Replays
         Of a task with the landmarks `left_loop` and `right_loop`.
-    chains : DataFrame
-        Chains with `animal, states, place, episode, phase`.
+    sequences : DataFrame
+        As from `chosen`, with `animal, place, episode, phase`.
 
     Returns
     -------
-    ndarray of str, shape (n_chains,)
+    ndarray of str, shape (n_sequences,)
         ``same``, ``opposite``, or nothing.
 
     References
@@ -50,38 +50,38 @@ def sides(replays: Replays, chains: pd.DataFrame) -> NDArray[np.str_]:
        function of experience. https://doi.org/10.1016/j.neuron.2010.01.034
     """
     left, right = own_sides(replays)
-    own = _side_at(replays)[chains["place"].to_numpy()]
-    before, _ = laps_around(replays, chains)
+    own = _side_at(replays)[sequences["place"].to_numpy()]
+    before, _ = laps_around(replays, sequences)
     own = np.where(own == 0, np.append(lap_side(replays), 0)[before], own)
-    runs = runs_on(left, right, paths(chains))
+    runs = runs_on(left, right, paths(replays, sequences))
     return np.select([runs * own > 0, runs * own < 0], ["same", "opposite"], "")
 
 
-def runs_on(left: NDArray[np.bool_], right: NDArray[np.bool_], walked: Paths) -> NDArray[np.int64]:
-    """Tell on which side chains run, as `sides` has it.
+def runs_on(left: NDArray[np.bool_], right: NDArray[np.bool_], walked: Lists) -> NDArray[np.int64]:
+    """Tell on which side sequences run, as `sides` has it.
 
     Parameters
     ----------
     left, right : ndarray of bool, shape (n_places,)
         The places on each side, as from `own_sides`.
-    walked : Paths
-        The states of chains.
+    walked : Lists
+        The places of sequences.
 
     Returns
     -------
-    ndarray of int, shape (n_chains,)
+    ndarray of int, shape (n_sequences,)
         -1 left, 1 right, else 0.
 
     Examples
     --------
-    >>> from analyses.measures.replays import paths
-    >>> walked = paths(pd.DataFrame({"states": [[0, 1], [1, 2], [3, 2]]}))
+    >>> from analyses.sequences.sequences import Lists
+    >>> walked = Lists.of([[0, 1], [1, 2], [3, 2]])
     >>> place = np.arange(4)
     >>> runs_on(place < 2, place >= 2, walked).tolist()
     [-1, 0, 1]
     """
     on_left, on_right = (covered(walked, side) / max(side.sum(), 1) for side in (left, right))
-    runs = np.zeros(walked.n_chains, dtype=int)
+    runs = np.zeros(len(walked.begin) - 1, dtype=int)
     runs[(on_right > _LEAST_OF_ONE) & (on_left < _LEAST_OF_OTHER)] = 1
     runs[(on_left > _LEAST_OF_ONE) & (on_right < _LEAST_OF_OTHER)] = -1
     return runs
@@ -165,24 +165,24 @@ def arms(replays: Replays) -> NDArray[np.int64]:
     return number
 
 
-def main_arm(arm: NDArray[np.int64], chains: pd.DataFrame) -> NDArray[np.int64]:
-    """Give the arm of which each chain visits most states.
+def main_arm(arm: NDArray[np.int64], walked: Lists) -> NDArray[np.int64]:
+    """Give the arm of which each sequence visits most states.
 
     Parameters
     ----------
     arm : ndarray of int, shape (n_places,)
         The arm of each analysed state, as from `arms`.
-    chains : DataFrame
-        Has a column `states`.
+    walked : Lists
+        The places of sequences.
 
     Returns
     -------
-    ndarray of int, shape (n_chains,)
-        The arm; -1 of a chain that visits none.
+    ndarray of int, shape (n_sequences,)
+        The arm; -1 of a sequence that visits none.
     """
     n_arms = int(arm.max(initial=-1)) + 1
-    if not n_arms or not len(chains):
-        return np.full(len(chains), -1)
-    walked = paths(chains)
+    n_sequences = len(walked.begin) - 1
+    if not n_arms or not n_sequences:
+        return np.full(n_sequences, -1)
     visits = np.stack([covered(walked, arm == i) for i in range(n_arms)], axis=1)
     return np.where(visits.any(axis=1), visits.argmax(axis=1), -1)

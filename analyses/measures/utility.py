@@ -3,7 +3,7 @@
 After a lap from one start to one end, other paths to the same end are worth replaying: those of
 starts that come often (need), and where the reward changes what would be chosen (gain). Both are
 those of an animal that knows, of each start, the last reward of each end that it ran from there.
-All are shares of the backward chains after a lap that lead from its end [1]_.
+All are shares of the backward sequences after a lap that lead from its end [1]_.
 
 ``S12``
     Those on the path of higher need x gain, of non-local ones where two paths differ in it. Null:
@@ -34,11 +34,13 @@ from analyses.measures.replays import (
     Replays,
     Statistic,
     chosen,
+    in_order,
     is_one_of,
     laps_around,
     paths,
     share,
 )
+from analyses.sequences.sequences import Lists
 
 __all__ = ["UTILITY_STATISTICS"]
 
@@ -79,15 +81,15 @@ def _tree(replays: Replays) -> _Tree:
     return _Tree(start, end, path, len(starts), len(ends))
 
 
-def _paths_of(tree: _Tree, chains: pd.DataFrame) -> NDArray[np.int64]:
-    """Give the path that most states of each chain lie on; -1 if none does."""
+def _paths_of(tree: _Tree, walked: Lists) -> NDArray[np.int64]:
+    """Give the path that most places of each sequence lie on; -1 if none does."""
+    n_sequences = len(walked.begin) - 1
     n_paths = tree.n_starts * tree.n_ends
     if not n_paths:
-        return np.full(len(chains), -1)
-    walked = paths(chains)
-    on = tree.path[walked.state]
-    cell = walked.chain[on >= 0] * n_paths + on[on >= 0]
-    visits = np.bincount(cell, minlength=walked.n_chains * n_paths).reshape(-1, n_paths)
+        return np.full(n_sequences, -1)
+    on = tree.path[walked.flat]
+    cell = walked.owner[on >= 0] * n_paths + on[on >= 0]
+    visits = np.bincount(cell, minlength=n_sequences * n_paths).reshape(-1, n_paths)
     return np.where(visits.any(axis=1), visits.argmax(axis=1), -1)
 
 
@@ -117,51 +119,49 @@ def _need_and_gain(
     return need, gain
 
 
-def _backward(
-    replays: Replays, min_length: int, order: str
-) -> tuple[_Tree, pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
-    """Find the backward chains after a lap that lead from its end, and their start and lap."""
+def _backward(replays: Replays) -> tuple[_Tree, pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
+    """Find the backward sequences after a lap that lead from its end, and their start and lap."""
     tree = _tree(replays)
-    columns = ["states", "direction", "episode", "phase"]
-    chains = chosen(replays, min_length, order, columns, ["episode_end"])
-    chains = chains[is_one_of(chains["direction"], ["reverse"])]
-    lap, _ = laps_around(replays, chains)
-    path = _paths_of(tree, chains)
+    columns = ["direction", "episode", "phase"]
+    sequences = chosen(replays, columns, ["episode_end"])
+    sequences = sequences[is_one_of(sequences["direction"], ["reverse"])]
+    lap, _ = laps_around(replays, sequences)
+    path = _paths_of(tree, paths(replays, sequences))
     end = np.append(tree.end[replays.laps["end"].to_numpy(int)], -1)[lap]
     kept = (path >= 0) & (lap >= 0) & (path % max(tree.n_ends, 1) == end)
-    return tree, chains[kept], path[kept] // max(tree.n_ends, 1), lap[kept]
+    return tree, sequences[kept], path[kept] // max(tree.n_ends, 1), lap[kept]
 
 
-def _by_utility(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, by: str
-) -> pd.DataFrame:
-    """Share of non-local chains on the path of higher utility, where two of them differ in it."""
-    laps = replays.laps.sort_values(["animal", "episode"], ignore_index=True)
-    replays = replays._replace(laps=laps)
-    tree, chains, start, lap = _backward(replays, min_length, order)
-    if not len(chains):
-        return share(replays, chains, [], 0.5)
+def _by_utility(replays: Replays, *, by: str) -> pd.DataFrame:
+    """Share of non-local sequences on the path of higher utility, where two paths differ in it."""
+    replays = in_order(replays)
+    laps = replays.laps
+    tree, sequences, start, lap = _backward(replays)
+    if not len(sequences):
+        return share(replays, sequences, [], 0.5)
     need, gain = _need_and_gain(tree, replays)
     utility = {"need": need, "gain": gain, "both": need * gain}[by][lap]
     local = tree.start[laps["start"].to_numpy(int)][lap]
-    row = np.arange(len(chains))
+    row = np.arange(len(sequences))
     own = utility[row, start]
     utility[row, local] = np.nan
     middle = np.nanmean(utility, axis=1)
     kept = (start != local) & (own != middle)
-    return share(replays, chains[kept], (own > middle)[kept], 0.5)
+    return share(replays, sequences[kept], (own > middle)[kept], 0.5)
 
 
-def _non_local(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Share of backward chains from the end of a lap along other paths than the one just run."""
-    tree, chains, start, lap = _backward(replays, min_length, order)
+def _non_local(replays: Replays) -> pd.DataFrame:
+    """Share of backward sequences from the end of a lap along other paths than the one just run."""
+    tree, sequences, start, lap = _backward(replays)
     local = np.append(tree.start[replays.laps["start"].to_numpy(int)], -1)[lap]
-    return share(replays, chains, start != local, 1 - 1 / max(tree.n_starts, 1))
+    return share(replays, sequences, start != local, 1 - 1 / max(tree.n_starts, 1))
 
 
 def _utility(label: str, by: str) -> Statistic:
     compute = partial(_by_utility, by=by)
-    return Statistic(f"non-local backward chains where {label} is higher", compute, is_share=True)
+    return Statistic(
+        f"non-local backward sequences where {label} is higher", compute, is_share=True
+    )
 
 
 UTILITY_STATISTICS: dict[str, Statistic] = {
@@ -169,6 +169,6 @@ UTILITY_STATISTICS: dict[str, Statistic] = {
     "S12_need": _utility("need", "need"),
     "S12_gain": _utility("gain", "gain"),
     "S12_non_local": Statistic(
-        "backward chains along other paths to the same end", _non_local, is_share=True
+        "backward sequences along other paths to the same end", _non_local, is_share=True
     ),
 }

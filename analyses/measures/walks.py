@@ -1,7 +1,7 @@
-"""S9: how far chains get, against walks at random that begin where they do and are as long.
+"""S9: how far sequences get, against walks at random that begin where they do and are as long.
 
 ``S9, S9_rest``
-    Exponent of the mean distance from a chain's first state against the number of steps, awake
+    Exponent of the mean distance from a sequence's first state against the number of steps, awake
     [1]_ and at rest [2]_: about 0.5 of diffusion, 1 of straight runs (number). Null: that of random
     walks on the task's graph.
 
@@ -30,7 +30,6 @@ from analyses.measures.replays import (
     Replays,
     Statistic,
     chosen,
-    every_animal,
     own_code,
     paths,
     rows,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["WALK_STATISTICS", "Nodes", "nodes_of", "walks_like"]
 
 _N_WALKS = 1000
+_FEWEST = 3  # places: an exponent needs two lags
 _SEED = 0
 
 
@@ -86,33 +86,32 @@ def nodes_of(task: Task) -> Nodes:
 
 
 def walks_like(
-    replays: Replays, chains: pd.DataFrame, min_length: int
+    replays: Replays, sequences: pd.DataFrame
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw walks at random that begin where chains do and are as long, on the task's graph.
+    """Draw walks at random that begin where sequences do and are as long, on the task's graph.
 
-    Each has at least so many different nodes as the chains have. Of each animal at most 1,000
-    chains are taken, evenly over time; the seed is always the same.
+    Each has at least as many different nodes as sequences must have. Of each animal at most 1,000
+    sequences are taken, evenly over time; the seed is always the same.
 
     Parameters
     ----------
     replays : Replays
         The tables.
-    chains : DataFrame
-        Have `animal, states`.
-    min_length : int
-        The least number of different nodes.
+    sequences : DataFrame
+        As from `chosen`.
 
     Returns
     -------
     row : ndarray of int, shape (n_walks,)
-        The chain that each walk is like.
+        The sequence that each walk is like.
     walks : ndarray of int, shape (n_walks, longest)
         Numbers of nodes, a walk a row, followed by -1.
     """
     nodes = nodes_of(replays.task)
-    row = _some_of_each(own_code(every_animal(replays), chains), _N_WALKS)
-    like = padded([nodes.number[path] for path in chains["states"].iloc[row]])
-    rng = np.random.default_rng(_SEED)
+    row = _some_of_each(own_code(replays.animals, sequences), _N_WALKS)
+    like = padded(paths(replays, sequences.iloc[row]))
+    like = np.where(like >= 0, nodes.number[like], -1)
+    rng, min_length = np.random.default_rng(_SEED), replays.detection.min_length
     walks = random_walks(like, rng, edges=nodes.edges, min_length=min_length)
     found = (walks >= 0).any(axis=1)
     return row[found], walks[found]
@@ -129,24 +128,22 @@ def _some_of_each(code: NDArray[np.int64], n_most: int) -> NDArray[np.int64]:
 
 def _exponent(
     replays: Replays,
-    min_length: int = 5,
-    order: str = "causal",
     *,
     phases: Sequence[str] = AWAKE,
 ) -> pd.DataFrame:
     """Slope of the log mean distance from the first state against the log number of steps.
 
-    Lags end with the shortest chains that count, so that each chain has a part in each lag.
+    Lags end with the shortest sequences that count, so that each sequence has a part in each lag.
     """
-    animals = every_animal(replays)
-    chains = chosen(replays, min_length, order, ["states"], phases)
-    code, nodes = own_code(animals, chains), nodes_of(replays.task)
+    animals = replays.animals
+    sequences, min_length = chosen(replays, phases=phases), replays.detection.min_length
+    code, nodes = own_code(animals, sequences), nodes_of(replays.task)
     n = np.bincount(code, minlength=len(animals))
-    if not len(chains):
+    if not len(sequences) or min_length < _FEWEST:
         return rows(animals, np.nan, np.nan, n)
-    walked = paths(chains)
-    at = nodes.number[walked.state[walked.begin[:-1, None] + np.arange(min_length)]]
-    row, walks = walks_like(replays, chains, min_length)
+    walked = paths(replays, sequences)
+    at = nodes.number[walked.flat[walked.begin[:-1, None] + np.arange(min_length)]]
+    row, walks = walks_like(replays, sequences)
     value, null = (
         _slopes(states, nodes.distance, owner, len(animals))
         for states, owner in ((at, code), (walks[:, :min_length], code[row]))

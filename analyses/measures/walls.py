@@ -2,9 +2,9 @@
 
 ``S7, S7_first_laps`` [1]_
     Moves through walls, in all laps or in the five after the walls moved (share of all moves of
-    chains). Null: that through the same walls, turned and mirrored.
+    sequences). Null: that through the same walls, turned and mirrored.
 ``S7_percentile`` [2]_
-    The share of the other layouts of as many walls that chains would cross more often, mean over
+    The share of the other layouts of as many walls that sequences would cross more often, mean over
     blocks. Null: 0.5.
 
 References
@@ -32,8 +32,8 @@ from analyses.measures.replays import (
     Replays,
     Statistic,
     chosen,
-    every_animal,
     laps_around,
+    name_codes,
     own_code,
     paths,
     rows,
@@ -85,32 +85,32 @@ class _Walls:
 
 
 def _crossings(
-    replays: Replays, min_length: int, order: str, first_laps: int | None
+    replays: Replays, first_laps: int | None
 ) -> tuple[_Walls, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Count the moves of chains by animal, block and slot; all moves, and chains, by animal."""
+    """Count moves by animal, block and slot, all moves by animal and block, sequences by animal."""
     walls = _Walls(replays)
-    animals = every_animal(replays)
-    chains = chosen(replays, min_length, order, ["states", "block", "episode", "phase"])
-    block = pd.Index(walls.blocks).get_indexer(pd.Index(chains["block"].astype(str)))
+    animals = replays.animals
+    sequences = chosen(replays, ["block", "episode", "phase"])
+    block = name_codes(sequences["block"], walls.blocks)
     kept = block >= 0
     if first_laps is not None:
-        kept &= _since_change(replays, chains) < first_laps
-    chains, block = chains[kept], block[kept]
-    walked = paths(chains)
-    code, n_slots = own_code(animals, chains), len(walls.slots)
-    together = walked.chain[1:] == walked.chain[:-1]
-    chain = walked.chain[1:][together]
-    slot = walls.slot_numbers(replays.task.node)[walked.state[:-1], walked.state[1:]][together]
+        kept &= _since_change(replays, sequences) < first_laps
+    sequences, block = sequences[kept], block[kept]
+    walked = paths(replays, sequences)
+    code, n_slots = own_code(animals, sequences), len(walls.slots)
+    together = walked.owner[1:] == walked.owner[:-1]
+    sequence = walked.owner[1:][together]
+    slot = walls.slot_numbers(replays.task.node)[walked.flat[:-1], walked.flat[1:]][together]
     shape = (len(animals), len(walls.blocks), n_slots)
     at = slot >= 0
-    cell = np.ravel_multi_index((code[chain[at]], block[chain[at]], slot[at]), shape)
+    cell = np.ravel_multi_index((code[sequence[at]], block[sequence[at]], slot[at]), shape)
     counts = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
-    moves = np.zeros(shape[:2], dtype=np.int64)
-    np.add.at(moves, (code[chain], block[chain]), 1)
+    cell = code[sequence] * shape[1] + block[sequence]
+    moves = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape[:2])
     return walls, counts, moves, np.bincount(code, minlength=len(animals))
 
 
-def _since_change(replays: Replays, chains: pd.DataFrame) -> NDArray[np.float64]:
+def _since_change(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.float64]:
     """Count the laps since the block began; in an animal's first block nothing had changed."""
     laps = replays.laps
     number = laps.sort_values(["animal", "episode"]).groupby(["animal", "block"], observed=True)
@@ -119,8 +119,8 @@ def _since_change(replays: Replays, chains: pd.DataFrame) -> NDArray[np.float64]
         ["animal", "block"], observed=True
     )["episode"].transform("min")
     since[first.to_numpy()] = np.inf
-    before, after = laps_around(replays, chains)
-    lap = np.where((chains["phase"] == "start").to_numpy(), after, before)
+    before, after = laps_around(replays, sequences)
+    lap = np.where((sequences["phase"] == "start").to_numpy(), after, before)
     return np.append(since, np.inf)[lap]
 
 
@@ -143,7 +143,8 @@ def symmetric_layouts(
     Returns
     -------
     ndarray of bool, shape (n_layouts, n_slots)
-        The layouts that differ from this one, at most seven, each once.
+        The layouts that differ from this one, at most seven, each once; only by rotations and
+        reflections that turn slots into slots.
 
     Examples
     --------
@@ -167,6 +168,8 @@ def symmetric_layouts(
                 continue
             image = dict(zip(nodes, (nodes[i] for i in far.argmin(axis=1)), strict=True))
             there = [tuple(sorted((image[a], image[b]))) for a, b in slots]
+            if not number.keys() >= set(there):
+                continue
             turned = np.zeros(len(slots), dtype=bool)
             turned[[number[slot] for slot, wall in zip(there, layout, strict=True) if wall]] = True
             found[tuple(turned.tolist())] = None
@@ -201,11 +204,9 @@ def other_layouts(layout: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return others
 
 
-def _crossing_share(
-    replays: Replays, min_length: int = 5, order: str = "causal", *, first_laps: int | None = None
-) -> pd.DataFrame:
+def _crossing_share(replays: Replays, *, first_laps: int | None = None) -> pd.DataFrame:
     """Share of moves through walls; the null is that through turned and mirrored walls."""
-    walls, counts, moves, n = _crossings(replays, min_length, order, first_laps)
+    walls, counts, moves, n = _crossings(replays, first_laps)
     position = nx.get_node_attributes(replays.task.graph, "pos")
     crossed, turned = (np.zeros(len(n)) for _ in range(2))
     for i, layout in enumerate(walls.layout):
@@ -214,12 +215,12 @@ def _crossing_share(
         turned += counts[:, i] @ layouts.mean(axis=0) if len(layouts) else np.nan
     total = moves.sum(axis=1)
     total = np.where(total > 0, total, np.nan)
-    return rows(every_animal(replays), crossed / total, turned / total, n)
+    return rows(replays.animals, crossed / total, turned / total, n)
 
 
-def _percentile(replays: Replays, min_length: int = 5, order: str = "causal") -> pd.DataFrame:
-    """Share of the other layouts that chains would cross more often, mean over blocks."""
-    walls, counts, _, n = _crossings(replays, min_length, order, None)
+def _percentile(replays: Replays) -> pd.DataFrame:
+    """Share of the other layouts that sequences would cross more often, mean over blocks."""
+    walls, counts, _, n = _crossings(replays, None)
     value = np.full((len(n), len(walls.blocks)), np.nan)
     for i, layout in enumerate(walls.layout):
         layouts = other_layouts(layout)
@@ -228,7 +229,7 @@ def _percentile(replays: Replays, min_length: int = 5, order: str = "causal") ->
         own, others = counts[:, i] @ layout, counts[:, i] @ layouts.T
         more = (others > own[:, None]).mean(axis=1) + (others == own[:, None]).mean(axis=1) / 2
         value[:, i] = np.where(counts[:, i].any(axis=1), more, np.nan)
-    return rows(every_animal(replays), pd.DataFrame(value).mean(axis=1), 0.5, n)
+    return rows(replays.animals, pd.DataFrame(value).mean(axis=1), 0.5, n)
 
 
 WALL_STATISTICS: dict[str, Statistic] = {

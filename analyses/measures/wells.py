@@ -2,18 +2,18 @@
 
 Past and future paths are told from the place alone: at the centre well all ways in are possible
 past ones, and all ways out possible future ones; at a side well, the other way round. Names that
-end in ``_centre`` or ``_side`` are of chains at wells of one kind. All are of one study [1]_.
+end in ``_centre`` or ``_side`` are of sequences at wells of one kind. All are of one study [1]_.
 
 ``S2_reverse_given_past, S2_reverse_given_past_centre, S2_reverse_given_past_side``
-    The reverse ones, of directional chains along possible past paths (share). Null: 0.5.
+    The reverse ones, of directional sequences along possible past paths (share). Null: 0.5.
 ``S2_forward_given_future, S2_forward_given_future_centre, S2_forward_given_future_side``
-    The forward ones, of directional chains along possible future paths (share). Null: 0.5.
+    The forward ones, of directional sequences along possible future paths (share). Null: 0.5.
 ``S2_taken_centre, S2_taken_side``
-    Reverse chains along possible past paths: the share on the side that was run, minus that on the
-    other (difference). Null: 0.
+    Reverse sequences along possible past paths: the share on the side that was run, minus that on
+    the other (difference). Null: 0.
 ``S8_taken_centre, S8_taken_side``
-    Forward chains along possible future paths: the share on the side that will be run, minus that
-    on the other (difference). Null: 0.
+    Forward sequences along possible future paths: the share on the side that will be run, minus
+    that on the other (difference). Null: 0.
 
 References
 ----------
@@ -47,9 +47,9 @@ __all__ = ["WELL_STATISTICS"]
 
 
 def _at_well(
-    replays: Replays, chains: pd.DataFrame, path: str, well: str | None = None
+    replays: Replays, sequences: pd.DataFrame, path: str, well: str | None = None
 ) -> NDArray[np.bool_]:
-    """Tell which chains, of an animal at a well, run along possible past (or future) paths.
+    """Tell which sequences, of an animal at a well, run along possible past (or future) paths.
 
     A path is read as it was run. It goes out if it leads away from the centre well and in if it
     leads towards it. At the centre well all paths in are possible past ones; at a side well, all
@@ -59,8 +59,8 @@ def _at_well(
     ----------
     replays : Replays
         Of a task with the landmarks `centre_well`, `left_well` and `right_well`.
-    chains : DataFrame
-        Forward and reverse chains: `direction, first, last, place`.
+    sequences : DataFrame
+        Forward and reverse sequences: `direction, first, last, place`.
     path : {"past", "future"}
         Which paths.
     well : {"centre", "side"}, optional
@@ -68,17 +68,17 @@ def _at_well(
 
     Returns
     -------
-    ndarray of bool, shape (n_chains,)
+    ndarray of bool, shape (n_sequences,)
         Whether each does.
     """
     centre = landmark(replays.task, "centre_well")
     wells = centre | landmark(replays.task, "left_well", "right_well")
     if not centre.any():
-        return np.zeros(len(chains), dtype=bool)
+        return np.zeros(len(sequences), dtype=bool)
     from_centre = between_nodes(replays.task)[centre].min(axis=0)
-    place = chains["place"].to_numpy()
-    outward = np.sign(from_centre[chains["last"]] - from_centre[chains["first"]])
-    outward[is_one_of(chains["direction"], ["reverse"])] *= -1
+    place = sequences["place"].to_numpy()
+    outward = np.sign(from_centre[sequences["last"]] - from_centre[sequences["first"]])
+    outward[is_one_of(sequences["direction"], ["reverse"])] *= -1
     possible = outward == np.where(centre[place] ^ (path == "past"), 1, -1)
     there = wells[place] if well is None else (wells & (centre == (well == "centre")))[place]
     along: NDArray[np.bool_] = possible & there
@@ -87,40 +87,36 @@ def _at_well(
 
 def _congruence(
     replays: Replays,
-    min_length: int = 5,
-    order: str = "causal",
     *,
     direction: str,
     path: str,
     well: str | None = None,
 ) -> pd.DataFrame:
-    """Share of one direction among the chains along possible past (or future) paths at wells."""
-    table = directional(chosen(replays, min_length, order, ["direction", "first", "last", "place"]))
+    """Share of one direction among the sequences along possible past (or future) paths at wells."""
+    table = directional(chosen(replays, ["direction", "first", "last", "place"]))
     table = table[_at_well(replays, table, path, well)]
     return share(replays, table, table["direction"] == direction, 0.5)
 
 
 def _taken(
     replays: Replays,
-    min_length: int = 5,
-    order: str = "causal",
     *,
     direction: str,
     path: str,
     well: str,
 ) -> pd.DataFrame:
-    """Share of chains on the side that was (or will be) run, minus that on the other side.
+    """Share of sequences on the side that was (or will be) run, minus that on the other side.
 
-    Chains on neither side, and on both, count in the total.
+    Sequences on neither side, and on both, count in the total.
     """
-    columns = ["direction", "first", "last", "place", "states", "episode", "phase"]
-    chains = directional(chosen(replays, min_length, order, columns))
-    chains = chains[chains["direction"] == direction]
-    chains = chains[_at_well(replays, chains, path, well)]
-    side = runs_on(*own_sides(replays), paths(chains))
-    before, after = laps_around(replays, chains)
+    columns = ["direction", "first", "last", "place", "episode", "phase"]
+    sequences = directional(chosen(replays, columns))
+    sequences = sequences[sequences["direction"] == direction]
+    sequences = sequences[_at_well(replays, sequences, path, well)]
+    side = runs_on(*own_sides(replays), paths(replays, sequences))
+    before, after = laps_around(replays, sequences)
     run = np.append(side_run(replays), 0)[before if path == "past" else after]
-    return share(replays, chains[run != 0], (side * run)[run != 0], 0.0)
+    return share(replays, sequences[run != 0], (side * run)[run != 0], 0.0)
 
 
 def _congruent(direction: str, path: str, well: str | None = None) -> Statistic:
@@ -132,7 +128,7 @@ def _congruent(direction: str, path: str, well: str | None = None) -> Statistic:
 def _sided(direction: str, path: str, well: str) -> Statistic:
     was = "just run" if path == "past" else "run next"
     return Statistic(
-        f"{direction} chains on the side {was} minus the other, at a {well} well",
+        f"{direction} sequences on the side {was} minus the other, at a {well} well",
         partial(_taken, direction=direction, path=path, well=well),
     )
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import NDArray
 
-from analyses.findings.published import as_share
+from analyses.findings.table import as_share
 from analyses.findings.verdicts import LEAST_ANIMALS, excluding, expectation, held_against
 from analyses.plots.style import FULL_WIDTH, label, new_axes, new_figure, styled, write_empty
 from replay.checks import check_table
@@ -61,7 +61,7 @@ def draw_grid(verdicts: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from analyses.findings.published import findings
+    >>> from analyses.findings.table import findings
     >>> from analyses.findings.verdicts import verdicts
     >>> statistics = pd.DataFrame({"task": "linear_track", "learner": ["balanced", "backward"],
     ...     "statistic": "S1", "value": [0.45, 1.0], "ci_low": [0.4, 1.0], "ci_high": [0.5, 1.0],
@@ -250,7 +250,7 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes | Non
         ci_high, null, n_animals`. Chains by cause are filled, by order of execution open; intervals
         of fewer than six animals are left out.
     table : pandas.DataFrame
-        What `analyses.findings.published.findings` gives.
+        What `analyses.findings.table.findings` gives.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
 
@@ -266,7 +266,7 @@ def draw_statistic(statistics: pd.DataFrame, table: pd.DataFrame, ax: Axes | Non
 
     Examples
     --------
-    >>> from analyses.findings.published import findings
+    >>> from analyses.findings.table import findings
     >>> statistics = pd.DataFrame({"task": "w_track", "learner": ["dyna_q"], "statistic": "S1",
     ...     "label": "reverse chains", "order": "causal", "value": 0.9, "ci_low": 0.8,
     ...     "ci_high": 1.0, "null": 0.5, "n_animals": 20})
@@ -356,7 +356,7 @@ def statistics_figure(statistics: pd.DataFrame, table: pd.DataFrame, columns: in
     statistics : pandas.DataFrame
         Rows of one task, and of one `min_length`.
     table : pandas.DataFrame
-        What `analyses.findings.published.findings` gives.
+        What `analyses.findings.table.findings` gives.
     columns : int, default 3
         Panels in a row.
 

@@ -36,7 +36,7 @@ from replay.checks import (
 )
 from replay.jit import kernel
 from replay.log.arrays import uninitialised
-from replay.log.backups import PHASES, REST
+from replay.log.backups import PHASES, REST, START
 
 __all__ = ["FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]
 __all__ += ["UNKNOWN", "Chains", "DecodedPaths", "Links", "chains", "decoded_backups"]
@@ -284,7 +284,8 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     Returns
     -------
     DecodedPaths
-        When and where each event was, and its states.
+        When and where each event was, and its states. At a `start`, the episode is the one to
+        come, as in a model's log.
 
     Raises
     ------
@@ -308,14 +309,20 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
         raise ValueError(f"The column {when!r} of the steps must ascend and know every step.")
     n_before = np.searchsorted(clock, began, side="right")
     start = state[:1] if len(clock) else np.array([-1], dtype=np.int32)
+    at, now = np.concatenate((start, next_state))[n_before], np.insert(episode, 0, -1)[n_before]
+    phase = _phase_numbers(paths)
+    # At a start the animal has left the place where the last episode ended, as in a model's log.
+    starts = phase == START
+    at[starts] = np.append(state, np.append(start, next_state)[-1])[n_before[starts]]
+    now[starts] += 1
     columns = {
         "run": own_run,
-        "episode": np.insert(episode, 0, -1)[n_before],
+        "episode": now,
         "step": np.insert(step, 0, -1)[n_before],
         "time": began if when == "time" else np.full(len(paths), np.nan),
-        "phase": _phase_numbers(paths),
+        "phase": phase,
         "event": event,
-        "location": np.concatenate((start, next_state))[n_before],
+        "location": at,
     }
     return DecodedPaths(columns, _states_of(paths["states"]))
 
@@ -362,7 +369,8 @@ def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, NDArray[An
     Returns
     -------
     dict of ndarray
-        Columns of ``backups``; `step` and `episode` are -1 before the first step.
+        Columns of ``backups``; `step` and `episode` are -1 before the first step. A `start` belongs
+        to the episode to come.
 
     Raises
     ------

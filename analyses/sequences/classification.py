@@ -233,7 +233,8 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -
     -------
     pandas.DataFrame
         As from `classify`. `event` is the row in `paths`, counted from 0. Before the first step
-        `step` and `episode` are -1, and nothing is experienced.
+        `step` and `episode` are -1, and nothing is experienced. A `start` belongs to the episode
+        to come, as in a model's log.
 
     Raises
     ------

@@ -50,13 +50,14 @@ from analyses.sequences.reactivations import reactivations_by_run
 from analyses.sequences.runs import Columns, of_run
 from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
-from analyses.sequences.track import PlaceGraph, graph_of_log
+from analyses.sequences.track import Track, graph_of_log
 from replay.checks import check_number, check_whole
 from replay.jit import kernel
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["DIRECTIONS", "MOVES", "NOVELTIES", "Detection", "place_sequences"]
+__all__ = ["DIRECTIONS", "MOVES", "NOVELTIES", "Detection", "at_least", "classified_places"]
+__all__ += ["crossed_shortcuts", "place_sequences", "runs_along"]
 
 MOVES = ("forward", "backward", "both", "never")
 DIRECTIONS = ("forward", "reverse", "mixed", "both", "neither")
@@ -78,7 +79,7 @@ class Detection(NamedTuple):
     Attributes
     ----------
     min_length : int
-        The least number of places; one that stays active counts once.
+        The least number of different places: a sequence to and fro between two has two.
     min_distance : float
         The least length of the way, in cm.
     largest_jump : int
@@ -96,6 +97,20 @@ class Detection(NamedTuple):
     largest_jump: int = 1
     min_extent: float = 0.0
     min_correlation: float = 0.0
+
+    def check(self) -> None:
+        """Refuse criteria that are out of range.
+
+        Raises
+        ------
+        ValueError
+            If one is.
+        """
+        check_whole("min_length", self.min_length, at_least=2)
+        check_whole("largest_jump", self.largest_jump, at_least=1)
+        check_number("min_distance", self.min_distance, at_least=0)
+        check_number("min_extent", self.min_extent, at_least=0)
+        check_number("min_correlation", self.min_correlation, at_least=0, at_most=1)
 
 
 def place_sequences(
@@ -119,7 +134,7 @@ def place_sequences(
         and `shortcut` and `impossible` (True, or of a shortcut of several edges its name). By
         default the moves of the log's world, or else all that were made in the log.
     detection : Detection, optional
-        Which runs of reactivations count. By default those of three places or more.
+        Which runs of reactivations count. By default those of three different places or more.
 
     Returns
     -------
@@ -175,34 +190,50 @@ def place_sequences(
     >>> found[["direction", "novelty", "composition_order"]].to_numpy().tolist()
     [['reverse', 'experienced', 1], ['forward', 'composed', 2]]
     """
-    _check(detection)
+    if not isinstance(detection, Detection):
+        raise TypeError(f"detection must be a Detection, got {type(detection).__name__}.")
+    detection.check()
     parts = []
-    track = PlaceGraph.of(graph) if graph is not None else None
+    track = Track.of(graph) if graph is not None else None
     for run, reactivated in reactivations_by_run(log, paths):
-        track = track or PlaceGraph.of(graph_of_log(log))
+        track = track or Track.of(graph_of_log(log))
         steps = of_run(log, "steps", run)
         if paths is None and len(reactivated["place"]) and not len(steps["step"]):
             raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
-        parts.append(_of_run(Experience(steps), reactivated, track, detection))
+        found = runs_along(reactivated, track, detection)
+        parts.append(classified_places(Experience(steps), reactivated, *found, track))
     return Sequences.concat(parts).table
 
 
-def _check(detection: Detection) -> None:
-    if not isinstance(detection, Detection):
-        raise TypeError(f"detection must be a Detection, got {type(detection).__name__}.")
-    check_whole("min_length", detection.min_length, at_least=2)
-    check_whole("largest_jump", detection.largest_jump, at_least=1)
-    check_number("min_distance", detection.min_distance, at_least=0)
-    check_number("min_extent", detection.min_extent, at_least=0)
-    check_number("min_correlation", detection.min_correlation, at_least=0, at_most=1)
-
-
-def _of_run(
-    experience: Experience, reactivated: Columns, track: PlaceGraph, detection: Detection
+def classified_places(
+    experience: Experience,
+    reactivated: Columns,
+    rows: NDArray[np.int64],
+    states: Lists,
+    track: Track,
 ) -> Sequences:
-    """Find and classify the place sequences of one run."""
-    rows, states = _detected(reactivated, track, detection)
-    flat, owner, n = states.flat, states.owner, len(rows)
+    """Classify the place sequences of one run.
+
+    Parameters
+    ----------
+    experience : Experience
+        The index of the run's moves.
+    reactivated : dict of ndarray
+        The reactivations.
+    rows : ndarray of int64, shape (n_sequences,)
+        The first reactivation of each sequence.
+    states : Lists
+        The places of each.
+    track : Track
+        On which they are neighbours.
+
+    Returns
+    -------
+    Sequences
+        Their `table` is what `place_sequences` gives.
+    """
+    n = len(rows)
+    flat, owner = states.flat, states.owner
     is_move = owner[1:] == owner[:-1]
     here, there, of_move = flat[:-1][is_move], flat[1:][is_move], owner[1:][is_move]
     moves = states.begin - np.arange(n + 1)
@@ -212,9 +243,8 @@ def _of_run(
     taken = experience.first_moves(here, there) < known
     back = experience.first_moves(there, here) < known
     label = np.select([taken & back, taken, back], [_BOTH, _FORWARD, _BACKWARD], _NEVER)
-    label_counts = np.zeros((n, len(MOVES)), dtype=np.int64)
-    np.add.at(label_counts, (of_move, label), 1)
-    has = label_counts > 0
+    cell = of_move * len(MOVES) + label
+    has = np.bincount(cell, minlength=n * len(MOVES)).reshape(n, len(MOVES)) > 0
     direction = np.select(
         [has[:, _NEVER], has[:, _FORWARD] & has[:, _BACKWARD], has[:, _FORWARD], has[:, _BACKWARD]],
         [_NEITHER, _MIXED, _ALL_FORWARD, _ALL_REVERSE],
@@ -240,8 +270,7 @@ def _of_run(
     n_episodes = count_different(piece_of, episode_of, n)
 
     along = track.move(here, there)
-    distance = np.zeros(n)
-    np.add.at(distance, of_move, track.distance[along])
+    distance = np.bincount(of_move, track.distance[along], minlength=n).astype(np.float64)
     novelty = np.select(
         [never, whole, direction == _MIXED],
         [_UNEXPERIENCED, _EXPERIENCED, _COMPOSED_MIXED],
@@ -254,7 +283,7 @@ def _of_run(
         "last": flat[states.begin[1:] - 1],
         "states": states,
         "length": states.length.astype(np.int32),
-        "n_distinct": count_different(owner, flat, n),
+        "n_distinct": states.n_different,
         "moves": Lists(label, moves),
         "distance": distance,
         "direction": direction,
@@ -265,16 +294,38 @@ def _of_run(
         "episode_matched": matched,
         "episode_lag": lag,
         "from_current_episode": np.where(whole, lag == 0, -1),
-        "shortcut": _shortcuts(track, along, of_move, ~whole),
+        "shortcut": crossed_shortcuts(track, along, of_move, ~whole),
         "impossible": _impossible(track, along, of_move, n),
     }
     return Sequences(columns, _CATEGORIES)
 
 
-def _detected(
-    reactivated: Columns, track: PlaceGraph, detection: Detection
+def runs_along(
+    reactivated: Columns, track: Track, detection: Detection
 ) -> tuple[NDArray[np.int64], Lists]:
-    """Find the sequences that meet the criteria: the first reactivation and the places of each."""
+    """Find the maximal runs of neighbouring places that meet the criteria of a study.
+
+    Parameters
+    ----------
+    reactivated : dict of ndarray
+        `event` and `place` of the reactivations, in order.
+    track : Track
+        Which places are neighbours.
+    detection : Detection
+        The criteria.
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (n_sequences,)
+        The first reactivation of each.
+    states : Lists
+        The places of each.
+
+    Raises
+    ------
+    ValueError
+        If the graph lacks what a criterion needs.
+    """
     place, event = reactivated["place"], reactivated["event"]
     rows = np.arange(len(place))
     if detection.largest_jump > 1:
@@ -285,23 +336,42 @@ def _detected(
     edges = np.flatnonzero(np.concatenate(([True] * bool(len(place)), move < 0)))
     states = Lists(place, np.append(edges, len(place)))
     kept = states.length >= detection.min_length
+    kept[kept] = states.select(kept).n_different >= detection.min_length
     if detection.min_distance > 0 or detection.min_extent > 0:
         track.require_distances()
         walked = np.concatenate(([0.0], np.cumsum(np.where(move < 0, 0, track.distance[move]))))
         length = walked[states.begin[1:] - 1] - walked[states.begin[:-1]]
-        kept &= length >= detection.min_distance * (1 - 1e-9)
+        kept &= at_least(length, detection.min_distance)
     rows, states = rows[states.begin[:-1]][kept], states.select(kept)
     if detection.min_extent > 0 or detection.min_correlation > 0:
         extent, correlation = track.extent(states)
-        kept = extent >= detection.min_extent * (1 - 1e-9)
+        kept = at_least(extent, detection.min_extent)
         if detection.min_correlation > 0:
             kept &= np.abs(correlation) >= detection.min_correlation
         rows, states = rows[kept], states.select(kept)
     return rows, states
 
 
+def at_least(length: NDArray[np.float64], least: float) -> NDArray[np.bool_]:
+    """Tell which lengths, in cm, reach a least one, but for errors of rounding.
+
+    Parameters
+    ----------
+    length : ndarray of float64, shape (n,)
+        The lengths.
+    least : float
+        The least one.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        Whether each does.
+    """
+    return length >= least * (1 - 1e-9)
+
+
 def _filled(
-    place: NDArray[np.int32], event: NDArray[np.int64], track: PlaceGraph, largest_jump: int
+    place: NDArray[np.int32], event: NDArray[np.int64], track: Track, largest_jump: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Fill in the places that were jumped over; each belongs to the reactivation after it."""
     jumps = np.flatnonzero((event[1:] == event[:-1]) & (track.move(place[:-1], place[1:]) < 0)) + 1
@@ -327,29 +397,59 @@ def _latest(
     return latest
 
 
-def _shortcuts(
-    track: PlaceGraph,
-    along: NDArray[np.int64],
-    of_move: NDArray[np.int64],
-    novel: NDArray[np.bool_],
+def crossed_shortcuts(
+    track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], novel: NDArray[np.bool_]
 ) -> NDArray[np.int8]:
-    """Tell which sequences run over all of a connection, without turning on it, as never run."""
-    found = np.full(len(novel), -1, dtype=np.int8)
+    """Tell which sequences run over all of a connection, without turning on it, as never run.
+
+    Parameters
+    ----------
+    track : Track
+        Its shortcuts are the connections.
+    along : ndarray of int64, shape (n_moves,)
+        The moves of all sequences, as `Track.move` numbers them; -1 leads along no edge.
+    of_move : ndarray of int64, shape (n_moves,)
+        The sequence that each belongs to, ascending.
+    novel : ndarray of bool, shape (n_sequences,)
+        Which were never run as a whole.
+
+    Returns
+    -------
+    ndarray of int8, shape (n_sequences,)
+        1 or 0; -1 if the track has no shortcut.
+    """
     if track.shortcuts is None:
-        return found
-    found[:] = 0
-    edge, number = track.edge[along], np.arange(len(along))
-    turns = (np.diff(edge, prepend=-1) == 0) | (np.diff(of_move, prepend=-1) != 0)
-    for connection in track.shortcuts:
-        inside = np.isin(edge, connection)
-        begins = inside & (turns | ~np.concatenate(([False], inside[:-1])))
-        since = np.maximum.accumulate(np.where(begins, number, -1))
-        found[of_move[inside & (number - since + 1 >= len(connection))]] = 1
+        return np.full(len(novel), -1, dtype=np.int8)
+    connection = np.full(track.graph.number_of_edges() + 1, -1)
+    for number, edges in enumerate(track.shortcuts):
+        connection[edges] = number
+    edge = np.where(along < 0, len(connection) - 1, track.edge[along])
+    found = np.zeros(len(novel), dtype=np.int8)
+    n_edges = np.array([len(edges) for edges in track.shortcuts])
+    _cross(edge, of_move, connection, n_edges, found)
     return np.where(novel, found, 0).astype(np.int8)
 
 
+@kernel
+def _cross(
+    edge: NDArray[np.int64],
+    of_move: NDArray[np.int64],
+    connection: NDArray[np.int64],
+    n_edges: NDArray[np.int64],
+    found: NDArray[np.int8],
+) -> None:
+    """Mark the sequences that have as many edges of a connection in a row as it has."""
+    n = 0
+    for i in range(len(edge)):
+        here = connection[edge[i]]
+        goes_on = i > 0 and of_move[i] == of_move[i - 1] and edge[i] != edge[i - 1]
+        n = n + 1 if goes_on and here == connection[edge[i - 1]] else 1
+        if here >= 0 and n >= n_edges[here]:
+            found[of_move[i]] = 1
+
+
 def _impossible(
-    track: PlaceGraph, along: NDArray[np.int64], of_move: NDArray[np.int64], n: int
+    track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], n: int
 ) -> NDArray[np.int8]:
     """Tell which sequences run over an edge along which nothing can move."""
     if track.impossible is None:

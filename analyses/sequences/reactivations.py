@@ -17,15 +17,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.sequences.chains import REVERSE, chains, decoded_paths, link_backups
+from analyses.sequences.chains import decoded_paths
 from analyses.sequences.runs import Columns, of_run, rows_by_run, runs_of
 from replay.checks import check_table
+from replay.jit import kernel
 from replay.log.event_log import EventLog
 from replay.log.schema import to_frame
 
-__all__ = ["reactivations", "reactivations_by_run"]
+__all__ = ["reactivated_by", "reactivations", "reactivations_by_run"]
 
 _WHEN = ("run", "episode", "step", "time", "phase", "event")
+_MOVE = ("event", "state", "next_state", "action")
 
 
 def reactivations(log: EventLog, paths: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -90,7 +92,7 @@ def reactivations_by_run(
     """
     if paths is None:
         for run in runs_of(log):
-            yield run, _of_backups(of_run(log, "backups", run))
+            yield run, reactivated_by(of_run(log, "backups", run))
         return
     check_table(paths, ["states"], "paths")
     for run, rows in rows_by_run(log, paths):
@@ -99,28 +101,100 @@ def reactivations_by_run(
         yield run, _merged(each, states.owner, states.flat)
 
 
-def _of_backups(backups: Columns) -> dict[str, NDArray[Any]]:
-    """List the places that the backups of a run reactivate."""
-    links = link_backups(backups, "temporal")
-    found = chains(links)
-    backwards = np.zeros(len(links.parent), dtype=np.bool_)
-    backwards[found.rows] = np.repeat(found.orientation == REVERSE, np.diff(found.offset))
-    state, next_state = backups["state"], backups["next_state"]
-    begins = (links.parent < 0) & (state != next_state)
-    rows = np.repeat(np.arange(len(state)), np.where(backups["event"] < 0, 0, 1 + begins))
-    is_begin = begins[rows] & (np.diff(rows, prepend=-1) > 0)
-    place = np.where(is_begin == backwards[rows], next_state[rows], state[rows])
-    return _merged(backups, rows, place)
+def reactivated_by(backups: Columns) -> dict[str, NDArray[Any]]:
+    """List the places that the backups of one run reactivate.
+
+    Parameters
+    ----------
+    backups : dict of ndarray
+        `run, episode, step, time, phase, event, location, state, action, next_state` of the
+        backups, in order of execution.
+
+    Returns
+    -------
+    dict of ndarray, each of shape (n_reactivations,)
+        The columns that `reactivations` describes; `phase` as its number in ``PHASES``.
+
+    Examples
+    --------
+    >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2]}, "backups": {
+    ...     "step": [1, 1], "phase": "rest", "action": 0, "state": [1, 0], "next_state": [2, 1]}})
+    >>> reactivated_by(log.columns("backups"))["place"].tolist()
+    [2, 1, 0]
+    """
+    n = len(backups["event"])
+    rows, place = np.empty(2 * n, dtype=np.int64), np.empty(2 * n, dtype=np.int32)
+    event, state, next_state, action = (backups[name] for name in _MOVE)
+    n_places = _walk(event, state, next_state, action, rows, place)
+    return _merged(backups, rows[:n_places], place[:n_places])
+
+
+@kernel
+def _walk(
+    event: NDArray[np.int64],
+    state: NDArray[np.int32],
+    next_state: NDArray[np.int32],
+    action: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    place: NDArray[np.int32],
+) -> int:
+    """Write the places of each temporal chain, in its direction; returns how many there are.
+
+    A chain keeps one direction, as in `link_backups`: backups that fit both are walked in reverse.
+    """
+    n_places, begin = 0, 0
+    while begin < len(event):
+        if event[begin] < 0:
+            begin += 1
+            continue
+        if state[begin] == next_state[begin]:
+            rows[n_places], place[n_places] = begin, state[begin]
+            n_places += 1
+            begin += 1
+            continue
+        decoded = action[begin] < 0
+        forward, reverse, end = True, not decoded, begin + 1
+        while end < len(event) and event[end] == event[begin] and state[end] != next_state[end]:
+            ahead = forward and state[end] == next_state[end - 1]
+            back = reverse and next_state[end] == state[end - 1]
+            if (action[end] < 0) != decoded or not (ahead or back):
+                break
+            forward, reverse, end = ahead, back, end + 1
+        rows[n_places] = begin
+        place[n_places] = next_state[begin] if reverse else state[begin]
+        n_places += 1
+        for row in range(begin, end):
+            rows[n_places] = row
+            place[n_places] = state[row] if reverse else next_state[row]
+            n_places += 1
+        begin = end
+    return n_places
 
 
 def _merged(each: Columns, rows: NDArray[np.int64], place: NDArray[np.int32]) -> dict[str, Any]:
     """Make one reactivation of equal places in a row, and count them in each event."""
-    event = each["event"][rows]
-    is_first = np.diff(event, prepend=-1) != 0
-    kept = is_first | (np.diff(place, prepend=-1) != 0)
-    rows, place, is_first = rows[kept], place[kept], is_first[kept]
-    number = np.arange(len(rows))
-    begin = np.maximum.accumulate(np.where(is_first, number, 0))
+    index = np.empty(len(rows), dtype=np.int32)
+    n = _merge(each["event"], rows, place, index)
+    rows = rows[:n]
     columns = {name: each[name][rows] for name in _WHEN}
-    index = (number - begin).astype(np.int32)
-    return {**columns, "index": index, "place": place, "location": each["location"][rows]}
+    return {
+        **columns, "index": index[:n], "place": place[:n].copy(), "location": each["location"][rows]
+    }  # fmt: skip
+
+
+@kernel
+def _merge(
+    event: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    place: NDArray[np.int32],
+    index: NDArray[np.int32],
+) -> int:
+    n = 0
+    for i in range(len(rows)):
+        is_first = n == 0 or event[rows[i]] != event[rows[n - 1]]
+        if is_first or place[i] != place[n - 1]:
+            index[n] = 0 if is_first else index[n - 1] + 1
+            rows[n] = rows[i]
+            place[n] = place[i]
+            n += 1
+    return n

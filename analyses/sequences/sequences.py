@@ -16,10 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from replay.jit import kernel
+
 __all__ = ["Lists", "Sequences", "count_different"]
 
 _WHOLE = ("composition_order", "n_episodes", "episode_matched", "episode_lag")
 _FLAGS = ("from_current_episode", "shortcut", "impossible")
+_FEW = 16  # values that are compared with one another faster than they are sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,11 @@ class Lists:
     def owner(self) -> NDArray[np.int64]:
         """Which list each value belongs to, shape (n_values,)."""
         return np.repeat(np.arange(len(self.begin) - 1), self.length)
+
+    @property
+    def n_different(self) -> NDArray[np.int32]:
+        """Number of different values of each list, shape (n_lists,)."""
+        return count_different(self.owner, self.flat, len(self.begin) - 1)
 
     def select(self, kept: NDArray[np.bool_]) -> Lists:
         """Keep some lists: those for which `kept`, shape (n_lists,), is true."""
@@ -150,9 +158,9 @@ def count_different(owner: NDArray[np.int64], value: NDArray[Any], n: int) -> ND
     Parameters
     ----------
     owner : ndarray of int64, shape (n_values,)
-        Whose value it is, from 0.
+        Whose value it is, from 0, ascending.
     value : ndarray of int, shape (n_values,)
-        The values, from 0.
+        The values.
     n : int
         How many owners there are.
 
@@ -166,8 +174,26 @@ def count_different(owner: NDArray[np.int64], value: NDArray[Any], n: int) -> ND
     >>> count_different(np.array([0, 0, 2]), np.array([5, 5, 1]), 3).tolist()
     [1, 0, 1]
     """
-    pairs = np.unique((owner << 32) | value)
-    return np.bincount(pairs >> 32, minlength=n).astype(np.int32)
+    n_different: NDArray[np.int32] = np.zeros(n, dtype=np.int32)
+    _count_different(np.searchsorted(owner, np.arange(n + 1)), value, n_different)
+    return n_different
+
+
+@kernel
+def _count_different(
+    begin: NDArray[np.int64], value: NDArray[np.integer], n_different: NDArray[np.int32]
+) -> None:
+    for owner in range(len(n_different)):
+        first, stop = begin[owner], begin[owner + 1]
+        if stop - first > _FEW:
+            ordered = np.sort(value[first:stop])
+            n_different[owner] = 1 + np.sum(ordered[1:] != ordered[:-1])
+            continue
+        for i in range(first, stop):
+            is_new = True
+            for j in range(first, i):
+                is_new &= value[j] != value[i]
+            n_different[owner] += is_new
 
 
 def _joined(columns: Sequence[NDArray[Any] | Lists]) -> NDArray[Any] | Lists:

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from analyses.sequences.sequences import Lists
-from replay.checks import MOST_STATES, check_flag, check_number, check_whole
+from replay.checks import MOST_STATES, check_choice, check_flag, check_number, check_whole
+from replay.jit import kernel
 from replay.log.event_log import EventLog
 
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["PlaceGraph", "graph_of_log", "graph_of_task"]
+_TINY, _ROWS = np.finfo(np.float64).tiny, 256
+
+__all__ = ["Track", "closed_edges", "graph_of_log", "graph_of_task"]
 
 
 def graph_of_log(log: EventLog) -> nx.Graph:
@@ -54,19 +59,28 @@ def graph_of_log(log: EventLog) -> nx.Graph:
     return graph
 
 
-def graph_of_task(task: Task) -> nx.Graph:
-    """Give the track of a task, with the connections that it designates as shortcuts.
+def graph_of_task(task: Task, block: str | None = None) -> nx.Graph:
+    """Give the track of a task, with its shortcuts and the edges along which nothing can move.
 
     Parameters
     ----------
     task : Task
         Its analysed states are the places; landmarks whose name begins with ``shortcut`` are the
         connections.
+    block : str, optional
+        Edges that are closed in this block, both ways, are impossible. By default those that are
+        closed in every block that has laps.
 
     Returns
     -------
     networkx.Graph
-        As `graph_of_log` gives it; the edges of a connection have its name as `shortcut`.
+        As `graph_of_log` gives it, with what is closed; the edges of a connection have its name as
+        `shortcut`, those that are closed are `impossible`.
+
+    Raises
+    ------
+    ValueError
+        If the task has no such block.
 
     Examples
     --------
@@ -74,6 +88,9 @@ def graph_of_task(task: Task) -> nx.Graph:
     >>> graph = graph_of_task(TASKS["gupta_2t"].build())
     >>> sorted({name for _, _, name in graph.edges(data="shortcut") if name})
     ['shortcut_bottom', 'shortcut_top']
+    >>> arena = graph_of_task(TASKS["barrier_arena"].build(), "session 1")
+    >>> sum(impossible for _, _, impossible in arena.edges(data="impossible", default=False))
+    6
     """
     graph = graph_of_log(EventLog({}, mdp=task.world))
     for name, nodes in task.landmarks.items():
@@ -82,11 +99,47 @@ def graph_of_task(task: Task) -> nx.Graph:
             for here, there, data in graph.edges(data=True):
                 if frozenset((task.node[here], task.node[there])) in pairs:
                     data["shortcut"] = name
+    closed = closed_edges(task)
+    if block is not None:
+        walls = closed[check_choice("block", block, closed)]
+    else:
+        with_laps = [closed[each.name] for each in task.blocks if each.n_laps]
+        walls = frozenset.intersection(*with_laps) if with_laps else frozenset()
+    for here, there, data in graph.edges(data=True):
+        if frozenset((task.node[here], task.node[there])) in walls:
+            data["impossible"] = True
     return graph
 
 
+def closed_edges(task: Task) -> dict[str, frozenset[frozenset[str]]]:
+    """List the edges that are closed in each block of a task, both ways.
+
+    Parameters
+    ----------
+    task : Task
+        Its blocks tell which moves are closed.
+
+    Returns
+    -------
+    dict of str to frozenset
+        Block -> pairs of nodes; of several blocks of one name, those that are closed in all.
+
+    Examples
+    --------
+    >>> from replay.tasks.published import TASKS
+    >>> {len(walls) for walls in closed_edges(TASKS["barrier_arena"].build()).values()}
+    {0, 6}
+    """
+    closed: dict[str, frozenset[frozenset[str]]] = {}
+    for block in task.blocks:
+        moves = set(block.closed)
+        walls = frozenset(frozenset(move) for move in moves if move[::-1] in moves)
+        closed[block.name] = walls & closed.get(block.name, walls)
+    return closed
+
+
 @dataclass(frozen=True, eq=False)
-class PlaceGraph:
+class Track:
     """A track graph in arrays.
 
     Attributes
@@ -114,7 +167,7 @@ class PlaceGraph:
     impossible: NDArray[np.bool_] | None
 
     @classmethod
-    def of(cls, graph: nx.Graph) -> PlaceGraph:
+    def of(cls, graph: nx.Graph) -> Track:
         """Check a graph, and write it in arrays.
 
         Parameters
@@ -126,7 +179,7 @@ class PlaceGraph:
 
         Returns
         -------
-        PlaceGraph
+        Track
 
         Raises
         ------
@@ -173,11 +226,9 @@ class PlaceGraph:
 
     def move(self, place: NDArray[Any], next_place: NDArray[Any]) -> NDArray[np.int64]:
         """Find moves from place to place in `key`; -1 where they are no neighbours."""
-        if not len(self.key):
-            return np.full(len(place), -1)
-        wanted = place.astype(np.int64) * MOST_STATES + next_place
-        found = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
-        return np.where(self.key[found] == wanted, found, -1)
+        found = np.empty(len(place), dtype=np.int64)
+        _find_moves(self.key, place, next_place, found)
+        return found
 
     def between(self, place: int, next_place: int, at_most: int) -> list[int]:
         """List the places on the only shortest way between two places.
@@ -218,21 +269,26 @@ class PlaceGraph:
             Pearson's correlation of a place's order in the sequence with its distance from the
             first place; NaN if all are equally far.
         """
-        extent, correlation = np.zeros(len(states.length)), np.zeros(len(states.length))
-        known: dict[int, dict[int, float]] = {}
-        for number, places in enumerate(states.arrays()):
-            visited = places.tolist()
-            for place in visited:
-                if place not in known:
-                    known[place] = nx.single_source_dijkstra_path_length(
-                        self.graph, place, weight="distance"
-                    )
-            extent[number] = max(known[here][there] for here in visited for there in visited)
-            away = np.array([known[visited[0]][place] for place in visited])
-            spread = np.ptp(away) > 0
-            order = np.arange(len(away))
-            correlation[number] = np.corrcoef(order, away)[0, 1] if spread else np.nan
+        extent, correlation = np.empty(len(states.length)), np.empty(len(states.length))
+        visited, number = np.unique(states.flat, return_inverse=True)
+        _measure(number, states.begin, self._distances(visited), extent, correlation)
         return extent, correlation
+
+    def _distances(self, places: NDArray[Any]) -> NDArray[np.float64]:
+        """Measure the ways between places, shape (n_places, n_places); infinite without one."""
+        here, there = np.divmod(self.key, MOST_STATES)
+        nodes = np.unique(np.concatenate((here, there, places)))
+        # An edge of unknown length counts 1; the smallest number stands for a length of zero, which
+        # a sparse matrix has none of.
+        length = np.where(np.isnan(self.distance), 1.0, np.maximum(self.distance, _TINY))
+        at = np.searchsorted(nodes, here), np.searchsorted(nodes, there)
+        edges = sparse.csr_array((length, at), shape=(len(nodes), len(nodes)))
+        own = np.searchsorted(nodes, places)
+        ways: NDArray[np.float64] = np.empty((len(places), len(places)))
+        for first in range(0, len(places), _ROWS):  # not the ways to all places at once
+            rows = slice(first, first + _ROWS)
+            ways[rows] = csgraph.dijkstra(edges, indices=own[rows])[:, own]
+        return ways
 
     def require_distances(self) -> None:
         """Refuse a graph that doesn't tell how long each edge is.
@@ -249,3 +305,58 @@ class PlaceGraph:
                 f"Criteria in cm need the 'distance' of each edge of the graph; that from {here} "
                 f"to {there} has none."
             )
+
+
+@kernel
+def _find_moves(
+    key: NDArray[np.int64],
+    place: NDArray[np.integer],
+    next_place: NDArray[np.integer],
+    found: NDArray[np.int64],
+) -> None:
+    for i in range(len(place)):
+        wanted = np.int64(place[i]) * MOST_STATES + next_place[i]
+        low, high = 0, len(key)
+        while low < high:
+            middle = (low + high) // 2
+            if key[middle] < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        found[i] = low if low < len(key) and key[low] == wanted else -1
+
+
+@kernel
+def _measure(
+    place: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    way: NDArray[np.float64],
+    extent: NDArray[np.float64],
+    correlation: NDArray[np.float64],
+) -> None:
+    """Measure the extent and the correlation of each sequence; `place` counts rows of `way`."""
+    last_in = np.full(len(way), -1)
+    visited = np.empty(len(way), dtype=np.int64)
+    for sequence in range(len(extent)):
+        first, stop = begin[sequence], begin[sequence + 1]
+        n, n_visited, farthest = stop - first, 0, 0.0
+        mean = 0.0
+        for i in range(first, stop):
+            mean += way[place[first], place[i]] / n
+            if last_in[place[i]] != sequence:
+                last_in[place[i]] = sequence
+                for j in range(n_visited):
+                    farthest = max(farthest, way[visited[j], place[i]])
+                visited[n_visited] = place[i]
+                n_visited += 1
+        extent[sequence] = farthest
+        product, square, order = 0.0, 0.0, 0.0
+        for i in range(first, stop):
+            later, away = i - first - (n - 1) / 2, way[place[first], place[i]] - mean
+            product += later * away
+            square += away * away
+            order += later * later
+        constant = True
+        for i in range(first, stop):
+            constant &= way[place[first], place[i]] == way[place[first], place[first]]
+        correlation[sequence] = np.nan if constant else product / np.sqrt(square * order)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, Study
-from analyses.measures.animals import replays
+from analyses.studies.simulated_animals import simulated_replays
 from replay.tasks.published import TASKS, find_task
 
 if TYPE_CHECKING:
@@ -31,21 +31,19 @@ _N_KINDS = 3
 
 
 def typical_replays(
-    chains: pd.DataFrame, laps: pd.DataFrame, *, min_length: int = 5, order: str = "causal"
+    chains: pd.DataFrame, laps: pd.DataFrame, *, min_length: int = 5
 ) -> pd.DataFrame:
     """Choose typical sequences.
 
     Parameters
     ----------
     chains : pandas.DataFrame
-        One row a sequence: `animal, episode, order, phase, place, block, states, length,
-        orientation, kind`.
+        One row a causal chain: `animal, episode, phase, place, block, states, length, orientation,
+        kind`.
     laps : pandas.DataFrame
         One row a lap: `animal, episode, goal`.
     min_length : int, default 5
         Sequences of fewer states don't count.
-    order : {"causal", "temporal"}, default "causal"
-        Which sequences.
 
     Returns
     -------
@@ -61,7 +59,7 @@ def typical_replays(
 
     Examples
     --------
-    >>> chains = pd.DataFrame({"animal": 0, "episode": [0, 1, 2], "order": "causal",
+    >>> chains = pd.DataFrame({"animal": 0, "episode": [0, 1, 2],
     ...                        "phase": "rest", "place": 2, "block": "run", "length": 3,
     ...                        "orientation": "reverse", "kind": "reverse_episode",
     ...                        "states": [(2, 1, 0), (2, 1, 0), (2, 1, 3)]})
@@ -70,10 +68,10 @@ def typical_replays(
     >>> found[["states", "n_path", "n_kind"]].to_numpy().tolist()
     [['2 1 0', 2, 3]]
     """
-    wanted = ["animal", "episode", "order", "phase", "place", "block", "states", "length"]
+    wanted = ["animal", "episode", "phase", "place", "block", "states", "length"]
     check_table(chains, [*wanted, "orientation", "kind"], "chains")
     check_table(laps, ["animal", "episode", "goal"], "laps")
-    long = chains[(chains["order"] == order) & (chains["length"] >= min_length)]
+    long = chains[chains["length"] >= min_length]
     long = long.assign(
         states=[" ".join(map(str, path)) for path in long["states"]],
         kind=long["kind"].astype(str),
@@ -134,8 +132,10 @@ def measure_typical_replay(
         entry = find_task(name)
         task = entry.build()
         for learner in learners:
-            made = replays(task, learner, animals=range(n_animals), seed=seed)
-            found = typical_replays(made.chains, made.laps, min_length=entry.min_length)
+            made = simulated_replays(
+                task, learner, animals=range(n_animals), seed=seed, counts="causal chains"
+            )
+            found = typical_replays(made.sequences, made.laps, min_length=entry.min_length)
             found.insert(0, "task", name)
             found.insert(1, "learner", learner)
             found.insert(2, "min_length", entry.min_length)

@@ -99,8 +99,9 @@ from replay.parts.policies import epsilon_greedy
 if TYPE_CHECKING:
     from replay.worlds.mdp import MDP
 
-__all__ = ["HOOKS", "Between", "Choice", "Count", "Description", "Known", "Learner"]
-__all__ += ["LearnerModule", "Pause", "PositiveCount", "Share", "Sizes", "Threshold", "Transition"]
+__all__ = ["HOOKS", "Between", "Choice", "Cost", "Count", "Description", "Known", "Learner"]
+__all__ += ["LearnerModule", "Mean", "Pause", "PositiveCount", "Share", "Sizes", "Threshold"]
+__all__ += ["Transition"]
 __all__ += ["Value", "act"]
 __all__ += ["acts_before_learning", "causes", "description", "evaluates", "explore"]
 __all__ += ["forgets_at_end", "learns_on_policy", "n_words", "needs_episodes", "needs_way_back"]
@@ -156,6 +157,10 @@ PositiveCount = Annotated[int, Between(1, 1_000_000)]
 """A parameter that counts something, at least 1."""
 Threshold = Annotated[float, Between(0.0, math.inf)]
 """A parameter that something must exceed; infinite: nothing does."""
+Cost = Annotated[float, Between(0.0, LARGEST_NUMBER)]
+"""A parameter that is a cost; 0: there is none."""
+Mean = Annotated[float, Between(0.0, math.inf)]
+"""A parameter that is the mean of a number drawn; infinite: none is drawn."""
 Value = Annotated[float, Between(-LARGEST_NUMBER, math.inf)]
 """A parameter that is an action value; infinite for actions that were never tried."""
 

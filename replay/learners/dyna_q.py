@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 
 from replay.learners import q_learning
 from replay.learners.contract import (
+    Cost,
     Count,
     Description,
     Known,
+    Mean,
     Pause,
     Share,
     Sizes,
@@ -39,6 +41,15 @@ from replay.parts.outcomes import (
     outcome_words,
     outcomes_of,
     remember_outcome,
+)
+from replay.parts.pauses import (
+    Earnings,
+    earnings,
+    earnings_words,
+    goes_on,
+    latest_change,
+    note_change,
+    note_experience,
 )
 from replay.parts.policies import epsilon_greedy
 from replay.parts.world_model import WorldModel, draw_edge, model_words, world_model
@@ -59,6 +70,11 @@ class Params(NamedTuple):
     n_replays : int
         Backups drawn from the model at each pause. A trajectory that comes to an untried pair
         spends one of them there.
+    backup_cost : float
+        A pause ends where the next backup is not expected to gain more than so many steps earn on
+        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+    mean_backups : float
+        Backups on average after which a pause ends at random. Infinite: it does not.
     learning_rate : float
         Share of the way to the target that an action value moves. The first visit to a pair
         whose initial value is infinite goes all the way.
@@ -77,6 +93,8 @@ class Params(NamedTuple):
     discount: Share = 0.99
     epsilon: Share = 0.1
     n_replays: Count = 10
+    backup_cost: Cost = 0.0
+    mean_backups: Mean = np.inf
     learning_rate: Share = 0.1
     initial_value: Value = 0.0
     sample_trajectories: bool = False
@@ -96,11 +114,14 @@ class Memory(NamedTuple):
         The transitions seen.
     outcomes : Outcomes
         What they brought.
+    earnings : Earnings
+        What the end of a pause depends on.
     """
 
     action_values: NDArray[np.float64]
     model: WorldModel
     outcomes: Outcomes
+    earnings: Earnings
 
 
 def description(params: Params) -> Description:
@@ -129,7 +150,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         way_back=sizes.way_back,
     )
     Q = np.full((n_states, n_actions), params.initial_value)
-    return Memory(Q, model, outcomes_of(model))
+    return Memory(Q, model, outcomes_of(model), earnings())
 
 
 def most_backups(params: Params, memory: Memory) -> int:
@@ -140,11 +161,13 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair in the model and its place in the list, outcomes."""
     n_pairs, model = int(memory.outcomes.n_pairs[0]), memory.model
-    return n_pairs + model_words(model) + outcome_words(memory.outcomes, model)
+    held = model_words(model) + outcome_words(memory.outcomes, model)
+    return n_pairs + held + earnings_words(params)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Make the backup of the transition, and remember it in the model."""
+    note_experience(params, memory.earnings, memory.action_values, transition)
     q_learning.learn(params, memory, transition, log)
     model, outcomes = memory.model, memory.outcomes
     remember_outcome(outcomes, model, params.surprise_rate, transition)
@@ -162,11 +185,14 @@ def _back_up(
     Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes.rows[edge]
     s, a, s_next, r = known["state"], known["action"], known["next_state"], outcome["reward"]
     before = q_learning.back_up(params, Q, s, a, r, s_next, outcome["terminated"])
+    note_change(params, memory.earnings, before, Q[s, a])
     return record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
 def _replay_at_random(params: Params, memory: Memory, phase: int, rng: Generator, log: Log) -> None:
     for i in range(params.n_replays):
+        if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+            break
         edge = draw_outcome(memory.outcomes, memory.model, rng)
         _back_up(params, memory, edge, phase, i, -1, log)
 
@@ -176,6 +202,8 @@ def _replay_trajectories(
 ) -> None:
     s, cause = pause.state, -1
     for i in range(params.n_replays):
+        if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+            break
         a = epsilon_greedy(memory.action_values, s, params.epsilon, rng)
         ended = memory.model.visits[s, a] == 0
         if not ended:

@@ -23,9 +23,28 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Between, Description, Known, Pause, Share, Sizes, Transition
+from replay.learners.contract import (
+    Between,
+    Cost,
+    Description,
+    Known,
+    Mean,
+    Pause,
+    Share,
+    Sizes,
+    Transition,
+)
 from replay.log.backups import EPISODE_END, Log, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
+from replay.parts.pauses import (
+    Earnings,
+    earnings,
+    earnings_words,
+    goes_on,
+    latest_change,
+    note_change,
+    note_experience,
+)
 from replay.parts.policies import best_value
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -46,11 +65,18 @@ class Params(NamedTuple):
         Probability of a uniformly random action.
     expected_return : float
         What is expected a priori: a sequence is remembered if it brought more.
+    backup_cost : float
+        A pause ends where the next backup is not expected to gain more than so many steps earn on
+        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+    mean_backups : float
+        Backups on average after which a pause ends at random. Infinite: it does not.
     """
 
     discount: Share = 0.99
     epsilon: Share = 0.1
     expected_return: Annotated[float, Between(-np.inf, np.inf)] = -np.inf
+    backup_cost: Cost = 0.0
+    mean_backups: Mean = np.inf
 
 
 class Memory(NamedTuple):
@@ -74,6 +100,8 @@ class Memory(NamedTuple):
     last_visits : structured ndarray, shape (n_states,)
         At the episode's end: the return after each state's last visit, its place in the episode
         (-1 if it was not visited), and its row in the log.
+    earnings : Earnings
+        What the end of a pause depends on.
     """
 
     action_values: NDArray[np.float64]
@@ -83,6 +111,7 @@ class Memory(NamedTuple):
     following: NDArray[np.int64]
     episode: Episode
     last_visits: NDArray[np.void]
+    earnings: Earnings
 
 
 def description(params: Params) -> Description:
@@ -109,6 +138,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.full(3, -1, dtype=np.int64),
         episode(sizes.n_steps),
         last_visits,
+        earnings(),
     )
 
 
@@ -120,7 +150,8 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, the sequences and their lengths, and the episode."""
     sequences = np.count_nonzero(memory.lengths) + len(_MOVE.names or ()) * np.sum(memory.lengths)
-    return int(known.pairs + sequences + episode_words(memory.episode))
+    held = episode_words(memory.episode) + earnings_words(params)
+    return int(known.pairs + sequences + held)
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
@@ -145,6 +176,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition."""
+    note_experience(params, memory.earnings, memory.action_values, transition)
     add_transition(memory.episode, transition.state, transition.action, transition.reward)
 
 
@@ -163,7 +195,7 @@ def _keep_sequence(memory: Memory, state: int, goal: int) -> None:
     memory.lengths[state] = length
 
 
-def _replay_backwards(params: Params, memory: Memory, goal: int, log: Log) -> None:
+def _replay_backwards(params: Params, memory: Memory, goal: int, rng: Generator, log: Log) -> None:
     Q, best, last_visits = memory.action_values, memory.best_returns, memory.last_visits
     n_steps = memory.episode.length[0]
     next_state = goal
@@ -173,6 +205,8 @@ def _replay_backwards(params: Params, memory: Memory, goal: int, log: Log) -> No
         s, a, r = step["state"], step["action"], step["reward"]
         visit = last_visits[s]
         if visit["place"] < 0:
+            if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+                break
             total, cause = r, -1
             if next_state != goal:
                 total += params.discount * last_visits[next_state]["total"]
@@ -185,6 +219,7 @@ def _replay_backwards(params: Params, memory: Memory, goal: int, log: Log) -> No
                     _keep_sequence(memory, s, goal)
                 best[s, a] = max(total, best[s, a])
                 Q[s, a] = best[s, a]
+            note_change(params, memory.earnings, before, Q[s, a])
             visit["row"] = record(
                 log, EPISODE_END, s, a, next_state, before, Q[s, a], r, pop=back, cause=cause
             )
@@ -196,7 +231,7 @@ def _replay_backwards(params: Params, memory: Memory, goal: int, log: Log) -> No
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """At an episode's end, remember its sequences where they are the best, the shortest first."""
     if pause.terminated:
-        _replay_backwards(params, memory, pause.state, log)
+        _replay_backwards(params, memory, pause.state, rng, log)
     if pause.phase == EPISODE_END:
         begin_episode(memory.episode)
         memory.following[0] = -1

@@ -29,9 +29,11 @@ from numpy.typing import NDArray
 from replay.learners.contract import (
     Between,
     Choice,
+    Cost,
     Count,
     Description,
     Known,
+    Mean,
     Pause,
     Share,
     Sizes,
@@ -43,6 +45,7 @@ from replay.log.backups import ONLINE, Log, record
 from replay.parts.evaluation import Evaluation, evaluate, note_start
 from replay.parts.forgetting import assume, remember, unknown_way_back
 from replay.parts.gain import greedy_gain, set_changed_values
+from replay.parts.pauses import Earnings, note_change, note_experience
 from replay.parts.policies import best_tried
 from replay.parts.priorities import (
     CHANGE,
@@ -78,6 +81,11 @@ class Params(NamedTuple):
         Pairs backed up at most in each pause.
     min_priority : float
         Backups that change less are not queued.
+    backup_cost : float
+        A pause ends where the next backup is not expected to gain more than so many steps earn on
+        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+    mean_backups : float
+        Backups on average after which a pause ends at random. Infinite: it does not.
     initial_value : float
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima.
@@ -100,6 +108,8 @@ class Params(NamedTuple):
     epsilon: Share = 0.1
     max_pops: Count = 3
     min_priority: Threshold = 1e-8
+    backup_cost: Cost = 0.0
+    mean_backups: Mean = np.inf
     initial_value: Value = 0.0
     priority: Annotated[int, Choice(PRIORITIES)] = CHANGE
     replay_at: Annotated[int, Choice(MOMENTS)] = EACH_STEP
@@ -129,6 +139,8 @@ class Memory(NamedTuple):
         The pairs whose backup is waiting, as s * n_actions + a.
     evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
+    earnings : Earnings
+        What the end of a pause depends on.
     """
 
     action_values: NDArray[np.float64]
@@ -138,6 +150,7 @@ class Memory(NamedTuple):
     model: WorldModel
     queue: PriorityQueue
     evaluation: Evaluation | None
+    earnings: Earnings
 
 
 def description(params: Params) -> Description:
@@ -183,7 +196,7 @@ def causes(memory: Memory) -> NDArray[np.int64]:
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q and R of each pair, V of each state, the model and the queue."""
-    return 2 * known.pairs + known.states + sweeping_words(memory)
+    return 2 * known.pairs + known.states + sweeping_words(params, memory)
 
 
 def _expected(params: Params, memory: Memory, s: int, a: int) -> float:
@@ -254,6 +267,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     """Learn from the transition, and from its way back if that is assumed."""
     s, a, s_next, ended = transition[0], transition[1], transition[3], transition.terminated
     note_start(memory.evaluation, s, True)
+    note_experience(params, memory.earnings, memory.action_values, transition)
     _try(params, memory, transition, log)
     back = unknown_way_back(memory.model, s, a, s_next, ended)
     if back >= 0:
@@ -269,6 +283,7 @@ def _back_up(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
     if memory.model.visits[s, a] > 0.0:
         before, after = Q[s, a], _expected(params, memory, s, a)
         gain, need = evaluate(memory.evaluation, params, Q, s, a, after)
+        note_change(params, memory.earnings, before, after)
         row = record(log, phase, s, a, s_next, before, after, nan, priority, n, cause, gain, need)
         _set_value(params, memory, s, a, after, row)
 

@@ -27,9 +27,11 @@ from replay.checks import LARGEST_NUMBER
 from replay.learners.contract import (
     Between,
     Choice,
+    Cost,
     Count,
     Description,
     Known,
+    Mean,
     Pause,
     Share,
     Sizes,
@@ -62,11 +64,13 @@ from replay.parts.memory_access.whereabouts import (
     Whereabouts,
     least_priority,
     link_episodes,
+    mean_reward,
     need_origin,
     note_step,
     whereabouts,
 )
 from replay.parts.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
+from replay.parts.pauses import is_over_by_chance, is_worth_it
 from replay.parts.policies import POLICIES, SOFTMAX, Policy, draw_action
 from replay.parts.priorities import IN_PAUSES, MOMENTS, phases_of
 from replay.parts.traces import (
@@ -119,6 +123,11 @@ class Params(NamedTuple):
         A backup of no more expected value than this is not made, and ends the pause.
     opportunity_cost : bool
         Whether the mean reward of a step so far takes its place where that is less.
+    backup_cost : float
+        A pause ends where the next backup is not expected to gain more than so many steps earn on
+        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+    mean_backups : float
+        Backups on average after which a pause ends at random. Infinite: it does not.
     use_gain : bool
         Whether gain counts; if not, that of a backup is 1, however many steps it has.
     gain_floor : float
@@ -158,6 +167,8 @@ class Params(NamedTuple):
     max_backups: Count = 20
     min_priority: Threshold = 0.0
     opportunity_cost: bool = False
+    backup_cost: Cost = 0.0
+    mean_backups: Mean = np.inf
     use_gain: bool = True
     gain_floor: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1e-10
     need: Annotated[int, Choice(NEEDS)] = SUCCESSORS
@@ -336,6 +347,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
     for s in range(len(memory.values)):
         set_priorities(params, memory, s)
     least = least_priority(params, memory.whereabouts)
+    earned = mean_reward(memory.whereabouts)
     path, next_state = memory.path, memory.next_state
     length, row, end, end_next = 0, -1, -1, -1
     for pop in range(params.max_backups):
@@ -348,6 +360,8 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
             length = 1
             priority = begin_path(params, memory, s, a)
         if priority < 0.0 or priority <= least:
+            break
+        if not is_worth_it(params, priority, earned) or is_over_by_chance(params, rng):
             break
         joins = length == 1 and (path.state[0] == end_next or end_of(path, 1, next_state) == end)
         cause = row if joins else -1

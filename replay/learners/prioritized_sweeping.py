@@ -32,9 +32,11 @@ from numpy.typing import NDArray
 from replay.learners.contract import (
     Between,
     Choice,
+    Cost,
     Count,
     Description,
     Known,
+    Mean,
     Pause,
     Share,
     Sizes,
@@ -45,6 +47,7 @@ from replay.learners.contract import (
 from replay.log.backups import EPISODE_END, ONLINE, Log, record
 from replay.parts.evaluation import Evaluation, evaluate, note_start, worth_of_telling
 from replay.parts.forgetting import assume, remember, unknown_way_back
+from replay.parts.pauses import Earnings, note_change, note_experience
 from replay.parts.policies import best_tried
 from replay.parts.priorities import (
     CHANGE,
@@ -82,6 +85,11 @@ class Params(NamedTuple):
         episode instead, at the episode's end.
     min_priority : float
         Smaller changes of a value are not queued.
+    backup_cost : float
+        A pause ends where the next backup is not expected to gain more than so many steps earn on
+        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+    mean_backups : float
+        Pops on average after which a pause ends at random. Infinite: it does not.
     initial_value : float
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima. Large and finite: optimistic prioritized sweeping.
@@ -122,6 +130,8 @@ class Params(NamedTuple):
     epsilon: Share = 0.1
     max_pops: Count = 3
     min_priority: Threshold = 1e-8
+    backup_cost: Cost = 0.0
+    mean_backups: Mean = np.inf
     initial_value: Value = 0.0
     priority_only_lowers: bool = False
     reset_model: bool = False
@@ -155,6 +165,8 @@ class Memory(NamedTuple):
         The states whose predecessors should be told.
     evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
+    earnings : Earnings
+        What the end of a pause depends on.
     """
 
     action_values: NDArray[np.float64]
@@ -164,6 +176,7 @@ class Memory(NamedTuple):
     model: WorldModel
     queue: PriorityQueue
     evaluation: Evaluation | None
+    earnings: Earnings
 
 
 def description(params: Params) -> Description:
@@ -223,7 +236,7 @@ def causes(memory: Memory) -> NDArray[np.int64]:
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, V and U of each state, the model and the queue."""
-    return known.pairs + 2 * known.states + sweeping_words(memory)
+    return known.pairs + 2 * known.states + sweeping_words(params, memory)
 
 
 def _queue(params: Params, memory: Memory, s: int, cause: int) -> None:
@@ -250,6 +263,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     """Learn from the transition, and from its way back if that is assumed."""
     s, s_next, ended = transition.state, transition.next_state, transition.terminated
     note_start(memory.evaluation, s, True)
+    note_experience(params, memory.earnings, memory.action_values, transition)
     _try(params, memory, transition, log)
     memory.n_steps[0] += 1
     if not params.reset_model or params.queue_visited or ended or transition.truncated:
@@ -284,6 +298,7 @@ def _tell(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
         gain, need = evaluate(memory.evaluation, params, Q, s, a, after)
         Q[s, a] = after
         V[s] = best_tried(Q, s)
+        note_change(params, memory.earnings, before, after)
         revalue(model, params.retention, s, a, after)
         row = record(log, phase, s, a, s_next, before, after, nan, priority, n, cause, gain, need)
         _queue(params, memory, s, row)

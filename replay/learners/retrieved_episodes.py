@@ -25,8 +25,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.learners.contract import (
+    Cost,
     Description,
     Known,
+    Mean,
     Pause,
     PositiveCount,
     Share,
@@ -35,6 +37,15 @@ from replay.learners.contract import (
     Value,
 )
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, record
+from replay.parts.pauses import (
+    Earnings,
+    earnings,
+    earnings_words,
+    goes_on,
+    latest_change,
+    note_change,
+    note_experience,
+)
 from replay.parts.policies import best_tried
 from replay.parts.recent_steps import RecentSteps, add_step, follow, recent_steps, step_words
 
@@ -57,6 +68,11 @@ class Params(NamedTuple):
         Episodes retrieved for each action, at most.
     n_remembered : int
         How many of the last steps are remembered.
+    backup_cost : float
+        A pause ends where the next episode is not expected to gain more than so many steps earn on
+        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+    mean_backups : float
+        Episodes on average after which a pause ends at random. Infinite: it does not.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     """
@@ -66,6 +82,8 @@ class Params(NamedTuple):
     n: PositiveCount = 5
     n_retrieved: PositiveCount = 5
     n_remembered: PositiveCount = 10_000
+    backup_cost: Cost = 0.0
+    mean_backups: Mean = np.inf
     initial_value: Value = 0.0
 
 
@@ -82,12 +100,15 @@ class Memory(NamedTuple):
         When the pair of each of them was tried before; -1 if never.
     latest : ndarray of int64, shape (n_states, n_actions)
         When each pair was tried last; -1 if never.
+    earnings : Earnings
+        What the end of a pause depends on.
     """
 
     action_values: NDArray[np.float64]
     steps: RecentSteps
     earlier: NDArray[np.int64]
     latest: NDArray[np.int64]
+    earnings: Earnings
 
 
 def description(params: Params) -> Description:
@@ -104,6 +125,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         recent_steps(params.n_remembered),
         np.full(params.n_remembered, -1, dtype=np.int64),
         np.full(shape, -1, dtype=np.int64),
+        earnings(),
     )
 
 
@@ -115,12 +137,14 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q and the latest time of each pair, and seven a remembered step."""
     n_steps = min(int(memory.steps.n_seen[0]), params.n_remembered)
-    return 2 * known.pairs + step_words(memory.steps) + n_steps
+    held = step_words(memory.steps) + n_steps + earnings_words(params)
+    return 2 * known.pairs + held
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the step, in place of the oldest."""
     s, a, now = transition.state, transition.action, memory.steps.n_seen[0]
+    note_experience(params, memory.earnings, memory.action_values, transition)
     memory.earlier[add_step(memory.steps, transition)] = memory.latest[s, a]
     memory.latest[s, a] = now
 
@@ -161,10 +185,13 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
         time = memory.latest[s, a]
         n_averaged = 0
         while time >= oldest and n_averaged < params.n_retrieved:
+            if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+                return
             G, n_followed = _remembered_return(params, memory, time)
             before = Q[s, a]
             n_averaged += 1
             Q[s, a] = G if n_averaged == 1 else before + (G - before) / n_averaged
+            note_change(params, memory.earnings, before, Q[s, a])
             if log is not None:
                 _log_episode(memory, time, n_followed, before, pause.phase, pop, log)
             time = memory.earlier[time % n_kept]

@@ -43,9 +43,11 @@ from replay.learners import q_learning
 from replay.learners.contract import (
     Between,
     Choice,
+    Cost,
     Count,
     Description,
     Known,
+    Mean,
     Pause,
     Share,
     Sizes,
@@ -59,6 +61,15 @@ from replay.parts.experiences import (
     experience_at,
     experience_words,
     experiences_of,
+)
+from replay.parts.pauses import (
+    Earnings,
+    earnings,
+    earnings_words,
+    goes_on,
+    latest_change,
+    note_change,
+    note_experience,
 )
 from replay.parts.policies import draw_weighted
 from replay.parts.similarity import Similarity, link, similarity_of, similarity_words
@@ -84,6 +95,11 @@ class Params(NamedTuple):
         Share of the way to the target that an action value moves.
     n_replays : int
         Experiences reactivated at each pause.
+    backup_cost : float
+        A pause ends where the next backup is not expected to gain more than so many steps earn on
+        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+    mean_backups : float
+        Backups on average after which a pause ends at random. Infinite: it does not.
     replay_mode : {"default", "reverse", "dynamic"}
         Whether similar experiences begin, or end, at the state reactivated last; or either.
     replay_at_start : bool
@@ -108,6 +124,8 @@ class Params(NamedTuple):
     epsilon: Share = 0.1
     learning_rate: Share = 0.9
     n_replays: Count = 10
+    backup_cost: Cost = 0.0
+    mean_backups: Mean = np.inf
     replay_mode: Annotated[int, Choice(MODES)] = DEFAULT_MODE
     replay_at_start: bool = False
     similarity_discount: Annotated[float, Between(0.0, 0.999999)] = 0.1
@@ -136,6 +154,8 @@ class Memory(NamedTuple):
         Priority ratings of the experiences, and what their probabilities are proportional to.
     surprise : ndarray of float64, shape (1,)
         Sum of absolute prediction errors since the mode was chosen last.
+    earnings : Earnings
+        What the end of a pause depends on.
     """
 
     action_values: NDArray[np.float64]
@@ -145,6 +165,7 @@ class Memory(NamedTuple):
     ratings: NDArray[np.float64]
     weights: NDArray[np.float64]
     surprise: NDArray[np.float64]
+    earnings: Earnings
 
 
 def description(params: Params) -> Description:
@@ -170,6 +191,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.zeros(n_states * n_actions),
         np.zeros(n_states * n_actions),
         np.zeros(1),
+        earnings(),
     )
 
 
@@ -181,7 +203,8 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, its experience and place, and the similarity."""
     experiences = experience_words(memory.experiences, known.pairs)
-    return known.pairs + experiences + similarity_words(memory.similarity)
+    held = experiences + similarity_words(memory.similarity)
+    return known.pairs + held + earnings_words(params)
 
 
 def _back_up(
@@ -195,6 +218,8 @@ def _back_up(
     if params.replay_mode == DYNAMIC_MODE and Q[s, a] < np.inf:
         memory.surprise[0] += abs(q_learning.target(params, Q, r, s_next, terminated) - Q[s, a])
     before = q_learning.back_up(params, Q, s, a, r, s_next, terminated)
+    if phase != ONLINE:
+        note_change(params, memory.earnings, before, Q[s, a])
     return record(log, phase, s, a, s_next, before, Q[s, a], r, priority, pop, cause)
 
 
@@ -202,6 +227,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     """Remember the transition, strengthen experiences, and make its backup."""
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     similarity, experiences = memory.similarity, memory.experiences.rows
+    note_experience(params, memory.earnings, memory.action_values, transition)
     place = experience_at(memory.experiences, s, a)
     experience = experiences[place]
     if experience["next_state"] != s_next:
@@ -260,6 +286,8 @@ def _reactivate(
     state = next_state = _first_state(memory, pause, rng)
     cause = -1
     for pop in range(params.n_replays):
+        if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+            break
         drawn = _drawn_experience(params, memory, state, reverse, rng)
         if drawn < 0:
             break

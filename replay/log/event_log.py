@@ -341,6 +341,37 @@ class EventLog:
         runs = {**self.columns("runs"), **columns}
         return EventLog({**self.tables, "runs": runs}, self.provenance, self.mdp, self.excerpt)
 
+    def with_states(self, number: NDArray[np.int32], mdp: MDP) -> EventLog:
+        """Give the states other numbers.
+
+        Parameters
+        ----------
+        number : ndarray of int32, shape (n_states,)
+            State -> its new number; several may get the same one.
+        mdp : MDP
+            The world with these states.
+
+        Returns
+        -------
+        EventLog
+            A log with the same steps and backups.
+
+        Examples
+        --------
+        >>> from replay import MDP
+        >>> world = MDP.from_tables([[0]], reward=[0.0])
+        >>> log = EventLog({"steps": {"state": [0], "next_state": [1]}})
+        >>> log.with_states(np.zeros(2, dtype=np.int32), world).steps["next_state"].tolist()
+        [0]
+        """
+        tables = {name: dict(self.columns(name)) for name in SCHEMA}
+        for table in (tables["steps"], tables["backups"]):
+            for column in {"state", "next_state", "location"} & table.keys():
+                table[column] = number[table[column]]
+        log = EventLog(dict(tables), self.provenance, mdp, self.excerpt)
+        log.__dict__["_complete"].update(tables)
+        return log
+
     def columns(self, name: str) -> Columns:
         """Give a table as plain arrays, without making a DataFrame.
 

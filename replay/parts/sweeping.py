@@ -1,8 +1,9 @@
 """What all prioritized sweeping shares: changes wait in a queue until they are passed on [1]_ [2]_.
 
 The functions that take the parameters and the memory of a learner read the parameters ``discount,
-epsilon, min_priority, priority, forgetting, surprise_rate, retention, capacity``, and of the memory
-``action_values``, and what `sweeping_memory` makes: ``model, queue, evaluation``.
+epsilon, min_priority, backup_cost, mean_backups, priority, forgetting, surprise_rate, retention,
+capacity``, and of the memory ``action_values``, and what `sweeping_memory` makes: ``model, queue,
+evaluation, earnings``.
 
 References
 ----------
@@ -26,7 +27,8 @@ from replay.parts.evaluation import (
     look_ahead,
     note_start,
 )
-from replay.parts.priorities import FIRST_IN, pop_next, rank
+from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, latest_change
+from replay.parts.priorities import CHANGE, FIRST_IN, pop_next, rank
 from replay.parts.priority_queue import (
     PriorityQueue,
     priority_queue,
@@ -66,8 +68,8 @@ class Popped(NamedTuple):
 
 def sweeping_memory(
     params: Any, sizes: Any, n_items: int
-) -> tuple[WorldModel, PriorityQueue, Evaluation | None]:
-    """Make the model, the queue and the evaluation of a learner that has experienced nothing.
+) -> tuple[WorldModel, PriorityQueue, Evaluation | None, Earnings]:
+    """Make what a learner that has experienced nothing keeps for sweeping.
 
     Parameters
     ----------
@@ -86,6 +88,8 @@ def sweeping_memory(
         What waits.
     evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
+    earnings : Earnings
+        What the end of a pause depends on.
     """
     model = world_model(
         sizes.n_states,
@@ -96,13 +100,14 @@ def sweeping_memory(
         capacity=params.capacity,
         way_back=sizes.way_back,
     )
-    return model, priority_queue(n_items), evaluation(params.priority, params.discount, model)
+    evaluated = evaluation(params.priority, params.discount, model)
+    return model, priority_queue(n_items), evaluated, earnings()
 
 
-def sweeping_words(memory: Any) -> int:
-    """Count the numbers held by the model, the queue and the evaluation of a learner's memory."""
+def sweeping_words(params: Any, memory: Any) -> int:
+    """Count the numbers held of what `sweeping_memory` makes."""
     held = model_words(memory.model) + queue_words(memory.queue)
-    return held + evaluation_words(memory.evaluation)
+    return held + evaluation_words(memory.evaluation) + earnings_words(params)
 
 
 @inlined
@@ -182,28 +187,46 @@ def sweep(
     for number in range(n_pops):
         if queue.size[0] == 0:
             break
-        item, priority = _pop(memory.evaluation, worth, params, memory, rng)
+        first, gain = _first(memory.evaluation, worth, params, memory)
+        if not goes_on(params, memory.earnings, gain, rng):
+            break
+        item, priority = _take(memory.evaluation, params.priority, queue, first, gain, rng)
         back_up(params, memory, Popped(item, priority, number, queue.cause[item], phase), log)
     if phase == EPISODE_END:
         end_episode(memory.model, params.retention)
 
 
 @inlined
-def _pop(
+def _first(
     evaluation: Evaluation | None,
     worth: Callable[[Any, Any, Evaluation, int], float],
     params: Any,
     memory: Any,
-    rng: Generator,
 ) -> tuple[int, float]:
-    """Take the first out of the queue; by gain or need, what is worth most now."""
-    if evaluation is None:
-        return pop_next(params.priority, memory.queue, rng)
+    """Find what is worth most now, and what it is expected to gain."""
     queue = memory.queue
+    if evaluation is None:
+        gain = queue.priority[0] if params.priority == CHANGE else latest_change(memory.earnings)
+        return queue.state[0], gain
     chosen, best = queue.state[0], -np.inf
     for place in range(queue.size[0]):
         each = worth(params, memory, evaluation, queue.state[place])
         if each > best:
             chosen, best = queue.state[place], each
-    remove(queue, chosen)
     return chosen, best
+
+
+@inlined
+def _take(
+    evaluation: Evaluation | None,
+    rule: int,
+    queue: PriorityQueue,
+    first: int,
+    worth: float,
+    rng: Generator,
+) -> tuple[int, float]:
+    """Take the next out of the queue: what was found to be worth most, or as the rule says."""
+    if evaluation is None:
+        return pop_next(rule, queue, rng)
+    remove(queue, first)
+    return first, worth

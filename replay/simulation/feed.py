@@ -1,6 +1,9 @@
 """Let a learner learn from recorded experience, and log what it does."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -25,7 +28,7 @@ from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
-__all__ = ["feed"]
+__all__ = ["Experience", "feed"]
 
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
 
@@ -93,43 +96,156 @@ def feed(
     [1, 0]
     """
     found = find_learner(learner, params)
-    n_states = check_whole("n_states", n_states, at_least=1, at_most=MOST_STATES)
-    n_actions = check_whole("n_actions", n_actions, at_least=1, at_most=2**31 - 1)
     seed = check_whole("seed", seed)
     check_choice("log", log, ("all", "replay"))
-    if mdp is not None and not isinstance(mdp, MDP):
-        raise TypeError(f"mdp must be an MDP, got {type(mdp).__name__}.")
-    if mdp is not None and mdp.n_states != n_states:
-        raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
-    given = _experience(found, transitions, n_states, n_actions)
-    time = _times(transitions)
-    steps = given.steps
-    rests = _rests({} if rest is None else rest, steps)
-    pairs = np.stack([steps["state"], steps["action"], steps["next_state"]])
-    n_transitions = len(np.unique(pairs, axis=1).T)
-    n_links = _count_links(given)
-    if mdp is not None:
-        n_transitions += len(mdp.successor)
-        n_links += Protocol([Phase(mdp, 1)]).n_links
-    sizes = Sizes(
-        n_states,
-        n_actions,
-        n_transitions,
-        len(steps),
-        n_links,
-        way_back(found, mdp, n_actions),
+    experience = Experience.of(
+        transitions, n_states=n_states, n_actions=n_actions, mdp=mdp, rest=rest
     )
-    writer = LogWriter(log, found, mdp, name="" if mdp is None else mdp.name)
-    writer.steps = steps
-    rng = replay_rng(seed)  # nothing else is drawn
-    driver = Driver(found, sizes, writer, rng=rng, replay_rng=rng, known=mdp)
-    if 0 in rests:
-        driver.rest(int(steps["state"][0]), rests[0])
-    for begin, end in _pieces(rests, len(steps), on_step is not None):
-        driver.feed(given.rows(begin, end), rests.get(end, 0))
-        if on_step is not None:
-            on_step(begin, driver.memory)
-    return driver.finish(time)
+    name = "" if mdp is None else mdp.name
+    writer = LogWriter(log, found, mdp, name=name)
+    return experience.feed_to(found, writer, seed, on_step)
+
+
+@dataclass(frozen=True, eq=False)
+class Experience:
+    """Recorded experience that was checked, to be fed to one learner after the other.
+
+    Attributes
+    ----------
+    given : Given
+        The steps, in the form of the loop.
+    sizes : Sizes
+        Size of the world, and how much of it a learned model may have to hold.
+    rests : dict of int to int
+        Number of rows done -> pauses of rest then.
+    time : ndarray of float64, shape (n_steps,), or None
+        The time of each step, in seconds.
+    mdp : MDP or None
+        The world, as far as it is known.
+    """
+
+    given: Given
+    sizes: Sizes
+    rests: dict[int, int]
+    time: NDArray[np.float64] | None = None
+    mdp: MDP | None = None
+
+    @classmethod
+    def of(
+        cls,
+        transitions: pd.DataFrame,
+        *,
+        n_states: int,
+        n_actions: int,
+        mdp: MDP | None = None,
+        rest: Mapping[int, int] | None = None,
+    ) -> Experience:
+        """Check recorded experience; the parameters are those of `feed`.
+
+        Parameters
+        ----------
+        transitions : DataFrame
+            One row a step.
+        n_states, n_actions : int
+            Size of the world.
+        mdp : MDP, optional
+            The world.
+        rest : mapping of int to int, optional
+            Number of rows done -> pauses of rest then.
+
+        Returns
+        -------
+        Experience
+
+        Raises
+        ------
+        ValueError
+            If a column is missing or out of range, time runs back, rows without an end between them
+            don't join, or rest is asked for within an episode.
+        TypeError
+            If `transitions` is no table, or `mdp` no MDP.
+
+        Examples
+        --------
+        >>> lap = pd.DataFrame({"state": [0, 1], "action": 0, "reward": [0.0, 1.0],
+        ...                     "next_state": [1, 2], "terminated": [False, True]})
+        >>> Experience.of(lap, n_states=3, n_actions=1).sizes.n_transitions
+        2
+        """
+        n_states = check_whole("n_states", n_states, at_least=1, at_most=MOST_STATES)
+        n_actions = check_whole("n_actions", n_actions, at_least=1, at_most=2**31 - 1)
+        if mdp is not None and not isinstance(mdp, MDP):
+            raise TypeError(f"mdp must be an MDP, got {type(mdp).__name__}.")
+        if mdp is not None and mdp.n_states != n_states:
+            raise ValueError(f"mdp has {mdp.n_states} states, but n_states is {n_states}.")
+        given = _checked(transitions, n_states, n_actions)
+        time = _times(transitions)
+        steps = given.steps
+        rests = _rests({} if rest is None else rest, steps)
+        pair = steps["state"] * np.int64(n_actions) + steps["action"]
+        n_transitions = _count_distinct(pair, steps["next_state"])
+        n_links = _count_links(given)
+        if mdp is not None:
+            n_transitions += len(mdp.successor)
+            n_links += Protocol([Phase(mdp, 1)]).n_links
+        sizes = Sizes(n_states, n_actions, n_transitions, len(steps), n_links, None)
+        return cls(given, sizes, rests, time, mdp)
+
+    def feed_to(
+        self,
+        learner: Learner,
+        writer: LogWriter,
+        seed: int,
+        on_step: Callable[[int, Any], None] | None = None,
+    ) -> EventLog:
+        """Let a learner learn from it.
+
+        Parameters
+        ----------
+        learner : Learner
+            As `find_learner` gives it.
+        writer : LogWriter
+            Without steps; they are those of the experience.
+        seed : int
+            Seed of what the learner draws when it replays.
+        on_step : callable, optional
+            Called as ``on_step(k, memory)`` after row k.
+
+        Returns
+        -------
+        EventLog
+            Steps and backups.
+
+        Raises
+        ------
+        ValueError
+            If the learner needs to know the next actions, an end or the ways back, and the
+            experience has none.
+        """
+        steps = self.given.steps
+        if learner.learns_on_policy and len(steps) and self.given.next_action[0] < 0:
+            raise ValueError(
+                f"{learner.name!r} learns on-policy: transitions needs a column 'next_action', the "
+                "action taken in next_state (after an end: in the next episode's first state)."
+            )
+        if learner.needs_episodes and len(steps) and not steps["terminated"].any():
+            raise ValueError(
+                f"{learner.name!r} learns at an episode's end, but no row of transitions is "
+                "terminated: mark the ends, or choose another learner."
+            )
+        ways = way_back(learner, self.mdp, self.sizes.n_actions)
+        sizes = self.sizes._replace(way_back=ways)
+        writer.steps = steps
+        rng = replay_rng(seed)  # nothing else is drawn
+        driver = Driver(learner, sizes, writer, rng=rng, replay_rng=rng, known=self.mdp)
+        rests = self.rests
+        if 0 in rests:
+            driver.rest(int(steps["state"][0]), rests[0])
+        for begin, end in _pieces(rests, len(steps), on_step is not None):
+            driver.feed(self.given.rows(begin, end), rests.get(end, 0))
+            if on_step is not None:
+                on_step(begin, driver.memory)
+        return driver.finish(self.time)
 
 
 def _pieces(rests: Mapping[int, int], n_steps: int, each: bool) -> Iterator[tuple[int, int]]:
@@ -146,22 +262,23 @@ def _count_links(given: Given) -> int:
     first = np.insert((is_end | steps["truncated"])[:-1], 0, True)[: len(steps)]
     own = steps["state"][np.maximum.accumulate(np.where(first, np.arange(len(steps)), 0))]
     ends = steps["next_state"][is_end]
-    links = [np.stack([ends, begins[is_end]]) for begins in (own, given.start)]
-    return len(np.unique(np.concatenate(links, axis=1), axis=1).T)
+    begins = np.append(own[is_end], given.start[is_end])
+    return _count_distinct(np.append(ends, ends), begins)
 
 
-def _experience(
-    learner: Learner, transitions: pd.DataFrame, n_states: int, n_actions: int
-) -> Given:
+def _count_distinct(first: NDArray[Any], second: NDArray[Any]) -> int:
+    """Count the different pairs of two columns."""
+    number = np.unique(first, return_inverse=True)[1]
+    lowest = int(second.min(initial=0))
+    span = int(second.max(initial=0)) - lowest + 1
+    return len(np.unique(number * np.int64(span) + (second - lowest)))
+
+
+def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
     """Check recorded experience and bring it into the form of the loop."""
     table = check_table(
         transitions, ["state", "action", "reward", "next_state", "terminated"], "transitions"
     )
-    if learner.learns_on_policy and "next_action" not in table:
-        raise ValueError(
-            f"{learner.name!r} learns on-policy: transitions needs a column 'next_action', the "
-            "action taken in next_state (after an end: in the next episode's first state)."
-        )
     check_table(table, [name for name in _OPTIONAL if name in table], "transitions")
     limits = {"state": n_states, "action": n_actions, "next_state": n_states}
     limits |= {"next_action": n_actions, "start_state": n_states}
@@ -194,11 +311,6 @@ def _experience(
             f"Row {row} of transitions enters state {steps['next_state'][row]}, but row {row + 1} "
             f"begins in state {steps['state'][row + 1]}. Mark row {row} as terminated or truncated "
             "if an episode ends there."
-        )
-    if learner.needs_episodes and len(steps) and not steps["terminated"].any():
-        raise ValueError(
-            f"{learner.name!r} learns at an episode's end, but no row of transitions is "
-            "terminated: mark the ends, or choose another learner."
         )
     nothing = np.full(len(steps), -1, dtype=np.int32)
     starts = np.append(steps["state"][1:], np.int32(-1))[: len(steps)]

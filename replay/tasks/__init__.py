@@ -51,14 +51,34 @@ True
 from replay.tasks.graph_paths import both_directions, random_walk, shortest_path, without_edges
 from replay.tasks.places import Places, Rule, State, explore
 from replay.tasks.routes import task_of_routes
-from replay.tasks.runs import BEHAVIOURS, TaskRun, run_task
+from replay.tasks.runs import (
+    BEHAVIOURS,
+    GivenLaps,
+    TaskRun,
+    give_laps,
+    replay_laps,
+    run_task,
+)
 from replay.tasks.task import Block, Lap, Laps, Task
 
-__all__ = ["BEHAVIOURS", "Block", "Lap", "Laps", "Places", "Rule", "State", "Task", "TaskRun"]
+__all__ = [
+    "BEHAVIOURS",
+    "Block",
+    "GivenLaps",
+    "Lap",
+    "Laps",
+    "Places",
+    "Rule",
+    "State",
+    "Task",
+    "TaskRun",
+]
 __all__ += [
     "both_directions",
     "explore",
+    "give_laps",
     "random_walk",
+    "replay_laps",
     "run_task",
     "shortest_path",
     "task_of_routes",

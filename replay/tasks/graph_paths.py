@@ -40,17 +40,28 @@ def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generato
     ['c', 'b', 'a']
     """
     _check_ends(graph, start, end)
-    backwards = graph.reverse(copy=False) if graph.is_directed() else graph
-    steps = nx.single_source_shortest_path_length(backwards, end)
+    steps = _steps_to(graph, end)
     if start not in steps:
         raise ValueError(f"There is no path from {start!r} to {end!r}: open a move that is closed.")
+    beside = dict(graph.adjacency())
     path = [start]
     while path[-1] != end:
-        nearer = [
-            node for node in graph.adj[path[-1]] if steps.get(node, -1) == steps[path[-1]] - 1
-        ]
-        path.append(nearer[rng.integers(len(nearer))])
+        here = path[-1]
+        nearer = [node for node in beside[here] if steps.get(node, -1) == steps[here] - 1]
+        path.append(nearer[rng.integers(len(nearer)) if len(nearer) > 1 else 0])
     return path
+
+
+def _steps_to(graph: nx.Graph, end: str) -> dict[str, int]:
+    """Count the steps from each node to one; a search of our own, as laps need many."""
+    into = dict(graph.pred.items() if graph.is_directed() else graph.adjacency())
+    steps, waiting = {end: 0}, [end]
+    for node in waiting:  # which grows on the way
+        for before in into[node]:
+            if before not in steps:
+                steps[before] = steps[node] + 1
+                waiting.append(before)
+    return steps
 
 
 def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator) -> list[str]:
@@ -81,12 +92,13 @@ def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator)
     ['b', 'c', 'b', 'a']
     """
     _check_ends(graph, start, end)
-    if not nx.has_path(graph, start, end):
+    if start not in _steps_to(graph, end):
         raise ValueError(f"There is no path from {start!r} to {end!r}: open a move that is closed.")
+    beside = dict(graph.adjacency())
     path = [start]
     while path[-1] != end:
-        ahead = [node for node in graph.adj[path[-1]] if node not in path[-2:]]
-        choices = ahead or list(graph.adj[path[-1]])
+        ahead = [node for node in beside[path[-1]] if node not in path[-2:]]
+        choices = ahead or list(beside[path[-1]])
         path.append(choices[rng.integers(len(choices))])
     return path
 

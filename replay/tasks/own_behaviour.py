@@ -56,9 +56,27 @@ def act_through(
     return _Animal(task, learner, params, seed=seed, rngs=rngs).run(n_rest_before)
 
 
-def noisy(mean: float, sd: float, rng: np.random.Generator) -> float:
-    """Draw a reward: normal, but never negative; `sd` is a share of the mean."""
-    return max(float(rng.normal(mean, sd * mean)), 0.0) if mean * sd else float(mean)
+def noisy(mean: NDArray[np.float64], sd: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw rewards: normal, but never of the other sign; `sd` is a share of the mean.
+
+    Parameters
+    ----------
+    mean : ndarray of float64
+        Where it is 0 nothing is drawn.
+    sd : float
+        0 or more.
+    rng : numpy.random.Generator
+        Draws them.
+
+    Returns
+    -------
+    ndarray of float64, shape as `mean`
+    """
+    drawn = mean.copy()
+    varies = mean * sd != 0
+    drawn[varies] = rng.normal(mean[varies], sd * np.abs(mean[varies]))
+    drawn[drawn * mean < 0] = 0.0
+    return drawn
 
 
 class _Animal:
@@ -121,9 +139,8 @@ class _Animal:
     def _act(self, lap: Lap) -> Lap | None:
         """Run a lap step by step: how it ends decides on the next one, and on where to replay."""
         mdp, driver = lap.world, self.driver
-        reward, start = mdp.reward.copy(), np.full(1, lap.start, dtype=np.int32)
-        for transition in np.flatnonzero(reward):
-            reward[transition] = noisy(reward[transition], self.task.reward_sd, self.reward_rng)
+        start = np.full(1, lap.start, dtype=np.int32)
+        reward = noisy(mdp.reward, self.task.reward_sd, self.reward_rng)
         world = world_of(mdp)._replace(
             reward=_read_only(reward), start_state=start, start_cumulative=np.ones(1)
         )
@@ -151,8 +168,8 @@ class _Animal:
         steps = driver.writer.steps[driver.time : driver.time + n_steps]
         steps["state"], steps["next_state"] = lap.path[:-1], lap.path[1:]
         steps["action"] = [self.task.model.action(*move) for move in pairwise(lap.path)]
-        means = lap.world.expected_reward()[steps["state"], steps["action"]].tolist()
-        steps["reward"] = [noisy(mean, self.task.reward_sd, self.reward_rng) for mean in means]
+        means = lap.world.expected_reward()[steps["state"], steps["action"]]
+        steps["reward"] = noisy(means, self.task.reward_sd, self.reward_rng)
         steps["terminated"][-1] = True
         following = self._send(lap.path)
         start = lap.start if following is None else following.start

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -67,6 +67,23 @@ class Rule(NamedTuple):
     ends: tuple[str, ...]
     rewards: tuple[tuple[str, float], ...] = ()
     memory: str = ""
+
+
+class _Moves(NamedTuple):
+    """Where all actions lead.
+
+    `memories` are what there is to remember; `memory` and `here`, of shape (n_states,), number that
+    of each state and its node. Of shape (n_states, n_actions): `there` is the node that an action
+    leads to, -1 if there is none; `passing` and `ending` are the states in which it is entered if
+    the lap goes on there, and if it ends there, -1 if there is no such state.
+    """
+
+    memories: tuple[str, ...]
+    memory: NDArray[np.int64]
+    here: NDArray[np.int64]
+    there: NDArray[np.int64]
+    passing: NDArray[np.int64]
+    ending: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,20 +184,32 @@ class Places:
         """
         nodes = check_list("A lap", nodes)
         check_text("memory", memory)
-        for node in nodes:
-            _check_node(self.graph, node, "A lap")
         if len(nodes) < 2:
             raise ValueError(f"A lap goes through two nodes at least, got {shown(nodes)}.")
-        states = [self.start(nodes[0], memory)]
+        _check_node(self.graph, nodes[0], "A lap")
+        states = [self._known(self.start(nodes[0], memory))]
+        last = len(nodes) - 1
         for place, node in enumerate(nodes[1:], start=1):
-            if node not in self.neighbours[nodes[place - 1]]:
-                raise ValueError(
-                    f"A lap goes from neighbour to neighbour; {node!r} is none of "
-                    f"{nodes[place - 1]!r}, whose neighbours are "
-                    f"{', '.join(map(repr, self.neighbours[nodes[place - 1]]))}."
-                )
-            states.append(self.enter(states[-1], node, place == len(nodes) - 1))
-        return tuple(self._known(state) for state in states)
+            move = states[-1], node, place == last
+            if move not in self._entered:  # most moves are made many times
+                self._entered[move] = self._enter_neighbour(*move)
+            states.append(self._entered[move])
+        return tuple(states)
+
+    @cached_property
+    def _entered(self) -> dict[tuple[int, str, bool], int]:
+        return {}
+
+    def _enter_neighbour(self, number: int, node: str, end: bool) -> int:
+        """Look up the state in which a neighbour is entered."""
+        state = self.states[number]
+        _check_node(self.graph, node, "A lap")
+        if node not in self.neighbours[state.node]:
+            raise ValueError(
+                f"A lap goes from neighbour to neighbour; {node!r} is none of {state.node!r}, "
+                f"whose neighbours are {', '.join(map(repr, self.neighbours[state.node]))}."
+            )
+        return self._known(self.enter(state, node, end))
 
     def action(self, state: int, next_state: int) -> int:
         """Give the action that leads from one state to a neighbouring one.
@@ -205,6 +234,38 @@ class Places:
         if there.node not in self.neighbours[here.node]:
             raise ValueError(f"No action leads from {here.node!r} to {there.node!r}.")
         return self.neighbours[here.node].index(there.node)
+
+    def actions(self, path: tuple[int, ...]) -> NDArray[np.int32]:
+        """Give the actions that lead along a path, one after the other.
+
+        Parameters
+        ----------
+        path : tuple of int
+            Numbers of states.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_steps,)
+
+        Raises
+        ------
+        ValueError
+            If there is no such state, or nodes that follow each other are no neighbours.
+
+        Examples
+        --------
+        >>> track = nx.path_graph(["a", "b", "c"])
+        >>> nx.set_node_attributes(track, {"a": (0, 0), "b": (10, 0), "c": (20, 0)}, "pos")
+        >>> places = explore(track, [Rule(("a",), ("c",))])
+        >>> places.actions(places.walk("abc"))  # of two neighbours, the one in the east is first
+        array([0, 0], dtype=int32)
+        """
+        moves, states = self._moves, np.asarray(path, dtype=np.int64)
+        leads = moves.there[states[:-1]] == moves.here[states[1:], None]
+        found: NDArray[np.int32] = np.argmax(leads, axis=1).astype(np.int32)
+        for step in np.flatnonzero(~leads.any(axis=1)):
+            found[step] = self.action(path[step], path[step + 1])
+        return found
 
     def world(
         self,
@@ -257,17 +318,24 @@ class Places:
     def _world(
         self, rules: tuple[Rule, ...], closed: tuple[tuple[str, str], ...], start: int | None
     ) -> MDP:
+        if start is not None:
+            return self.world(rules, closed).starting_in(start)
+        moves = self._moves
+        node = {name: number for number, name in enumerate(self.graph)}
         by_memory = {rule.memory: rule for rule in (*reversed(self.rules), *rules)}
-        paid = {memory: dict(rule.rewards) for memory, rule in by_memory.items()}
-        barred = set(closed)
-
-        def move(state: State, node: str) -> tuple[State, float]:
-            if (state.node, node) in barred:
-                return state, 0.0
-            entered = self.enter(state, node, node in by_memory[state.memory].ends)
-            return entered, paid[state.memory].get(node, 0.0)
-
-        return self._mdp(move, self.starts if start is None else np.array([start]))
+        is_end = np.zeros((len(moves.memories), len(node) + 1), dtype=bool)
+        pays = np.zeros(is_end.shape)
+        for number, memory in enumerate(moves.memories):
+            is_end[number, [node[end] for end in by_memory[memory].ends]] = True
+            for name, amount in by_memory[memory].rewards:
+                pays[number, node[name]] = amount
+        here, there, remembered = moves.here[:, None], moves.there, moves.memory[:, None]
+        barred = np.zeros(there.shape, dtype=bool)
+        for origin, target in closed:
+            barred |= (here == node[origin]) & (there == node[target])
+        stays = barred | (there < 0)
+        entered = np.where(is_end[remembered, there], moves.ending, moves.passing)
+        return self._mdp(entered, np.where(stays, 0.0, pays[remembered, there]), stays)
 
     @cached_property
     def whole(self) -> MDP:
@@ -275,27 +343,40 @@ class Places:
 
         No move is closed, and laps go on wherever they may under some rule.
         """
+        moves = self._moves
+        entered = np.where(moves.passing >= 0, moves.passing, moves.ending)
+        return self._mdp(entered, np.zeros(entered.shape), moves.there < 0)
 
-        def move(state: State, node: str) -> tuple[State, float]:
-            passing = self.enter(state, node, False)
-            return (passing if passing in self.number else self.enter(state, node, True)), 0.0
-
-        return self._mdp(move, self.starts)
+    @cached_property
+    def _moves(self) -> _Moves:
+        """List where all actions lead."""
+        node = {name: number for number, name in enumerate(self.graph)}
+        memories = tuple(dict.fromkeys(state.memory for state in self.states))
+        shape = len(self.states), self.n_actions
+        there, passing, ending = (np.full(shape, -1) for _ in range(3))
+        for number, state in enumerate(self.states):
+            for action, name in enumerate(() if state.end else self.neighbours[state.node]):
+                there[number, action] = node[name]
+                entered = self.enter(state, name, False)
+                passing[number, action] = self.number.get(entered, -1)
+                ending[number, action] = self.number.get(entered._replace(end=True), -1)
+        here = np.array([node[state.node] for state in self.states])
+        memory = np.array([memories.index(state.memory) for state in self.states])
+        return _Moves(memories, memory, here, there, passing, ending)
 
     def _mdp(
-        self, move: Callable[[State, str], tuple[State, float]], starts: NDArray[np.int64]
+        self, entered: NDArray[np.int64], reward: NDArray[np.float64], stays: NDArray[np.bool_]
     ) -> MDP:
-        transition = np.empty((len(self.states), self.n_actions), dtype=np.int64)
-        reward = np.zeros(transition.shape)
-        for number, state in enumerate(self.states):
-            transition[number] = number
-            for action, node in enumerate(() if state.end else self.neighbours[state.node]):
-                entered, reward[number, action] = move(state, node)
-                transition[number, action] = self._known(entered)
+        """Make an MDP of the states that are entered, where the animal does not stay."""
+        for number, action in np.argwhere((entered < 0) & ~stays)[:1]:
+            state = self.states[number]
+            self._known(self.enter(state, self.neighbours[state.node][action], False))
+            self._known(self.enter(state, self.neighbours[state.node][action], True))
+        start = np.bincount(self.starts, minlength=len(self.states)) / len(self.starts)
         return MDP.from_tables(
-            transition,
+            np.where(stays, np.arange(len(self.states))[:, None], entered),
             reward,
-            start=np.bincount(starts, minlength=len(self.states)) / len(starts),
+            start=start,
             terminal=[state.end for state in self.states],
             action_names=[f"neighbour {action + 1}" for action in range(self.n_actions)],
             position=[self.graph.nodes[state.node]["pos"] for state in self.states],

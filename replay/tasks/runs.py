@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from replay.checks import unknown_name
+from replay.checks import check_whole, unknown_name
+from replay.learners import find_learner
 from replay.log.event_log import EventLog
-from replay.simulation import feed
+from replay.simulation.driver import LogWriter
+from replay.simulation.feed import Experience
 from replay.tasks.own_behaviour import act_through, noisy
 from replay.tasks.task import Lap, Task, begin, send
+from replay.worlds.mdp import MDP
 
-__all__ = ["BEHAVIOURS", "TaskRun", "run_task"]
+__all__ = ["BEHAVIOURS", "GivenLaps", "TaskRun", "give_laps", "replay_laps", "run_task"]
 
 BEHAVIOURS = ("given", "own")
 
@@ -70,35 +75,129 @@ def run_task(
     """
     if behaviour not in BEHAVIOURS:
         raise unknown_name("behaviour", behaviour, BEHAVIOURS)
-    replay_rng, *rngs = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(4))
+    if behaviour == "given":
+        given = give_laps(task, seed=seed)
+        return TaskRun(replay_laps(given, learner, params), given.laps)
+    rngs = tuple(map(np.random.default_rng, np.random.SeedSequence(seed).spawn(4)))
+    laps, log = act_through(
+        task, learner, params, seed=seed, n_rest_before=_n_rest_before(task), rngs=rngs
+    )
+    table = _laps(task, laps, log.columns("steps"))
+    return TaskRun(log.with_states(task.analysed, task.world), table)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenLaps:
+    """The laps of one animal as its task gives them: the same for all learners and parameters.
+
+    Attributes
+    ----------
+    task : Task
+        What is run.
+    seed : int
+        Seed of laps and rewards.
+    laps : DataFrame
+        One row a lap, as `TaskRun` has it.
+    experience : Experience
+        The steps, in states of the task's model, and the pauses of rest.
+    """
+
+    task: Task
+    seed: int
+    laps: pd.DataFrame
+    experience: Experience
+
+
+def give_laps(task: Task, *, seed: int = 0) -> GivenLaps:
+    """Draw the laps of one animal, to be handed to any number of learners.
+
+    Parameters
+    ----------
+    task : Task
+        What is run.
+    seed : int, default 0
+        Seed of laps and rewards.
+
+    Returns
+    -------
+    GivenLaps
+        Must not be changed.
+
+    Raises
+    ------
+    ValueError
+        If the task gives no way for a lap, or one that its world closes.
+
+    Examples
+    --------
+    >>> from replay.tasks.published import find_task
+    >>> given = give_laps(find_task("linear_track").build(), seed=1)
+    >>> len(given.laps), replay_laps(given, "dyna_q", {"n_replays": 2})
+    (60, EventLog(1 run, 540 steps, 1640 backups))
+    """
+    seed = check_whole("seed", seed)
+    _, laps_rng, reward_rng = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(3))
+    laps, transitions = _given_laps(task, laps_rng, reward_rng)
+    ends = np.flatnonzero(transitions["terminated"]) + 1
+    rest = {n: lap.n_rest for n, lap in zip(ends.tolist(), laps, strict=True)}
+    experience = Experience.of(
+        pd.DataFrame(transitions),
+        n_states=len(task.model.states),
+        n_actions=task.model.n_actions,
+        mdp=task.model.whole,
+        rest={0: _n_rest_before(task)} | rest,
+    )
+    transitions["truncated"] = np.zeros(len(transitions["state"]), dtype=bool)
+    return GivenLaps(task, seed, _laps(task, laps, transitions), experience)
+
+
+def replay_laps(
+    given: GivenLaps, learner: Any, params: Any = None, *, seed: int | None = None
+) -> EventLog:
+    """Let a learner replay along given laps.
+
+    Parameters
+    ----------
+    given : GivenLaps
+        As `give_laps` makes them.
+    learner : str, module or Learner
+        A name in ``LEARNERS``, a module of one's own, or what `find_learner` gives.
+    params : NamedTuple or dict, optional
+        The parameters that differ from the learner's defaults.
+    seed : int, optional
+        Seed of what the learner draws when it replays; by default that of the laps.
+
+    Returns
+    -------
+    EventLog
+        Steps and backups, in analysed states.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    seed = given.seed if seed is None else check_whole("seed", seed)
+    found, task = find_learner(learner, params), given.task
+    writer = LogWriter("all", found, task.model.whole, name=task.name, seed=seed)
+    log = given.experience.feed_to(found, writer, seed)
+    return log.with_states(task.analysed, task.world)
+
+
+def _n_rest_before(task: Task) -> int:
+    """Count the pauses before the first lap."""
     first = task.blocks[0] if task.blocks else None
-    n_rest = first.n_rest if first is not None and first.n_laps == 0 else 0
-    if behaviour == "own":
-        laps, log = act_through(
-            task, learner, params, seed=seed, n_rest_before=n_rest, rngs=(replay_rng, *rngs)
-        )
-    else:
-        laps, transitions = _given_laps(task, *rngs[:2])
-        ends = np.flatnonzero(transitions["terminated"]) + 1
-        log = feed(
-            learner,
-            transitions,
-            n_states=len(task.model.states),
-            n_actions=task.model.n_actions,
-            params=params,
-            seed=seed,
-            mdp=task.model.whole,
-            rest={0: n_rest} | {n: lap.n_rest for n, lap in zip(ends.tolist(), laps, strict=True)},
-        ).label(seed=seed, mdp=task.name)
-    return TaskRun(_analysed(log, task), _laps(task, laps, log.columns("steps")))
+    return first.n_rest if first is not None and first.n_laps == 0 else 0
 
 
 def _given_laps(
     task: Task, laps_rng: np.random.Generator, reward_rng: np.random.Generator
-) -> tuple[list[Lap], pd.DataFrame]:
-    """Run the laps as the task gives them; the table is what `feed` takes."""
+) -> tuple[list[Lap], dict[str, NDArray[Any]]]:
+    """Run the laps as the task gives them; the columns are what `Experience.of` takes."""
     laps: list[Lap] = []
-    rows = []
+    runs: list[_Way] = []
+    known: dict[tuple[int, tuple[int, ...]], _Way] = {}  # most laps are run many times
+    means: dict[int, NDArray[np.float64]] = {}
     protocol, first = begin(task, laps_rng)
     lap: Lap | None = first
     while lap is not None:
@@ -107,42 +206,67 @@ def _given_laps(
                 f"The task {task.name!r} gives no way for lap {len(laps)}: let the learner act, "
                 "with behaviour='own'."
             )
-        means = lap.world.expected_reward()
-        for state, next_state in pairwise(lap.path):
-            action = task.model.action(state, next_state)
-            if next_state not in lap.world.successors(state, action):
-                here, there = (task.model.states[number].node for number in (state, next_state))
-                raise ValueError(
-                    f"Lap {len(laps)} of the task {task.name!r} is to go from {here!r} to "
-                    f"{there!r}, but its world has no such move: the way is closed, or the lap "
-                    "ends elsewhere."
-                )
-            reward = noisy(means[state, action], task.reward_sd, reward_rng)
-            rows.append((len(laps), state, action, reward, next_state))
+        path = tuple(lap.path)
+        key = id(lap.world), path  # all laps are kept, so no other world gets the same id
+        if key not in known:
+            table = id(lap.world.reward)  # shared by worlds that differ in their start
+            if table not in means:
+                means[table] = lap.world.expected_reward()
+            known[key] = _way(task, lap.world, means[table], path, len(laps))
+        runs.append(known[key])
         laps.append(lap)
-        lap = send(protocol, lap.path)
-    table = pd.DataFrame(rows, columns=["episode", "state", "action", "reward", "next_state"])
-    return laps, table.assign(
-        terminated=table["episode"] != table["episode"].shift(-1),
-        next_action=table["action"].shift(-1, fill_value=0),
-    )
+        lap = send(protocol, path)
+    state, action, mean, next_state = (np.concatenate(parts) for parts in zip(*runs, strict=True))
+    ends = np.cumsum([len(run.state) for run in runs])
+    terminated = np.zeros(len(state), dtype=bool)
+    terminated[ends - 1] = True
+    return laps, {
+        "state": state,
+        "action": action,
+        "reward": noisy(mean, task.reward_sd, reward_rng),
+        "next_state": next_state,
+        "terminated": terminated,
+        "next_action": np.append(action[1:], np.int32(0)),
+    }
 
 
-def _analysed(log: EventLog, task: Task) -> EventLog:
-    """Name the states of a log as the analyses see them."""
-    steps, backups = dict(log.columns("steps")), dict(log.columns("backups"))
-    for table in (steps, backups):
-        for column in {"state", "next_state", "location"} & table.keys():
-            table[column] = task.analysed[table[column]]
-    tables = {"runs": log.columns("runs"), "steps": steps, "backups": backups}
-    return EventLog(tables, log.provenance, task.world)
+class _Way(NamedTuple):
+    """The steps of a lap, and the mean reward of each."""
+
+    state: NDArray[np.int32]
+    action: NDArray[np.int32]
+    mean: NDArray[np.float64]
+    next_state: NDArray[np.int32]
 
 
-def _laps(task: Task, laps: list[Lap], steps: dict[str, np.ndarray]) -> pd.DataFrame:
+def _way(
+    task: Task, world: MDP, mean: NDArray[np.float64], path: tuple[int, ...], number: int
+) -> _Way:
+    """Find the actions that lead along a path, which the world must allow."""
+    states = np.array(path, dtype=np.int32)
+    state, next_state = states[:-1], states[1:]
+    action = task.model.actions(path)
+    pair = state * world.n_actions + action
+    row = world.successor_offset[pair]
+    is_sure = world.successor_offset[pair + 1] == row + 1
+    leads = is_sure & (world.successor[np.minimum(row, world.n_transitions - 1)] == next_state)
+    for step in np.flatnonzero(~leads):
+        if next_state[step] not in world.successors(state[step], action[step]):
+            here, there = (task.model.states[path[step + k]].node for k in range(2))
+            raise ValueError(
+                f"Lap {number} of the task {task.name!r} is to go from {here!r} to {there!r}, but "
+                "its world has no such move: the way is closed, or the lap ends elsewhere."
+            )
+    return _Way(state, action, mean[state, action], next_state)
+
+
+def _laps(task: Task, laps: list[Lap], steps: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
     """Tell how each lap was run."""
     ends = np.flatnonzero(steps["terminated"] | steps["truncated"])
     begins = np.append(0, ends[:-1] + 1)
     start, end = steps["state"][begins], steps["next_state"][ends]
+    kinds = {(id(lap.world), lap.start): lap for lap in laps}
+    goals = {kind: _goal(task, lap) for kind, lap in kinds.items()}
     names = []
     for lap, first, last in zip(laps, start, end, strict=True):
         way = task.model.states[first].node, task.model.states[last].node
@@ -157,7 +281,7 @@ def _laps(task: Task, laps: list[Lap], steps: dict[str, np.ndarray]) -> pd.DataF
             "reward": np.add.reduceat(steps["reward"], begins),
             "n_steps": ends + 1 - begins,
             "n_rest": [lap.n_rest for lap in laps],
-            "goal": [_goal(task, lap) for lap in laps],
+            "goal": [goals[id(lap.world), lap.start] for lap in laps],
         }
     )
 

@@ -141,8 +141,9 @@ def _checked(lap: object) -> Lap:
     start = check_whole("The start of a lap", lap.start, at_most=last)
     if lap.path is not None:
         what = "The path of a lap"
-        path = check_array(lap.path, what, kind="whole", at_least=0, at_most=last)
-        if len(path) < 2 or path[0] != start:
+        if not _are_states(lap.path, last):
+            check_array(lap.path, what, kind="whole", at_least=0, at_most=last)
+        if len(lap.path) < 2 or lap.path[0] != start:
             raise ValueError(
                 f"{what} goes from its start, state {start}, to another state at least; got "
                 f"{shown(lap.path)}."
@@ -152,6 +153,13 @@ def _checked(lap: object) -> Lap:
     check_text("The name of a lap", lap.name)
     check_flag("shown of a lap", lap.shown)
     return lap
+
+
+def _are_states(path: object, last: int) -> bool:
+    """Tell at a glance whether a path is a tuple of states, as `Places.walk` gives it."""
+    if type(path) is not tuple or not path or set(map(type, path)) != {int}:
+        return False
+    return bool(min(path) >= 0 and max(path) <= last)
 
 
 def begin(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:

@@ -181,6 +181,38 @@ class MDP:
         row = state * self.n_actions + action
         return self.successor[self.successor_offset[row] : self.successor_offset[row + 1]]
 
+    def starting_in(self, state: int) -> MDP:
+        """Give the same world, in which all episodes start in one state.
+
+        Parameters
+        ----------
+        state : int
+            Not a terminal one.
+
+        Returns
+        -------
+        MDP
+
+        Raises
+        ------
+        ValueError
+            If there is no such state, or it is terminal.
+
+        Examples
+        --------
+        >>> MDP.from_tables([[1], [0]], reward=[0, 1]).starting_in(1).start_probability
+        array([0., 1.])
+        """
+        state = check_whole("state", state, at_most=self.n_states - 1)
+        if self.terminal[state]:
+            raise ValueError(f"No episode can start in state {state}, which is terminal.")
+        start = np.zeros(self.n_states)
+        start[state] = 1.0
+        start.setflags(write=False)
+        same = object.__new__(MDP)  # all else was checked
+        same.__dict__.update(self.__dict__, start_probability=start)
+        return same
+
     def transition_rows(self) -> NDArray[np.intp]:
         """Give the row s * n_actions + a of every transition.
 

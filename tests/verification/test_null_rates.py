@@ -5,6 +5,7 @@ level, or of its power where the effect is known. A number that takes few values
 less often than the level says, never more often.
 """
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -29,8 +30,6 @@ from scipy import stats
 
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.nulls import (
-    chain_count,
-    joined,
     null_test,
     padded,
     random_edges,
@@ -38,7 +37,10 @@ from analyses.measures.nulls import (
     shuffled_order,
 )
 from analyses.measures.summary import chance_above, over_animals
+from analyses.sequences.place_sequences import Detection, runs_along
 from analyses.sequences.segments import find_segments
+from analyses.sequences.sequences import Lists
+from analyses.sequences.track import Track, graph_of_task
 
 pytestmark = pytest.mark.slow
 
@@ -81,44 +83,59 @@ def edges_at_random(rng):
 def sweeps(rng, n_swept):
     """Edges at random, but for some events that sweep along a path."""
     data = edges_at_random(rng)
-    starts = padded([[int(first)] * 9 for first in rng.integers(30, size=n_swept)])
+    starts = padded(Lists.of([[int(first)] * 9 for first in rng.integers(30, size=n_swept)]))
     walks = random_walks(starts, rng, edges=EDGES, min_length=6)
     for event, path in enumerate(walks):
-        data["state"][event == EVENT] = path[:-1]
-        data["next_state"][event == EVENT] = path[1:]
+        data["place"][event == EVENT] = path[:-1]
     return data
+
+
+NEAR = nx.to_numpy_array(GRID, nodelist=range(30), dtype=bool)
+
+
+def n_joined(data, n=1):
+    """Count the places that n moves between neighbours in a row lead to, within an event."""
+    moves = NEAR[data["place"][:-1], data["place"][1:]] & (np.diff(data["event"]) == 0)
+    return int(np.all([moves[i : len(moves) - n + 1 + i] for i in range(n)], axis=0).sum())
 
 
 NULLS = {"shuffled_order": shuffled_order, "random_edges": partial(random_edges, edges=EDGES)}
 
 
 def weighed(data):
-    """Sum up the places where backups join, each with a weight of its own: hardly ever a tie."""
-    state, next_state = data["state"], data["next_state"]
-    joins = (state[1:] == next_state[:-1]) | (next_state[1:] == state[:-1])
-    joins &= data["event"][1:] == data["event"][:-1]
-    return float(np.sqrt(1.0 + state[1:] + 31 * next_state[1:])[joins].sum())
+    """Sum up the moves between neighbours, each with a weight of its own: hardly ever a tie."""
+    here, there = data["place"][:-1], data["place"][1:]
+    joins = NEAR[here, there] & (np.diff(data["event"]) == 0)
+    return float(np.sqrt(1.0 + here + 31 * there)[joins].sum())
+
+
+def places_at_random(rng):
+    return {"event": EVENT, "place": rng.integers(30, size=len(EVENT))}
+
+
+NONE = {"shuffled_order": places_at_random, "random_edges": edges_at_random}
+"""Null -> data of which it is true."""
 
 
 @pytest.mark.parametrize("null", NULLS)
-def test_backups_without_order(null):
-    assert is_rate(rejected(weighed, edges_at_random, NULLS[null]), LEVEL)
+def test_places_without_order(null):
+    assert is_rate(rejected(weighed, NONE[null], NULLS[null]), LEVEL)
 
 
-@pytest.mark.parametrize("number", [joined, partial(chain_count, min_length=3)])
+@pytest.mark.parametrize("number", [n_joined, partial(n_joined, n=2)])
 @pytest.mark.parametrize("null", NULLS)
 def test_counts_tie_with_their_null_and_are_conservative(null, number):
-    assert is_at_most(rejected(number, edges_at_random, NULLS[null]), LEVEL)
+    assert is_at_most(rejected(number, NONE[null], NULLS[null]), LEVEL)
 
 
 @pytest.mark.parametrize("null", NULLS)
 def test_sweeps_are_found(null):
     """One event in ten sweeps."""
-    for number in (joined, partial(chain_count, min_length=5)):
-        assert rejected(number, partial(sweeps, n_swept=3), NULLS[null]) > 0.95 * N_DATA_SETS
+    number, data = partial(n_joined, n=5), partial(sweeps, n_swept=3)
+    assert rejected(number, data, NULLS[null]) > 0.95 * N_DATA_SETS
 
 
-STARTS = padded([[first] * 7 for first in range(30)])
+STARTS = padded(Lists.of([[first] * 7 for first in range(30)]))
 WALK = partial(random_walks, edges=EDGES, min_length=4)
 PLACE = np.array([divmod(node, 6) for node in range(30)], dtype=float)
 
@@ -145,17 +162,17 @@ def pairs_at_random(rng, n=40):
 
 
 def weighted_share(pairs):
-    """Take many values: each pair weighs as much as its two chains say."""
+    """Take many values: each pair weighs as much as its two sequences say."""
     weight = np.sqrt(pairs["forward"]) * np.sqrt(pairs["reverse"] + 1.0)
     return float((weight * (pairs["forward"] % 7 > pairs["reverse"] % 5)).sum())
 
 
-def test_chains_paired_at_random():
+def test_sequences_paired_at_random():
     assert is_rate(rejected(weighted_share, pairs_at_random, random_pairs), LEVEL)
     assert is_at_most(rejected(shortcut_share, pairs_at_random, random_pairs), LEVEL)
 
 
-def test_chains_that_meet_are_found():
+def test_sequences_that_meet_are_found():
     def meeting(rng):
         pairs = pairs_at_random(rng)
         met = rng.random(40) < 0.3
@@ -168,7 +185,7 @@ def test_chains_that_meet_are_found():
 def test_the_test_of_mattar_and_daw_cannot_fail():
     """Of walks at random, all segments are significant; of 1,000 true nulls it rejects all."""
     rng = np.random.default_rng(0)
-    walks = random_walks(padded([[12] * 9] * 4000), rng, edges=EDGES, min_length=7)
+    walks = random_walks(padded(Lists.of([[12] * 9] * 4000)), rng, edges=EDGES, min_length=7)
     number = np.full((30, 30), -1)
     number[tuple(EDGES.T)] = np.arange(len(EDGES))
     here, there = walks[:, :-1].ravel(), walks[:, 1:].ravel()
@@ -203,22 +220,23 @@ def sign_test_rate(above, below=None, chance=0.5):
 
 
 def n_rejected(name, replays, min_length=5):
-    found = STATISTICS[name].compute(replays, min_length=min_length).assign(statistic=name)
+    found = STATISTICS[name].compute(replays.detected(Detection(min_length)))
+    found = found.assign(statistic=name)
     assert len(found) == ALL
     sets = found.assign(set=np.arange(ALL) // N_ANIMALS)
     return int((over_animals(sets, ["statistic", "set"])["p"] <= LEVEL).sum())
 
 
-def herd(task, n_chains, paths, pauses=None, laps=None, **columns):
-    """Make the tables of all animals, with so many chains each; columns are drawn for them."""
-    animal = np.repeat(np.arange(ALL), n_chains)
+def herd(task, n_sequences, paths, pauses=None, laps=None, **columns):
+    """Make the tables of all animals, with so many sequences each; columns are drawn for them."""
+    animal = np.repeat(np.arange(ALL), n_sequences)
     lengths = np.array([len(path) for path in paths])
     which = columns.pop("which")
     states = np.empty(len(paths), dtype=object)
     states[:] = [np.array(path) for path in paths]
-    chains = pd.DataFrame(
+    sequences = pd.DataFrame(
         {
-            "animal": animal, "order": pd.Categorical(["causal"] * len(animal)), "episode": 0,
+            "animal": animal, "episode": 0,
             "event": 0, "phase": "episode_end", "direction": "forward", "place": 0, "block": "run",
             "states": states[which],
             "first": np.array([path[0] for path in paths])[which],
@@ -229,26 +247,38 @@ def herd(task, n_chains, paths, pauses=None, laps=None, **columns):
     everyone = pd.DataFrame({"animal": np.arange(ALL), "episode": 0, "block": "run"})
     pauses = everyone.assign(phase="episode_end", place=0) if pauses is None else pauses
     laps = everyone.assign(lap="out", start=0, end=0, reward=1.0) if laps is None else laps
-    return Replays(chains, pauses, laps, pd.DataFrame(), task)
+    return Replays(sequences, pauses, laps, pd.DataFrame(), task, detection=Detection(2))
 
 
 def directions(rng, n, reverse):
     return pd.Categorical.from_codes((rng.random(n) < reverse).astype(int), ["forward", "reverse"])
 
 
-def test_backups_of_animals_without_order(rng):
-    """Chains are rare, so that most animals have none: those above their null are as many."""
-    drawn = random_edges({"event": np.repeat(np.arange(ALL * 3), 8)}, rng, edges=EDGES)
-    animal = drawn["event"] // 3
-    replays = herd(track(), 1, [list(range(5))], which=np.zeros(ALL, dtype=int))
-    replays = replays._replace(backups=pd.DataFrame(drawn).assign(animal=animal, phase="start"))
-    for name in ("S0_order", "S0_edges"):
+def test_places_of_animals_without_order(rng):
+    """Sequences are rare, so that most animals have none: those above their null are as many."""
+    graph = nx.relabel_nodes(GRID, {node: f"n{node}" for node in GRID})
+    task, event = make_task(graph), np.repeat(np.arange(ALL * 3), 8)
+    places = {
+        "S0_order": rng.integers(30, size=len(event)),
+        "S0_edges": random_edges({"event": event}, rng, edges=EDGES)["place"],
+    }
+    for name, place in places.items():
+        kept = np.append(True, (np.diff(event) != 0) | (np.diff(place) != 0))
+        found = {"event": event[kept], "place": place[kept]}
+        first, states = runs_along(found, Track.of(graph_of_task(task)), Detection(3))
+        replays = herd(task, 1, [list(range(3))], which=np.zeros(ALL, dtype=int))
+        table = pd.DataFrame({"animal": found["event"][first] // 3, "phase": "start"})
+        table = table.assign(n_distinct=states.n_different)
+        raw = pd.DataFrame({"event": event, "place": place}).assign(
+            animal=event // 3, phase="start"
+        )
+        replays = replace(replays, sequences=table, reactivations=raw)
         assert is_at_most(n_rejected(name, replays, min_length=3), LEVEL), name
 
 
 @pytest.mark.parametrize("reverse", [0.5, 0.6])
 def test_forward_and_reverse(rng, reverse):
-    """Of 21 chains each, the exact power is known; without effect it is the test's size."""
+    """Of 21 sequences each, the exact power is known; without effect it is the test's size."""
     drawn = directions(rng, ALL * 21, reverse)
     out = [W[node] for node in ("C0", "C1", "C2", "X", "L2")]
     which = (drawn == "forward").astype(int)  # the path in, as it was run
@@ -256,7 +286,7 @@ def test_forward_and_reverse(rng, reverse):
     power = sign_test_rate(stats.binom.sf(10, 21, reverse))
     assert is_rate(n_rejected("S1", replays), power)
     assert is_rate(n_rejected("S2_reverse_given_past", replays), power)
-    resting = replays._replace(chains=replays.chains.assign(phase="rest"))
+    resting = replace(replays, sequences=replays.sequences.assign(phase="rest"))
     assert is_rate(n_rejected("S14", resting), power)
 
 
@@ -282,7 +312,7 @@ EPOCHS = [
 
 @pytest.mark.parametrize("times", [1.0, 2.5])
 def test_changed_reward(rng, times):
-    """Only reverse chains follow the reward."""
+    """Only reverse sequences follow the reward."""
     cells = [(epoch.name, place, way) for epoch in EPOCHS for place in (0, 9)
              for way in ("forward", "reverse")]  # fmt: skip
     mean = np.array([5 * times if cell == ("unequal", 9, "reverse") else 5.0 for cell in cells])
@@ -344,7 +374,7 @@ def test_order_within_a_pause(rng, swaps):
 
 @pytest.mark.parametrize("avoids", [0.0, 0.7])
 def test_walls(rng, avoids):
-    """Chains of a walker that knows no walls, or passes most of them by."""
+    """Sequences of a walker that knows no walls, or passes most of them by."""
     graph = nx.Graph()
     for row in range(5):
         for column in range(5):
@@ -360,8 +390,8 @@ def test_walls(rng, avoids):
     edges = np.array([[number[a], number[b]] for a, b in graph.edges])
     edges = np.concatenate((edges, edges[:, ::-1]))
     barred = {tuple(number[node] for node in move) for move in moves}
-    walks = random_walks(padded([[first] * 6 for first in range(25)] * 400), rng, edges=edges,
-                         min_length=5)  # fmt: skip
+    starts = padded(Lists.of([[first] * 6 for first in range(25)] * 400))
+    walks = random_walks(starts, rng, edges=edges, min_length=5)
     crosses = np.array([any((a, b) in barred for a, b in pairwise(path))
                         for path in walks.tolist()])  # fmt: skip
     which = rng.integers(len(walks), size=ALL * 40)

@@ -60,7 +60,7 @@ def compare(
     jobs : int, default 1
         How many processes to use; 1 starts none.
     findings : pandas.DataFrame, optional
-        What :func:`analyses.findings.published.findings` gives, with your own if you like.
+        What :func:`analyses.findings.table.findings` gives, with your own if you like.
     out : path, optional
         A folder for tables and figures. What it holds of the same comparison is not made again.
     on_cost : callable, optional

@@ -9,9 +9,10 @@ import pandas as pd
 
 from analyses.jobs.study import Piece
 from analyses.measures import STATISTICS, Replays
-from analyses.measures.animals import replays
 from analyses.sequences.chains import ORDERS
+from analyses.sequences.place_sequences import Detection
 from analyses.studies.comparison.plan import Comparison
+from analyses.studies.simulated_animals import simulated_replays
 
 __all__ = ["COUNTED_BY", "measure_animals", "time_animal"]
 
@@ -19,6 +20,7 @@ COUNTED_BY = ("phase", "order", "direction", "novelty")
 """By which chains are counted."""
 
 _LENGTHS = (3, 5)
+_COUNTS = dict(zip(ORDERS, ("causal chains", "place sequences"), strict=True))
 
 
 def measure_animals(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
@@ -43,26 +45,37 @@ def measure_animals(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
         tables = {
             "animals": _measure(plan, piece.group, made),
             "chains": _count_chains(made, plan.tasks[piece.group].min_length),
-            "pauses": _count_pauses(made.pauses),
+            "pauses": _count_pauses(made[ORDERS[0]]),
         }
     labels = {"task": piece.group, "learner": learner}
     return {name: table.assign(**labels) for name, table in tables.items()}
 
 
-def _replays(plan: Comparison, task: str, learner: str, animals: Iterable[int]) -> Replays:
+def _replays(
+    plan: Comparison, task: str, learner: str, animals: Iterable[int]
+) -> dict[str, Replays]:
     name, given = plan.learners[learner]
-    return replays(
-        plan.task(task), name, given, animals=animals, seed=plan.seed, behaviour=plan.behaviour
-    )
+    return {
+        order: simulated_replays(
+            plan.task(task),
+            name,
+            given,
+            animals=animals,
+            seed=plan.seed,
+            behaviour=plan.behaviour,
+            counts=counts,
+        )
+        for order, counts in _COUNTS.items()
+    }
 
 
-def _measure(plan: Comparison, task: str, made: Replays) -> pd.DataFrame:
+def _measure(plan: Comparison, task: str, made: dict[str, Replays]) -> pd.DataFrame:
     """Compute all statistics of some animals, for chains of both orders and all lengths."""
     entry = plan.tasks[task]
     lengths = sorted({*_LENGTHS, entry.min_length})
     rows = [
         STATISTICS[statistic]
-        .compute(made, min_length=min_length, order=order)
+        .compute(made[order].detected(Detection(min_length)))
         .assign(statistic=statistic, order=order, min_length=min_length)
         for statistic in entry.statistics
         for order in ORDERS
@@ -71,17 +84,21 @@ def _measure(plan: Comparison, task: str, made: Replays) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def _count_chains(made: Replays, min_length: int) -> pd.DataFrame:
-    long = made.chains[made.chains["n_distinct"] >= min_length]
-    return long.groupby(list(COUNTED_BY), observed=True).size().reset_index(name="count")
+def _count_chains(made: dict[str, Replays], min_length: int) -> pd.DataFrame:
+    tables = []
+    for order, replays in made.items():
+        table = replays.detected(Detection(max(min_length, 3))).sequences.assign(order=order)
+        tables.append(
+            table.groupby(list(COUNTED_BY), observed=True).size().reset_index(name="count")
+        )
+    return pd.concat(tables, ignore_index=True).astype({"direction": object, "novelty": object})
 
 
-def _count_pauses(pauses: pd.DataFrame) -> pd.DataFrame:
-    replayed = pauses.assign(replayed=pauses["n_backups"] > 0).groupby("phase")
-    counts = replayed.agg(
-        n_pauses=("replayed", "size"), n_replays=("replayed", "sum"), n_backups=("n_backups", "sum")
-    )
-    return counts.reset_index()
+def _count_pauses(made: Replays) -> pd.DataFrame:
+    counts = made.pauses.groupby("phase", observed=True).size().reset_index(name="n_pauses")
+    replays = made.sequences.drop_duplicates(["animal", "event"]).groupby("phase", observed=True)
+    n_replays = counts["phase"].astype(str).map(replays.size().rename(index=str)).fillna(0)
+    return counts.assign(n_replays=n_replays.astype(int))
 
 
 def time_animal(plan: Comparison, task: str, learner: str) -> tuple[tuple[str, str], float]:

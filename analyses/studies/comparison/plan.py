@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses.findings.published import findings as read_findings
+from analyses.findings.table import findings as read_findings
 from analyses.jobs.study import MOST
 from analyses.measures import STATISTICS
-from analyses.measures.animals import parameters
+from analyses.studies.simulated_animals import parameters
 from replay.checks import check_choice, check_whole, shown, unknown_name
 from replay.learners import LEARNERS, find_learner
 from replay.learners.contract import LearnerModule
@@ -56,7 +56,7 @@ class Comparison(NamedTuple):
     seed : int
         Seed of everything.
     findings : pandas.DataFrame
-        What `analyses.findings.published.findings` gives.
+        What `analyses.findings.table.findings` gives.
     files : dict of str to str
         The Python files of the user's that define tasks, by the name of the task.
     """
@@ -72,7 +72,7 @@ class Comparison(NamedTuple):
     def task(self, name: str) -> Task:
         """Build a task, once."""
         with self.told(name):
-            task = _built(self.tasks[name].build)
+            task = _built(self.tasks[name].builder)
             if not isinstance(task, Task):
                 raise TypeError(f"build() must give a Task, got {shown(task)}.")
             return task
@@ -182,7 +182,7 @@ def plan_comparison(
     tasks, learners, n_animals, behaviour, seed
         As in `compare`.
     findings : pandas.DataFrame, optional
-        What `analyses.findings.published.findings` gives.
+        What `analyses.findings.table.findings` gives.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def plan_comparison(
     for what, names in (("task", found), ("learner", chosen)):
         if not names:
             raise ValueError(f"Name at least one {what}.")
-    asked = table[(table["test"] != "none") & (table["why_not"] == "")]
+    asked = table[(table["likelihood"] != "none") & (table["why_not"] == "")]
     complete = {}
     for name, entry in found.items():
         of_findings = asked.loc[asked["task_name"] == name, "statistic"]
@@ -269,9 +269,9 @@ def _read_task(name: str) -> TaskEntry:
             f"replay.tasks.published; it has "
             f"{'no TASK' if entry is None else type(entry).__name__}."
         )
-    if not callable(entry.build):
+    if not callable(entry.builder):
         raise TypeError(
-            f"The first part of TASK in {name} must be a function, got {shown(entry.build)}."
+            f"The first part of TASK in {name} must be a function, got {shown(entry.builder)}."
         )
     statistics: object = entry.statistics  # what a user wrote may be anything
     if not isinstance(statistics, tuple | list):

@@ -1,7 +1,10 @@
 """The tasks of the experiments, by name."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import NamedTuple
+
+import numpy as np
 
 from replay.checks import check_choice
 from replay.tasks import Task
@@ -24,17 +27,42 @@ class TaskEntry(NamedTuple):
 
     Attributes
     ----------
-    build : callable
-        ``build() -> Task``.
+    builder : callable
+        ``builder() -> Task``. If it has a parameter `rng`, it draws one animal's own variant of the
+        task where it is given a generator.
     statistics : tuple of str
         Names in ``analyses.measures.STATISTICS``.
     min_length : int
         The least number of states of a sequence that counts.
     """
 
-    build: Callable[[], Task]
+    builder: Callable[..., Task]
     statistics: tuple[str, ...]
     min_length: int = 5
+
+    def build(self, rng: np.random.Generator | None = None) -> Task:
+        """Make the task.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator, optional
+            Draws what the experiment leaves open, for one animal: layouts, homes, sides, laps,
+            places per metre and the like, as the builder's docstring and the task's `remark` tell.
+            Without it, or with a builder that has no such parameter, the task is always the same.
+
+        Returns
+        -------
+        Task
+
+        Examples
+        --------
+        >>> entry = find_task("linear_track")
+        >>> [len(entry.build(np.random.default_rng(animal)).places) for animal in range(3)]
+        [16, 38, 18]
+        """
+        if rng is not None and "rng" in signature(self.builder).parameters:
+            return self.builder(rng=rng)
+        return self.builder()
 
 
 _REWARD_CHANGE = ("S1", "S4", "S4_reverse", "S4_forward", "S4_reverse_minus_forward")

@@ -19,13 +19,15 @@ from replay.tasks import (
     shortest_path,
     without_edges,
 )
-from replay.tasks.published.maze_data import N_REST, find_maze, maze_graph, maze_task
+from replay.tasks.published.maze_data import find_maze, maze_graph, maze_task, maze_with
+from replay.tasks.published.variants import DRAWN, Variant
 
 __all__ = ["barrier_arena", "mattar_open_maze"]
 
 _TO_HOME, _TO_RANDOM = "home", "random"
+_DRAWN_ONCE = "The layouts and the home wells are drawn once, the same for all animals. "
 _ARENA_CHOSEN = (
-    "The layouts and the home wells are drawn once, the same for all animals. The animal knows "
+    "The animal knows "
     "whether it looks for home or for another well; what it learned on the way to one is not known "
     "on the way to the other. Where laps are given, the first visits of home in a session, and all "
     "visits of random wells, are found by chance; then home is reached by a shortest way. How many "
@@ -36,10 +38,24 @@ _OPEN_CHOSEN = (
     "Where laps are given, the first rewarded laps wander too, the others are shortest ways. How "
     "many laps there are."
 )
+_ARENA_DRAWN = (
+    "Drawn for each animal: the layouts and the home wells, as in the experiment; 14 to 30 laps "
+    "of a session and 1 to 5 visits of home until it is known, since animals differ in how much "
+    "they run and how fast they learn. "
+)
+_OPEN_DRAWN = (
+    "Drawn for each animal: 2 to 10 laps without reward, 25 to 60 with it, and 1 to 5 of these "
+    "that find the goal by chance, all of them choices. "
+)
 
 
 def barrier_arena(
-    n_laps: int = 20, n_sessions: int = 4, n_searches: int = 3, seed: int = 0
+    n_laps: int | None = None,
+    n_sessions: int = 4,
+    n_searches: int | None = None,
+    seed: int = 0,
+    *,
+    rng: np.random.Generator | None = None,
 ) -> Task:
     """Arena with six barriers that move between sessions: home and random wells, in turn.
 
@@ -47,13 +63,17 @@ def barrier_arena(
 
     Parameters
     ----------
-    n_laps : int, default 20
-        Laps of a session; every second one leads home.
+    n_laps : int, optional
+        Laps of a session, 20, or 14 to 30 with `rng`; every second one leads home.
     n_sessions : int, default 4
-    n_searches : int, default 3
-        How many times home is found by chance before it is known.
+    n_searches : int, optional
+        How many times home is found by chance before it is known: 3, or 1 to 5 with `rng`.
     seed : int, default 0
-        Of layouts and home wells.
+        Of layouts and home wells, where there is no `rng`.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: layouts and home wells, these
+        numbers, pauses of rest, and the standard deviation of rewards. The grid of places is that
+        of the wells, and stays.
 
     Returns
     -------
@@ -67,20 +87,30 @@ def barrier_arena(
     """
     wells = find_maze("barrier_arena")["landmarks"]["wells"]
     n_sessions = check_whole("n_sessions", n_sessions, at_least=1, at_most=1000)
-    n_searches = check_whole("n_searches", n_searches)
-    rng = np.random.default_rng(check_seed(seed))
-    homes = rng.choice(wells, size=n_sessions, replace=n_sessions > len(wells)).tolist()
-    blocks = [Block("rest", 0, n_rest=N_REST)]
+    variant, own = Variant(rng), rng is not None
+    n_laps = variant.whole(20, 14, 30, n_laps)
+    n_searches = check_whole("n_searches", variant.whole(3, 1, 5, n_searches))
+    world = np.random.default_rng(check_seed(seed)) if rng is None else rng
+    homes = world.choice(wells, size=n_sessions, replace=n_sessions > len(wells)).tolist()
+    blocks = [Block("rest", 0, n_rest=variant.n_rest)]
     for k, home in enumerate(homes):
-        closed = both_directions(_layout(rng))
+        closed = both_directions(_layout(world))
         paid = dict.fromkeys(wells, 1.0)
-        blocks.append(Block(f"session {k + 1}", n_laps, (home,), paid, closed, N_REST))
+        blocks.append(Block(f"session {k + 1}", n_laps, (home,), paid, closed, variant.n_rest))
 
     def laps(task: Task, rng: np.random.Generator) -> Laps:
         return _arena_laps(task, rng, n_searches)
 
     rules = [rule for well in wells for rule in _arena_rules(well, well, wells)]
-    return maze_task("barrier_arena", rules, laps, blocks, chosen=_ARENA_CHOSEN)
+    return maze_task(
+        maze_with("barrier_arena"),
+        rules,
+        laps,
+        blocks,
+        chosen=_ARENA_CHOSEN if own else _DRAWN_ONCE + _ARENA_CHOSEN,
+        drawn=_ARENA_DRAWN + DRAWN if own else "",
+        reward_sd=variant.reward_sd,
+    )
 
 
 def _layout(rng: np.random.Generator) -> list[list[str]]:
@@ -122,17 +152,27 @@ def _arena_laps(task: Task, rng: np.random.Generator, n_searches: int) -> Laps:
             here = task.model.states[run[-1]].node
 
 
-def mattar_open_maze(n_explored: int = 5, n_laps: int = 40, n_searches: int = 3) -> Task:
+def mattar_open_maze(
+    n_explored: int | None = None,
+    n_laps: int | None = None,
+    n_searches: int | None = None,
+    *,
+    rng: np.random.Generator | None = None,
+) -> Task:
     """Open maze with walls: explored without reward first, then run from random places to the goal.
 
     Parameters
     ----------
-    n_explored : int, default 5
-        Laps without reward.
-    n_laps : int, default 40
-        Laps with reward.
-    n_searches : int, default 3
-        How many of these find the goal by chance.
+    n_explored : int, optional
+        Laps without reward: 5, or 2 to 10 with `rng`.
+    n_laps : int, optional
+        Laps with reward: 40, or 25 to 60 with `rng`.
+    n_searches : int, optional
+        How many of these find the goal by chance: 3, or 1 to 5 with `rng`.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: these numbers, pauses of rest, and
+        the standard deviation of rewards. Walls, goal and grid are those of the published code, and
+        stay; where each lap begins is drawn in any case, with the laps.
 
     Returns
     -------
@@ -143,19 +183,30 @@ def mattar_open_maze(n_explored: int = 5, n_laps: int = 40, n_searches: int = 3)
     >>> len(mattar_open_maze().places)
     47
     """
-    n_searches = check_whole("n_searches", n_searches)
+    variant = Variant(rng)
+    n_explored = variant.whole(5, 2, 10, n_explored)
+    n_laps = variant.whole(40, 25, 60, n_laps)
+    n_searches = check_whole("n_searches", variant.whole(3, 1, 5, n_searches))
     (goal,) = find_maze("mattar_open_maze")["landmarks"]["goal"]
     blocks = [
-        Block("rest", 0, n_rest=N_REST),
-        Block("exploration", n_explored, n_rest=N_REST),
-        Block("reward", n_laps, rewards={goal: 1.0}, n_rest=N_REST),
+        Block("rest", 0, n_rest=variant.n_rest),
+        Block("exploration", n_explored, n_rest=variant.n_rest),
+        Block("reward", n_laps, rewards={goal: 1.0}, n_rest=variant.n_rest),
     ]
     rules = [_to_goal(block, goal) for block in blocks[1:]]
 
     def laps(task: Task, rng: np.random.Generator) -> Laps:
         return _open_maze_laps(task, rng, n_searches)
 
-    return maze_task("mattar_open_maze", rules, laps, blocks, chosen=_OPEN_CHOSEN)
+    return maze_task(
+        maze_with("mattar_open_maze"),
+        rules,
+        laps,
+        blocks,
+        chosen=_OPEN_CHOSEN,
+        drawn="" if rng is None else _OPEN_DRAWN + DRAWN,
+        reward_sd=variant.reward_sd,
+    )
 
 
 def _to_goal(block: Block, goal: str) -> Rule:

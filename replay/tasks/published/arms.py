@@ -6,7 +6,8 @@ import numpy as np
 
 from replay.checks import check_whole
 from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path, task_of_routes
-from replay.tasks.published.maze_data import N_REST, about_maze, landmarks, maze_graph, maze_task
+from replay.tasks.published.maze_data import maze_task, maze_with
+from replay.tasks.published.variants import DRAWN, Variant
 
 __all__ = ["eight_arm", "y_maze"]
 
@@ -26,19 +27,37 @@ _CHOSEN = (
     "tenth of the goal. Where laps are given, arms are searched one after the other, and the goal "
     "is left by chance in one of ten trials. How many trials there are."
 )
+_GRAIN_DRAWN = (
+    "0.78 to 2.1 times as many places per metre, since the arms' length, and how finely place is "
+    "told apart, are choices. "
+)
+_DRAWN = (
+    "Drawn for each animal: 3 to 6 goals, and how often the goal is left by chance (in 5 to 20 of "
+    f"100 trials), since animals differ in how much they run and explore; and {_GRAIN_DRAWN}"
+)
+_Y_DRAWN = (
+    "Drawn for each animal: the order in which arms are run, and 24 to 48 laps, since the study "
+    f"was not read; and {_GRAIN_DRAWN}"
+)
 
 
-def eight_arm(n_goals: int = 4, n_trials: int = 40) -> Task:
+def eight_arm(
+    n_goals: int | None = None, n_trials: int = 40, *, rng: np.random.Generator | None = None
+) -> Task:
     """Eight arms, one of which pays until it has done so 4 to 15 times; then another one does.
 
     Laps of a goal are in the block ``search`` until it was found, then in the block ``goal``.
 
     Parameters
     ----------
-    n_goals : int, default 4
-        How many goals there are, one after the other.
+    n_goals : int, optional
+        How many goals there are, one after the other: 4, or 3 to 6 with `rng`.
     n_trials : int, default 40
         After so many trials a goal moves in any case, found or not.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the number of goals, how often a
+        known goal is left, places per metre, pauses of rest, and the standard deviation of rewards.
+        The goals are drawn in any case, with the laps.
 
     Returns
     -------
@@ -49,23 +68,28 @@ def eight_arm(n_goals: int = 4, n_trials: int = 40) -> Task:
     >>> eight_arm().model.n_actions
     11
     """
+    variant = Variant(rng)
+    n_goals = variant.whole(4, 3, 6, n_goals)
     n_goals = check_whole("n_goals", n_goals, at_least=1, at_most=1000)
+    leaves = variant.share(0.1, 0.05, 0.2)
     n_trials = check_whole("n_trials", n_trials, at_least=1, at_most=100_000)
     paid = {_HOME: _HOME_PAYS} | dict.fromkeys(_ENDS, _GOAL_PAYS)
-    blocks = [Block("rest", 0, n_rest=N_REST)]
+    blocks = [Block("rest", 0, n_rest=variant.n_rest)]
     for _ in range(n_goals):
         blocks.append(Block("search", 3 * n_trials, ("at random",), paid))
-        blocks.append(Block("goal", 3 * n_trials, ("goal",), paid, error=0.1))
-    blocks[-1] = blocks[-1]._replace(n_rest=N_REST)
+        blocks.append(Block("goal", 3 * n_trials, ("goal",), paid, error=leaves))
+    blocks[-1] = blocks[-1]._replace(n_rest=variant.n_rest)
     rules = [rule for goal in _ENDS for rule in _trial(goal, paid)]
     return maze_task(
-        "eight_arm",
+        maze_with("eight_arm", variant.density()),
         rules,
         _eight_arm_laps,
         blocks,
         chosen=_CHOSEN,
+        drawn="" if rng is None else _DRAWN + DRAWN,
         home=_HOME,
         lap_names=_NAMES,
+        reward_sd=variant.reward_sd,
     )
 
 
@@ -79,7 +103,7 @@ def _trial(goal: str, paid: dict[str, float]) -> list[Rule]:
 
 
 def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
-    graph, before = maze_graph("eight_arm"), ""
+    before = ""
     phases = task.blocks[1:]
     for search, known in zip(phases[::2], phases[1::2], strict=True):
         goal = str(rng.choice([arm for arm in _ENDS if arm != before]))
@@ -93,7 +117,7 @@ def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
             arm = str(rng.choice(left)) if searches else goal
             here = _HOME
             for phase, aim in zip(_PHASES, (str(rng.choice(_PORTS)), arm, _HOME), strict=True):
-                path = task.model.walk(shortest_path(graph, here, aim, rng), phase)
+                path = task.model.walk(shortest_path(task.graph, here, aim, rng), phase)
                 world = task.model.world(rules, block.closed, path[0])
                 n_rest = known.n_rest if is_over else 0
                 name = task.lap_names[here, aim]
@@ -107,12 +131,16 @@ def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
         before = goal
 
 
-def y_maze(n_laps: int = 36) -> Task:
+def y_maze(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """Y-maze: from each arm to each other one, in turn; all arms pay.
 
     Parameters
     ----------
-    n_laps : int, default 36
+    n_laps : int, optional
+        36, or 24 to 48 with `rng`.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the number of laps, the order in
+        which arms are run, places per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
@@ -123,19 +151,34 @@ def y_maze(n_laps: int = 36) -> Task:
     >>> len(y_maze().places)
     37
     """
-    marks = landmarks("y_maze")
+    variant = Variant(rng)
+    n_laps = variant.whole(36, 24, 48, n_laps)
+    maze = maze_with("y_maze", variant.density())
+    marks = maze.landmarks
     (choice,) = marks["choice"]
     arms = {arm: (choice, *marks[f"arm_{arm}"]) for arm in "abc"}
-    order = ("ab", "bc", "ca", "ac", "cb", "ba")
+    order = variant.order(("ab", "bc", "ca", "ac", "cb", "ba"))
     routes = {
         f"{here}_to_{there}": (*arms[here][:0:-1], *arms[there])
         for here, there in map(tuple, order)
     }
     blocks = [
-        Block("rest", 0, n_rest=N_REST),
-        Block("run", n_laps, tuple(routes), {arm[-1]: 1.0 for arm in arms.values()}, n_rest=N_REST),
+        Block("rest", 0, n_rest=variant.n_rest),
+        Block(
+            "run",
+            n_laps,
+            tuple(routes),
+            {arm[-1]: 1.0 for arm in arms.values()},
+            n_rest=variant.n_rest,
+        ),
     ]
     return task_of_routes(
-        "y_maze", maze_graph("y_maze"), routes, blocks, home=choice, one_way=True,
-        **about_maze("y_maze"),
-    )  # fmt: skip
+        "y_maze",
+        maze.graph,
+        routes,
+        blocks,
+        home=choice,
+        one_way=True,
+        reward_sd=variant.reward_sd,
+        **maze.about(drawn="" if rng is None else _Y_DRAWN + DRAWN),
+    )

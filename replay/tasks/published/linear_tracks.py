@@ -4,134 +4,194 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from replay.checks import check_whole
 from replay.tasks import Block, Task, task_of_routes
-from replay.tasks.published.maze_data import N_REST, about_maze, maze_graph
+from replay.tasks.published.maze_data import find_maze, maze_with
+from replay.tasks.published.variants import DRAWN, Variant
 
 __all__ = ["linear_track", "linear_track_0x", "linear_track_4x", "linear_track_novel", "long_track"]
 
-_TO_AND_FRO = ("out", "in")
+_DRAWN = (
+    "Drawn for each animal: the end at which it begins, and 0.78 to 2.1 times as many places per "
+    "metre, since how finely place is told apart is a choice"
+)
 
 
-def _track(name: str, maze: str, blocks: Sequence[Block], headings: tuple[str, str]) -> Task:
-    graph = maze_graph(maze)
-    nodes = list(graph)
+def _track(
+    name: str,
+    maze: str,
+    blocks: Sequence[Block],
+    headings: tuple[str, str],
+    variant: Variant,
+    drawn: str,
+) -> Task:
+    """Make a track that is run to and fro in all blocks, beginning at either end."""
+    track = maze_with(maze, variant.density())
+    nodes = track.along(list(find_maze(maze)["nodes"]))
+    to_and_fro = variant.choice((("out", "in"), ("in", "out")))
+    drawn = f"{_DRAWN}; {drawn}. {DRAWN}" if variant.rng is not None else ""
     return task_of_routes(
         name,
-        graph,
+        track.graph,
         {"out": nodes, "in": nodes[::-1]},
-        blocks,
+        [block._replace(contingency=to_and_fro if block.n_laps else ()) for block in blocks],
         home=nodes[0],
         one_way=True,
         headings=headings,
-        **about_maze(maze),
+        reward_sd=variant.reward_sd,
+        **track.about(drawn=drawn),
     )
 
 
-def _short_track(name: str, blocks: Sequence[Block]) -> Task:
-    before = Block("rest", 0, n_rest=N_REST)
-    return _track(name, "linear_track", [before, *blocks], ("out{}", "in{}"))
+def _short_track(name: str, blocks: Sequence[Block], variant: Variant, drawn: str) -> Task:
+    before = Block("rest", 0, n_rest=variant.n_rest)
+    headings = ("out{}", "in{}")
+    return _track(name, "linear_track", [before, *blocks], headings, variant, drawn)
 
 
 def _pay(near: float, far: float) -> dict[str, float]:
     return {"0": near, "9": far}
 
 
-def linear_track(n_training: int = 20, n_laps: int = 40) -> Task:
+def linear_track(
+    n_training: int | None = None,
+    n_laps: int | None = None,
+    *,
+    rng: np.random.Generator | None = None,
+) -> Task:
     """Linear track that is run to and fro for the same reward at both ends; rest before and after.
 
     Parameters
     ----------
-    n_training : int, default 20
-        Laps, one way each, until the track counts as familiar.
-    n_laps : int, default 40
-        Laps after that.
+    n_training : int, optional
+        Laps, one way each, until the track counts as familiar: 20, or 10 to 40 with `rng`, since
+        no study says how well an animal must know a track.
+    n_laps : int, optional
+        Laps after that: 40, or 20 to 60 with `rng`, since rats differ in how much they run.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: these numbers, the end at which it begins, places
+        per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
     Task
     """
+    variant = Variant(rng)
+    n_training = variant.whole(20, 10, 40, n_training)
+    n_laps = variant.whole(40, 20, 60, n_laps)
     blocks = [
-        Block("training", n_training, _TO_AND_FRO, _pay(1.0, 1.0)),
-        Block("familiar", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=N_REST),
+        Block("training", n_training, rewards=_pay(1.0, 1.0)),
+        Block("familiar", n_laps, rewards=_pay(1.0, 1.0), n_rest=variant.n_rest),
     ]
-    return _short_track("linear_track", blocks)
+    drawn = "10 to 40 laps until the track counts as familiar, and 20 to 60 after that"
+    return _short_track("linear_track", blocks, variant, drawn)
 
 
-def linear_track_novel(n_laps: int = 20, n_sessions: int = 3) -> Task:
+def linear_track_novel(
+    n_laps: int | None = None, n_sessions: int = 3, *, rng: np.random.Generator | None = None
+) -> Task:
     """Linear track from the first lap on, in sessions with rest between them.
 
     Parameters
     ----------
-    n_laps : int, default 20
-        Laps of a session, one way each.
+    n_laps : int, optional
+        Laps of a session, one way each: 20, or 10 to 40 with `rng`, since rats differ in how much
+        they run.
     n_sessions : int, default 3
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the number of laps, the end at which it begins,
+        places per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
     Task
     """
+    variant = Variant(rng)
+    n_laps = variant.whole(20, 10, 40, n_laps)
     n_sessions = check_whole("n_sessions", n_sessions, at_least=1, at_most=1000)
     blocks = [
-        Block(f"session {k + 1}", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=N_REST)
+        Block(f"session {k + 1}", n_laps, rewards=_pay(1.0, 1.0), n_rest=variant.n_rest)
         for k in range(n_sessions)
     ]
-    return _short_track("linear_track_novel", blocks)
+    return _short_track("linear_track_novel", blocks, variant, "10 to 40 laps of a session")
 
 
-def linear_track_4x(n_laps: int = 34) -> Task:
-    """Linear track on which the far end pays four times as much for an epoch, and then as before.
+def linear_track_4x(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
+    """Linear track on which one end pays four times as much for an epoch, and then as before.
 
     Parameters
     ----------
-    n_laps : int, default 34
-        Laps of each of the three epochs, one way each; the experiment had 15 to 20 to and fro.
+    n_laps : int, optional
+        Laps of each of the three epochs, one way each: 34, or 30 to 40 with `rng`; the experiment
+        had 15 to 20 to and fro.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the number of laps, which end changes (else the far
+        one), the end at which the animal begins, places per metre, pauses of rest, and the standard
+        deviation of rewards.
 
     Returns
     -------
     Task
     """
-    return _reward_track("linear_track_4x", 4.0, n_laps)
+    return _reward_track("linear_track_4x", 4.0, n_laps, rng)
 
 
-def linear_track_0x(n_laps: int = 34) -> Task:
-    """Linear track on which the far end pays nothing for an epoch, and then as before.
+def linear_track_0x(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
+    """Linear track on which one end pays nothing for an epoch, and then as before.
 
     Parameters
     ----------
-    n_laps : int, default 34
-        Laps of each of the three epochs, one way each; the experiment had 15 to 20 to and fro.
+    n_laps : int, optional
+        Laps of each of the three epochs, one way each: 34, or 30 to 40 with `rng`; the experiment
+        had 15 to 20 to and fro.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the number of laps, which end changes (else the far
+        one), the end at which the animal begins, places per metre, pauses of rest, and the standard
+        deviation of rewards.
 
     Returns
     -------
     Task
     """
-    return _reward_track("linear_track_0x", 0.0, n_laps)
+    return _reward_track("linear_track_0x", 0.0, n_laps, rng)
 
 
-def _reward_track(name: str, changed: float, n_laps: int) -> Task:
+def _reward_track(
+    name: str, changed: float, n_laps: int | None, rng: np.random.Generator | None
+) -> Task:
+    variant = Variant(rng)
+    n_laps = variant.whole(34, 30, 40, n_laps)
+    unequal = variant.choice((_pay(1.0, changed), _pay(changed, 1.0)))
     blocks = [
-        Block("equal", n_laps, _TO_AND_FRO, _pay(1.0, 1.0)),
-        Block("unequal", n_laps, _TO_AND_FRO, _pay(1.0, changed)),
-        Block("restored", n_laps, _TO_AND_FRO, _pay(1.0, 1.0), n_rest=N_REST),
+        Block("equal", n_laps, rewards=_pay(1.0, 1.0)),
+        Block("unequal", n_laps, rewards=unequal),
+        Block("restored", n_laps, rewards=_pay(1.0, 1.0), n_rest=variant.n_rest),
     ]
-    return _short_track(name, blocks)
+    drawn = "which end changes, and 30 to 40 laps of an epoch, as the experiment had"
+    return _short_track(name, blocks, variant, drawn)
 
 
-def long_track(n_laps: int = 20) -> Task:
+def long_track(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """Track of 10.3 m with food at both ends; rest before and after.
 
     Parameters
     ----------
-    n_laps : int, default 20
-        Laps, one way each.
+    n_laps : int, optional
+        Laps, one way each: 20, or 10 to 30 with `rng`, since rats differ in how much they run.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the number of laps, the end at which it begins,
+        places per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
     Task
     """
+    variant = Variant(rng)
+    n_laps = variant.whole(20, 10, 30, n_laps)
     blocks = [
-        Block("rest", 0, n_rest=N_REST),
-        Block("run", n_laps, _TO_AND_FRO, {"n0": 1.0, "n41": 1.0}, n_rest=N_REST),
+        Block("rest", 0, n_rest=variant.n_rest),
+        Block("run", n_laps, rewards={"n0": 1.0, "n41": 1.0}, n_rest=variant.n_rest),
     ]
-    return _track("long_track", "long_track", blocks, ("{}>", "{}<"))
+    return _track("long_track", "long_track", blocks, ("{}>", "{}<"), variant, "10 to 30 laps")

@@ -6,9 +6,11 @@ What is known of a maze, and what was chosen for it, is told with each; position
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -17,10 +19,7 @@ from replay.checks import check_choice
 from replay.data import data_file
 from replay.tasks import Block, Laps, Rule, Task, explore
 
-__all__ = ["N_REST", "about_maze", "find_maze", "landmarks", "maze_graph", "maze_task"]
-
-N_REST = 10
-"""Pauses of rest before, after and between sessions."""
+__all__ = ["Maze", "find_maze", "landmarks", "maze_graph", "maze_task", "maze_with"]
 
 _PAUSES = "Pauses are at the start and the end of a lap only."
 _NOISE = "Rewards vary by a tenth of their mean, as in the simulations of Mattar & Daw."
@@ -105,45 +104,233 @@ def landmarks(name: str) -> dict[str, tuple[str, ...]]:
     return {key: tuple(nodes) for key, nodes in find_maze(name)["landmarks"].items()}
 
 
-def about_maze(name: str, chosen: str = "", noisy: bool = True) -> dict[str, Any]:
-    """Give what each task in a maze has of it.
+@dataclass(frozen=True)
+class Maze:
+    """A maze, with its places as close together as is wanted; see `maze_with`.
+
+    Attributes
+    ----------
+    name : str
+        In ``data/mazes.json``.
+    graph : networkx.Graph or DiGraph
+        Nodes have `pos` (x, y) in cm.
+    landmarks : dict of str to tuple of str
+        Name -> nodes.
+    local_radius : int
+        That of the maze in ``data/mazes.json``, in steps on this graph.
+    stretches : dict of (str, str) to tuple of str
+        A node that was kept and the one next to it in ``data/mazes.json`` -> the nodes from there
+        on, up to the next node that was kept.
+    """
+
+    name: str
+    graph: nx.Graph
+    landmarks: dict[str, tuple[str, ...]]
+    local_radius: int
+    stretches: Mapping[tuple[str, str], tuple[str, ...]]
+
+    def along(self, nodes: Sequence[str]) -> tuple[str, ...]:
+        """Translate a path through the maze of ``data/mazes.json``.
+
+        Parameters
+        ----------
+        nodes : sequence of str
+            Neighbours one after the other there, from a node that was kept to another one.
+
+        Returns
+        -------
+        tuple of str
+            Neighbours one after the other here.
+
+        Examples
+        --------
+        >>> maze_with("w_track", 0.5).along(["C0", "C1", "C2", "C3", "C4", "C5", "X"])
+        ('C0', 'C0-X 1', 'C0-X 2', 'X')
+        """
+        path = [nodes[0]]
+        for move in pairwise(nodes):
+            path.extend(self.stretches.get(move, ()))
+        return tuple(path)
+
+    def about(self, chosen: str = "", *, drawn: str = "", noisy: bool = True) -> dict[str, Any]:
+        """Give what each task in this maze has of it.
+
+        Parameters
+        ----------
+        chosen : str, optional
+            What was chosen for the task besides.
+        drawn : str, optional
+            What was drawn for one animal.
+        noisy : bool, default True
+            Whether rewards vary.
+
+        Returns
+        -------
+        dict
+            ``landmarks``, ``local_radius`` and ``remark`` of a `Task`.
+
+        Examples
+        --------
+        >>> maze_with("y_maze").about()["remark"].split(":")[0]
+        'Known'
+        """
+        maze = find_maze(self.name)
+        known = f"Known: {maze['known']} Chosen: {maze['chosen']}"
+        remarks = [known, chosen, _PAUSES, _NOISE if noisy and not drawn else "", drawn]
+        return {
+            "landmarks": self.landmarks,
+            "local_radius": self.local_radius,
+            "remark": " ".join(filter(None, remarks)),
+        }
+
+
+def maze_with(
+    name: str, density: float = 1.0, *, keep: Iterable[str] = (), mirrored: bool = False
+) -> Maze:
+    """Make a maze with more or fewer places per metre, or its mirror image.
+
+    Places where paths meet or end are kept with their names, and so are landmarks of one place or
+    of several places apart. What lies between two of them is a stretch of the maze, which is
+    divided evenly anew; each new place belongs to the landmarks (an arm, say) of the old one
+    nearest to it.
 
     Parameters
     ----------
     name : str
         A name in ``data/mazes.json``.
-    chosen : str, optional
-        What was chosen for the task besides.
-    noisy : bool, default True
-        Whether rewards vary.
+    density : float, default 1.0
+        Places per metre, as a multiple of those in ``data/mazes.json``. The numbers of steps are
+        rounded; at least one is left between two places that are kept.
+    keep : iterable of str, optional
+        Places that are kept besides.
+    mirrored : bool, default False
+        Whether left and right are exchanged.
 
     Returns
     -------
-    dict
-        ``landmarks``, ``local_radius`` and ``remark`` of a `Task`.
+    Maze
 
     Examples
     --------
-    >>> about_maze("y_maze")["remark"].split(":")[0]
-    'Known'
+    >>> fine = maze_with("linear_track", 19 / 9)
+    >>> len(fine.graph), fine.landmarks["far_end"], fine.local_radius
+    (20, ('9',), 4)
     """
-    maze = find_maze(name)
-    known = f"Known: {maze['known']} Chosen: {maze['chosen']}"
-    remarks = [known, chosen, _PAUSES, _NOISE if noisy else ""]
-    return {
-        "landmarks": landmarks(name),
-        "local_radius": maze["local_radius"],
-        "remark": " ".join(filter(None, remarks)),
-    }
+    old, marks = maze_graph(name), landmarks(name)
+    kept = {node for node in old if len(set(nx.all_neighbors(old, node))) != 2} | set(keep)
+    kept |= {node for nodes in marks.values() if not _is_path(old, nodes) for node in nodes}
+    stretches = [_Stretch.divided(old, path, density) for path in _paths_between(old, kept)]
+    graph = old
+    if any(stretch.new != stretch.old for stretch in stretches):
+        graph = nx.Graph()
+        for node in old:
+            if node in kept:
+                graph.add_node(node, pos=old.nodes[node]["pos"])
+                for stretch in stretches:
+                    if stretch.old[0] == node:
+                        new = zip(stretch.new[1:-1], stretch.places, strict=True)
+                        graph.add_nodes_from((name, {"pos": place}) for name, place in new)
+        graph.add_edges_from(move for stretch in stretches for move in pairwise(stretch.new))
+        marks = {key: _translated(nodes, kept, stretches) for key, nodes in marks.items()}
+    if mirrored:
+        places = {node: (-x, y) for node, (x, y) in graph.nodes(data="pos")}
+        nx.set_node_attributes(graph, places, "pos")
+    ways = [way for stretch in stretches for way in (stretch, stretch.reverse())]
+    return Maze(
+        name,
+        graph,
+        marks,
+        max(round(find_maze(name)["local_radius"] * density), 1),
+        {(way.old[0], way.old[1]): way.new[1:] for way in ways},
+    )
+
+
+class _Stretch(NamedTuple):
+    """What lies between two places that are kept, the two included.
+
+    `old` and `new` have the nodes; `places` and `nearest` the position of each new node but these
+    two, and the old one nearest to it.
+    """
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    places: tuple[tuple[float, float], ...]
+    nearest: tuple[str, ...]
+
+    @classmethod
+    def divided(cls, graph: nx.Graph, path: tuple[str, ...], density: float) -> _Stretch:
+        """Divide a stretch evenly into so many times as many steps."""
+        place = np.array([graph.nodes[node]["pos"] for node in path])
+        n_steps = max(round((len(path) - 1) * density), 1)
+        if n_steps == len(path) - 1:
+            return cls(path, path, tuple(map(tuple, place[1:-1].tolist())), path[1:-1])
+        at = np.append(0.0, np.cumsum(np.hypot(*np.diff(place, axis=0).T)))
+        new_at = np.linspace(0.0, at[-1], n_steps + 1)[1:-1]
+        x, y = (np.interp(new_at, at, axis).round(1).tolist() for axis in place.T)
+        inner = np.abs(np.subtract.outer(new_at, at[1:-1])).argmin(axis=1) if len(path) > 2 else ()
+        names = (f"{path[0]}-{path[-1]} {number}" for number in range(1, n_steps))
+        return cls(
+            path,
+            (path[0], *names, path[-1]),
+            tuple(zip(x, y, strict=True)),
+            tuple(path[1 + each] for each in inner),
+        )
+
+    def reverse(self) -> _Stretch:
+        """Give the same stretch from its other end."""
+        return _Stretch(self.old[::-1], self.new[::-1], self.places[::-1], self.nearest[::-1])
+
+
+def _paths_between(graph: nx.Graph, kept: Collection[str]) -> list[tuple[str, ...]]:
+    """List the paths from one of some nodes to the next, each in one direction."""
+    beside = {node: list(nx.all_neighbors(graph, node)) for node in graph}
+    paths: list[tuple[str, ...]] = []
+    for start in graph:
+        for first in beside[start] if start in kept else ():
+            path = [start, first]
+            while path[-1] not in kept:
+                path += [node for node in beside[path[-1]] if node != path[-2]][:1]
+            if tuple(path[::-1]) not in paths:
+                paths.append(tuple(path))
+    return paths
+
+
+def _is_path(graph: nx.Graph, nodes: Sequence[str]) -> bool:
+    """Tell whether several nodes are neighbours one after the other."""
+    return len(nodes) > 1 and all(there in graph.adj[here] for here, there in pairwise(nodes))
+
+
+def _translated(
+    nodes: Sequence[str], kept: Collection[str], stretches: Iterable[_Stretch]
+) -> tuple[str, ...]:
+    """Give a landmark its new places, in the order of the old ones."""
+    rank = {node: number for number, node in enumerate(nodes)}
+    found = [((number, 0), node) for node, number in rank.items() if node in kept]
+    for stretch in stretches:
+        ranks = [rank[node] for node in stretch.old if node in rank]
+        way = stretch.reverse() if ranks and ranks[0] > ranks[-1] else stretch
+        inner = way.new[1:-1]
+        if len(way.old) > 2:
+            for number, (node, old) in enumerate(zip(inner, way.nearest, strict=True), start=1):
+                if old in rank:
+                    found.append(((rank[old], number), node))
+        elif len(ranks) == 2 and _follow(*ranks):
+            found += [((rank[way.old[0]], k), node) for k, node in enumerate(inner, start=1)]
+    return tuple(node for _, node in sorted(found))
+
+
+def _follow(rank: int, other: int) -> bool:
+    return abs(rank - other) == 1
 
 
 def maze_task(
-    maze: str,
+    maze: Maze,
     rules: Iterable[Rule],
     protocol: Callable[[Task, np.random.Generator], Laps],
     blocks: Iterable[Block],
     *,
     chosen: str = "",
+    drawn: str = "",
     name: str | None = None,
     home: str | None = None,
     **about: Any,
@@ -152,8 +339,8 @@ def maze_task(
 
     Parameters
     ----------
-    maze : str
-        A name in ``data/mazes.json``.
+    maze : Maze
+        As `maze_with` makes it.
     rules : iterable of Rule
         All rules of all blocks.
     protocol : callable
@@ -161,6 +348,8 @@ def maze_task(
     blocks : iterable of Block
     chosen : str, optional
         What was chosen for the task besides the maze.
+    drawn : str, optional
+        What was drawn for one animal.
     name : str, optional
         By default the maze's.
     home : str, optional
@@ -172,7 +361,7 @@ def maze_task(
     -------
     Task
     """
-    places = explore(maze_graph(maze), rules, home)
-    common = about_maze(maze, chosen, noisy=about.get("reward_sd") != 0)
+    places = explore(maze.graph, rules, home)
+    common = maze.about(chosen, drawn=drawn, noisy=about.get("reward_sd") != 0)
     common["one_way"] = home is not None
-    return Task(name or maze, places, protocol, tuple(blocks), **common | about)
+    return Task(name or maze.name, places, protocol, tuple(blocks), **common | about)

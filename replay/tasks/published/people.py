@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path
-from replay.tasks.published.maze_data import N_REST, find_maze, maze_task
+from replay.tasks.published.maze_data import find_maze, maze_task, maze_with
+from replay.tasks.published.variants import DRAWN, Variant
 
 __all__ = ["liu2019_chains", "liu2021_three_arm"]
 
 _ENDS = ("end_X", "end_Y")
-_LOW, _HIGH, _DRIFT_SD = 0.25, 0.75, 0.05
-_STAYS = 0.75
+_LOW, _HIGH = 0.25, 0.75
 _TREE_CHOSEN = (
     "An end pays 1 or nothing. Each trial its probability moves by a normal step of standard "
     "deviation 0.05 and is reflected at .25 and .75. Where choices are given, the path to the end "
@@ -25,15 +25,28 @@ _CHAINS_CHOSEN = (
     "which direction before and after reward, can be compared. There is one action: a learner that "
     "compares actions has nothing to gain. How many trials there are."
 )
+_TREE_DRAWN = (
+    "Drawn for each animal: 80 to 160 trials, the standard deviation of the step by which a "
+    "probability moves (0.025 to 0.1) and how often the path that would have been right is taken "
+    "(0.6 to 0.9), all of them choices; and 5 to 20 pauses of rest, since how often people replay "
+    "at rest is a matter of how long they rest."
+)
+_CHAINS_DRAWN = (
+    "Drawn for each animal: which sequence pays, and 10 to 30 trials with and without reward, "
+    "since their number is a choice. "
+)
 
 
-def liu2021_three_arm(n_laps: int = 120) -> Task:
+def liu2021_three_arm(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """Three arms that are the start more or less often, two paths in each, two ends they share.
 
     Parameters
     ----------
-    n_laps : int, default 120
-        Trials.
+    n_laps : int, optional
+        Trials: 120, or 80 to 160 with `rng`.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the number of trials, how fast the
+        probabilities drift, how often the better path is taken, and pauses of rest.
 
     Returns
     -------
@@ -44,22 +57,37 @@ def liu2021_three_arm(n_laps: int = 120) -> Task:
     >>> liu2021_three_arm().model.n_actions
     2
     """
+    variant = Variant(rng)
+    n_laps = variant.whole(120, 80, 160, n_laps)
+    drift_sd, stays = variant.share(0.05, 0.025, 0.1), variant.share(0.75, 0.6, 0.9)
     paid = dict.fromkeys(_ENDS, 1.0)
     blocks = [
-        Block("rest", 0, n_rest=N_REST),
-        Block("trials", n_laps, ("drifting",), paid, n_rest=N_REST),
+        Block("rest", 0, n_rest=variant.n_rest),
+        Block("trials", n_laps, ("drifting",), paid, n_rest=variant.n_rest),
     ]
     starts = tuple(f"start_{arm}" for arm in find_maze("liu2021_three_arm")["start_probability"])
     rules = [Rule(starts, _ENDS, tuple(paid.items()))]
+
+    def laps(task: Task, rng: np.random.Generator) -> Laps:
+        return _tree_laps(task, rng, drift_sd, stays)
+
     return maze_task(
-        "liu2021_three_arm", rules, _tree_laps, blocks, chosen=_TREE_CHOSEN,
-        one_way=True, reward_sd=0.0, local_radius=1,
-    )  # fmt: skip
+        maze_with("liu2021_three_arm"),
+        rules,
+        laps,
+        blocks,
+        chosen=_TREE_CHOSEN,
+        drawn="" if rng is None else _TREE_DRAWN,
+        one_way=True,
+        reward_sd=0.0,
+        local_radius=1,
+    )
 
 
-def _tree_laps(task: Task, rng: np.random.Generator) -> Laps:
+def _tree_laps(task: Task, rng: np.random.Generator, drift_sd: float, stays: float) -> Laps:
     maze = find_maze("liu2021_three_arm")
     arms = list(maze["start_probability"])
+    starts = task.landmarks["starts"]
     share = np.array(list(maze["start_probability"].values()))
     chance = rng.uniform(_LOW, _HIGH, size=len(_ENDS))
     favourite = int(rng.integers(len(_ENDS)))
@@ -68,28 +96,36 @@ def _tree_laps(task: Task, rng: np.random.Generator) -> Laps:
         arm = arms[rng.choice(len(arms), p=share / share.sum())]
         pays = rng.random(len(_ENDS)) < chance
         rewards = tuple((end, float(p)) for end, p in zip(_ENDS, pays, strict=True))
-        aim = favourite if rng.random() < _STAYS else 1 - favourite
+        aim = favourite if rng.random() < stays else 1 - favourite
         nodes = shortest_path(task.graph, f"start_{arm}", _ENDS[aim], rng)
         path = task.model.walk(nodes)
-        world = task.model.world([Rule((nodes[0],), _ENDS, rewards)], start=path[0])
+        world = task.model.world([Rule(starts, _ENDS, rewards)], start=path[0])
         n_rest = block.n_rest if number == block.n_laps - 1 else 0
         run = yield Lap(world, path[0], path, block.name, arm, n_rest)
         taken = _ENDS.index(task.model.states[run[-1]].node)
         favourite = taken if pays[taken] else 1 - taken
-        chance += rng.normal(0.0, _DRIFT_SD, size=len(_ENDS))
+        chance += rng.normal(0.0, drift_sd, size=len(_ENDS))
         chance = _LOW + np.abs(chance - _LOW)
         chance = _HIGH - np.abs(_HIGH - chance)
 
 
-def liu2019_chains(n_laps: int = 20, n_valued: int = 20) -> Task:
+def liu2019_chains(
+    n_laps: int | None = None,
+    n_valued: int | None = None,
+    *,
+    rng: np.random.Generator | None = None,
+) -> Task:
     """Two sequences of four objects; after rest one of them pays; rest again.
 
     Parameters
     ----------
-    n_laps : int, default 20
-        Trials without reward.
-    n_valued : int, default 20
-        Trials with reward at the end of the first sequence.
+    n_laps : int, optional
+        Trials without reward: 20, or 10 to 30 with `rng`.
+    n_valued : int, optional
+        Trials with reward at the end of one sequence: 20, or 10 to 30 with `rng`.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: these numbers, which sequence pays
+        (else the first), pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
@@ -100,14 +136,25 @@ def liu2019_chains(n_laps: int = 20, n_valued: int = 20) -> Task:
     >>> liu2019_chains().places
     ('A', 'B', 'C', 'D', "A'", "B'", "C'", "D'")
     """
+    variant = Variant(rng)
+    n_laps = variant.whole(20, 10, 30, n_laps)
+    n_valued = variant.whole(20, 10, 30, n_valued)
+    end = variant.choice(("D", "D'"))
     blocks = [
-        Block("rest", 0, n_rest=N_REST),
-        Block("sequences", n_laps, n_rest=N_REST),
-        Block("value", n_valued, rewards={"D": 1.0}, n_rest=N_REST),
+        Block("rest", 0, n_rest=variant.n_rest),
+        Block("sequences", n_laps, n_rest=variant.n_rest),
+        Block("value", n_valued, rewards={end: 1.0}, n_rest=variant.n_rest),
     ]
     rules = [_chain_rule(block) for block in blocks[1:]]
     return maze_task(
-        "liu2019_chains", rules, _chain_laps, blocks, chosen=_CHAINS_CHOSEN, one_way=True
+        maze_with("liu2019_chains"),
+        rules,
+        _chain_laps,
+        blocks,
+        chosen=_CHAINS_CHOSEN,
+        drawn="" if rng is None else _CHAINS_DRAWN + DRAWN,
+        one_way=True,
+        reward_sd=variant.reward_sd,
     )
 
 

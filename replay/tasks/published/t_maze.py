@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from replay.tasks import Block, Lap, Laps, Rule, Task, both_directions, shortest_path
-from replay.tasks.published.maze_data import N_REST, find_maze, maze_graph, maze_task
+from replay.tasks.published.maze_data import find_maze, maze_task, maze_with
+from replay.tasks.published.variants import DRAWN, Variant
 
 __all__ = ["t_unvisited", "t_unvisited_unknown"]
 
@@ -34,9 +35,15 @@ _NOT_SEEN = (
     "What is seen of the arms, and of the food, teaches nothing: a model knows what was run, and "
     "nothing of an arm can be replayed before."
 )
+_DRAWN = (
+    "Drawn for each animal: on which side the cued arm is, 16 to 40 laps, since rats differ in how "
+    "much they run; and 0.78 to 2.1 times as many places per metre, since how finely place is told "
+    "apart is a choice. "
+)
+_DRAWN_SEEN = "So are 1 to 4 looks along each arm, before the cue and after it. "
 
 
-def t_unvisited(n_laps: int = 24) -> Task:
+def t_unvisited(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """T-maze whose arms are known by sight: looking along an arm teaches what running there would.
 
     The phases are rest, the stem alone, both arms seen, one of them cued, rest, and the whole maze.
@@ -44,8 +51,12 @@ def t_unvisited(n_laps: int = 24) -> Task:
 
     Parameters
     ----------
-    n_laps : int, default 24
-        Laps on the stem, and again in the whole maze, one way each.
+    n_laps : int, optional
+        Laps on the stem, and again in the whole maze, one way each: 24, or 16 to 40 with `rng`.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the side of the cued arm, the
+        numbers of laps and of looks, places per metre, pauses of rest, and the standard deviation
+        of rewards.
 
     Returns
     -------
@@ -56,43 +67,66 @@ def t_unvisited(n_laps: int = 24) -> Task:
     >>> [block.name for block in t_unvisited().blocks]
     ['rest 1', 'run 1', 'seen', 'goal cue', 'run 2']
     """
-    return _t_maze("t_unvisited", n_laps, 2, _SEEN)
+    variant = Variant(rng)
+    n_looks = variant.whole(2, 1, 4)
+    drawn = _DRAWN + _DRAWN_SEEN
+    return _t_maze("t_unvisited", n_laps, n_looks, variant, chosen=_SEEN, drawn=drawn)
 
 
-def t_unvisited_unknown(n_laps: int = 24) -> Task:
+def t_unvisited_unknown(
+    n_laps: int | None = None, *, rng: np.random.Generator | None = None
+) -> Task:
     """T-maze whose arms are not known before they are run, whatever the animal has seen of them.
 
     Parameters
     ----------
-    n_laps : int, default 24
-        Laps on the stem, and again in the whole maze, one way each.
+    n_laps : int, optional
+        Laps on the stem, and again in the whole maze, one way each: 24, or 16 to 40 with `rng`.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the side of the cued arm, the
+        number of laps, places per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
     Task
     """
-    return _t_maze("t_unvisited_unknown", n_laps, 0, _NOT_SEEN)
+    return _t_maze("t_unvisited_unknown", n_laps, 0, Variant(rng), chosen=_NOT_SEEN, drawn=_DRAWN)
 
 
-def _t_maze(name: str, n_laps: int, n_looks: int, seen: str) -> Task:
-    barrier = both_directions([find_maze(_MAZE)["barrier"]])
+def _t_maze(
+    name: str, n_laps: int | None, n_looks: int, variant: Variant, *, chosen: str, drawn: str
+) -> Task:
+    n_laps, n_rest = variant.whole(24, 16, 40, n_laps), variant.n_rest
+    barrier_at = find_maze(_MAZE)["barrier"]
+    mirrored = variant.choice((False, True))
+    maze = maze_with(_MAZE, variant.density(), keep=barrier_at, mirrored=mirrored)
+    before, behind, *_ = maze.along(barrier_at)
+    barrier = both_directions([(before, behind)])
     stem = ("to_barrier", "from_barrier")
     arms = ("to_cued", "from_cued", "to_uncued", "from_uncued")
     looks = n_looks * ("look_cued", "look_uncued")
     cue = {_CUED: 1.0}
     blocks = [
-        Block("rest 1", 0, n_rest=N_REST),
-        Block("run 1", n_laps, stem, {_HOME: 1.0, _STOP: 1.0}, barrier, N_REST * (not looks)),
-        Block("run 2", n_laps, arms, {_HOME: 1.0} | cue, n_rest=N_REST),
+        Block("rest 1", 0, n_rest=n_rest),
+        Block("run 1", n_laps, stem, {_HOME: 1.0, _STOP: 1.0}, barrier, n_rest * (not looks)),
+        Block("run 2", n_laps, arms, {_HOME: 1.0} | cue, n_rest=n_rest),
     ]
     if looks:
         blocks.insert(2, Block("seen", len(looks), looks))
-        blocks.insert(3, Block("goal cue", len(looks), looks, cue, n_rest=N_REST))
+        blocks.insert(3, Block("goal cue", len(looks), looks, cue, n_rest=n_rest))
     rules = [rule for block in blocks[1:] for rule in _rules(block)]
-    chosen = f"{_CHOSEN} {seen}"
     names = {ends: name for name, ends in _ROUTES.items()}
     return maze_task(
-        _MAZE, rules, _laps, blocks, name=name, chosen=chosen, home=_HOME, lap_names=names
+        maze,
+        rules,
+        _laps,
+        blocks,
+        name=name,
+        chosen=f"{_CHOSEN} {chosen}",
+        drawn="" if variant.rng is None else drawn + DRAWN,
+        home=_HOME,
+        lap_names=names,
+        reward_sd=variant.reward_sd,
     )
 
 
@@ -108,11 +142,11 @@ def _rules(block: Block) -> list[Rule]:
 
 
 def _laps(task: Task, rng: np.random.Generator) -> Laps:
-    graph = maze_graph(_MAZE)
     for block in task.blocks[1:]:
         here = _ROUTES[block.contingency[0]][0]
         outward = [name for name in block.contingency if not name.startswith("from")]
         n_out = 0
+        rules = _rules(block)
         for number in range(block.n_laps):
             shown = block.contingency[0].startswith("look")
             start, end = _ROUTES[outward[n_out % len(outward)]]
@@ -120,9 +154,9 @@ def _laps(task: Task, rng: np.random.Generator) -> Laps:
                 start, end = here, _HOME
             else:
                 n_out += 1
-            nodes = shortest_path(graph, start, end, rng)
+            nodes = shortest_path(task.graph, start, end, rng)
             path = task.model.walk(nodes, _BACK if end == _HOME else "")
-            world = task.model.world(_rules(block), block.closed, path[0])
+            world = task.model.world(rules, block.closed, path[0])
             n_rest = block.n_rest if number == block.n_laps - 1 else 0
             name = task.lap_names[start, end]
             run = yield Lap(world, path[0], path, block.name, name, n_rest, shown)

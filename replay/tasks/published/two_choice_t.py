@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from replay.tasks import Block, Lap, Laps, Rule, Task
-from replay.tasks.published.maze_data import N_REST, find_maze, landmarks, maze_task
+from replay.tasks.published.maze_data import find_maze, landmarks, maze_task, maze_with
+from replay.tasks.published.variants import DRAWN, Variant
 
 __all__ = ["gupta_2t"]
 
@@ -29,9 +30,14 @@ _CHOSEN = (
     "and only then. After the switch in mid-session the first lap still follows the old rule. Each "
     "animal has all six sessions, in random order; how many laps there are."
 )
+_DRAWN = (
+    "Drawn for each animal: 8 to 20 laps of a half-session, since only its length of 20 minutes "
+    "is known; and 0.78 to 2.1 times as many places per metre, since the lengths are not known "
+    "and how finely place is told apart is a choice. "
+)
 
 
-def gupta_2t(n_laps: int = 12) -> Task:
+def gupta_2t(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
     """Two-choice T: left, right or alternating sides pay, with a switch in mid-session.
 
     Each animal has the six sessions of the experiment, in random order, with rest between them. The
@@ -40,8 +46,12 @@ def gupta_2t(n_laps: int = 12) -> Task:
 
     Parameters
     ----------
-    n_laps : int, default 12
-        Laps of each half-session.
+    n_laps : int, optional
+        Laps of each half-session: 12, or 8 to 20 with `rng`; the experiment had 20 minutes.
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the number of laps, places per
+        metre, pauses of rest, and the standard deviation of rewards. The order of sessions is drawn
+        in any case, with the laps.
 
     Returns
     -------
@@ -53,15 +63,26 @@ def gupta_2t(n_laps: int = 12) -> Task:
     >>> len(task.places), task.one_way
     (37, False)
     """
-    against = _against(find_maze(_MAZE)["laps"].values())
-    blocks = [Block("rest", 0, n_rest=N_REST)]
+    variant = Variant(rng)
+    n_laps = variant.whole(12, 8, 20, n_laps)
+    maze = maze_with(_MAZE, variant.density())
+    routes = {side: maze.along(nodes) for side, nodes in find_maze(_MAZE)["laps"].items()}
+    against = _against(routes.values())
+    blocks = [Block("rest", 0, n_rest=variant.n_rest)]
     for halves in _SESSIONS:
         for k, rule in enumerate(halves):
             sides = _SIDES if rule == _ALTERNATION else (rule,)
             paid = {node: 1.0 for side in sides for node in _feeders(side)}
-            blocks.append(Block(rule, n_laps, (rule,), paid, against, n_rest=N_REST * k))
+            blocks.append(Block(rule, n_laps, (rule,), paid, against, n_rest=variant.n_rest * k))
     rules = [rule for block in blocks[1:] for rule in _rules(block)]
-    return maze_task(_MAZE, rules, _laps, blocks, chosen=_CHOSEN)
+
+    def laps(task: Task, rng: np.random.Generator) -> Laps:
+        return _laps(task, rng, routes)
+
+    drawn = "" if rng is None else _DRAWN + DRAWN
+    return maze_task(
+        maze, rules, laps, blocks, chosen=_CHOSEN, drawn=drawn, reward_sd=variant.reward_sd
+    )
 
 
 def _rules(block: Block) -> list[Rule]:
@@ -76,24 +97,25 @@ def _rules(block: Block) -> list[Rule]:
     return [Rule((*begin, stops[last]), ends, paid[_other(last)], last) for last in _SIDES]
 
 
-def _laps(task: Task, rng: np.random.Generator) -> Laps:
+def _laps(task: Task, rng: np.random.Generator, routes: Mapping[str, Sequence[str]]) -> Laps:
     """Run the sessions in random order; each begins at the maze's start."""
     halves = task.blocks[1:]
-    routes = find_maze(_MAZE)["laps"]
-    side_of = {_feeders(side)[-1]: side for side in _SIDES}
+    stops = {side: _feeders(side)[-1] for side in _SIDES}
+    side_of = {stop: side for side, stop in stops.items()}
     for session in rng.permutation(len(halves) // 2):
         here = task.landmarks["maze_start"][0]
         last = str(rng.choice(_SIDES))  # what an animal that alternates from the first lap avoids
         old = ""
         for block in halves[2 * session : 2 * session + 2]:
             (rule,) = block.contingency
+            rules = _rules(block)
             for number in range(block.n_laps):
                 followed = old if old and number == 0 else rule
                 side = _other(last) if followed == _ALTERNATION else followed
-                nodes = _after(routes[last], here) + _until(routes[side], _feeders(side)[-1])
+                nodes = _after(routes[last], here) + _until(routes[side], stops[side])
                 memory = last if rule == _ALTERNATION else ""
                 path = task.model.walk(nodes, memory)
-                world = task.model.world(_rules(block), block.closed, path[0])
+                world = task.model.world(rules, block.closed, path[0])
                 n_rest = block.n_rest if number == block.n_laps - 1 else 0
                 run = yield Lap(world, path[0], path, block.name, side, n_rest)
                 here = task.model.states[run[-1]].node

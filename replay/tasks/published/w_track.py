@@ -6,7 +6,8 @@ import numpy as np
 
 from replay.checks import check_whole
 from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path
-from replay.tasks.published.maze_data import N_REST, maze_graph, maze_task
+from replay.tasks.published.maze_data import maze_task, maze_with
+from replay.tasks.published.variants import DRAWN, Variant
 
 __all__ = ["w_track"]
 
@@ -25,16 +26,30 @@ _CHOSEN = (
     "rule with a probability of one half in the first session and 0.6 times that in each further "
     "one, a homeward lap half as often. How many laps there are."
 )
+_DRAWN = (
+    "Drawn for each animal: 16 to 40 laps of a session, how probable errors are in the first "
+    "session (0.3 to 0.5) and how fast they become rarer (by a factor of 0.5 to 0.8 a session), "
+    "since rats differ in how much they run and how fast they learn; and 0.78 to 2.1 times as "
+    "many places per metre, since the arms' lengths, and how finely place is told apart, are "
+    "choices. "
+)
 
 
-def w_track(n_laps: int = 24, n_sessions: int = 8) -> Task:
+def w_track(
+    n_laps: int | None = None, n_sessions: int = 8, *, rng: np.random.Generator | None = None
+) -> Task:
     """W-track with alternation, from the first lap on, in sessions of one day with rest between.
 
     Parameters
     ----------
-    n_laps : int, default 24
-        Laps of a session, outward and homeward.
+    n_laps : int, optional
+        Laps of a session, outward and homeward: 24, or 16 to 40 with `rng`.
     n_sessions : int, default 8
+    rng : numpy.random.Generator, optional
+        Draws what is left open, for one animal: the number of laps, how probable
+        errors are and how fast they become rarer, places per metre, pauses of rest, and the
+        standard deviation of rewards. The side visited last before the first lap is drawn in any
+        case, with the laps.
 
     Returns
     -------
@@ -47,13 +62,24 @@ def w_track(n_laps: int = 24, n_sessions: int = 8) -> Task:
     (50, ['', 'left', 'right'])
     """
     n_sessions = check_whole("n_sessions", n_sessions, at_least=1, at_most=1000)
-    blocks = [Block("rest", 0, n_rest=N_REST)]
+    variant = Variant(rng)
+    n_laps = variant.whole(24, 16, 40, n_laps)
+    first, lasting = variant.share(0.5, 0.3, 0.5), variant.share(0.6, 0.5, 0.8)
+    blocks = [Block("rest", 0, n_rest=variant.n_rest)]
     paid = dict.fromkeys((_CENTRE, *_WELLS.values()), 1.0)
     for k in range(n_sessions):
-        error = 0.5 * 0.6**k
-        blocks.append(Block(f"session {k + 1}", n_laps, (), paid, n_rest=N_REST, error=error))
+        name, error = f"session {k + 1}", first * lasting**k
+        blocks.append(Block(name, n_laps, (), paid, n_rest=variant.n_rest, error=error))
     return maze_task(
-        "w_track", _rules(paid), _laps, blocks, chosen=_CHOSEN, home=_CENTRE, lap_names=_NAMES
+        maze_with("w_track", variant.density()),
+        _rules(paid),
+        _laps,
+        blocks,
+        chosen=_CHOSEN,
+        drawn="" if rng is None else _DRAWN + DRAWN,
+        home=_CENTRE,
+        lap_names=_NAMES,
+        reward_sd=variant.reward_sd,
     )
 
 
@@ -68,17 +94,17 @@ def _rules(paid: dict[str, float]) -> list[Rule]:
 
 
 def _laps(task: Task, rng: np.random.Generator) -> Laps:
-    graph = maze_graph("w_track")
     side_of = {well: side for side, well in _WELLS.items()}
     here, last = _CENTRE, str(rng.choice(list(_WELLS)))
     for block in task.blocks[1:]:
+        rules = _rules(dict(block.rewards))
         for number in range(block.n_laps):
             right = _WELLS[_OTHER[last]] if here == _CENTRE else _CENTRE
             wrong = _WELLS[last] if here == _CENTRE else _WELLS[_OTHER[side_of[here]]]
             errs = rng.random() < block.error * (1.0 if here == _CENTRE else 0.5)
-            nodes = shortest_path(graph, here, wrong if errs else right, rng)
+            nodes = shortest_path(task.graph, here, wrong if errs else right, rng)
             path = task.model.walk(nodes, last if here == _CENTRE else "")
-            world = task.model.world(_rules(dict(block.rewards)), block.closed, path[0])
+            world = task.model.world(rules, block.closed, path[0])
             n_rest = block.n_rest if number == block.n_laps - 1 else 0
             name = task.lap_names[here, nodes[-1]]
             run = yield Lap(world, path[0], path, block.name, name, n_rest)

@@ -1,0 +1,133 @@
+"""One animal's own variant of a task: what an experiment leaves open is drawn.
+
+Each builder of a published task takes a generator, or none. Without one the task is as documented,
+the same for all animals. With one, whatever the papers leave open is drawn anew for each animal, so
+that no statistic can agree with a finding because of one choice of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+__all__ = ["DRAWN", "Variant"]
+
+_T = TypeVar("_T")
+
+_FINEST, _COARSEST = 19 / 9, 7 / 9  # 20 and 8 places on the linear track, which has 10
+_FEWEST_PAUSES, _USUAL_PAUSES, _MOST_PAUSES = 5, 10, 20
+_USUAL_REWARD_SD, _MOST_REWARD_SD = 0.1, 0.2
+
+DRAWN = (
+    "Drawn for each animal besides: 5 to 20 pauses of rest, since how often an animal replays at "
+    "rest is a matter of how long it rests; and the standard deviation of rewards, from nothing to "
+    "a fifth of their mean, since no study reports it."
+)
+"""What is drawn in all tasks whose rewards vary."""
+
+
+class Variant:
+    """Draws what is left open, or gives the documented values.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator or None
+        Draws; without it every method gives its `usual` value.
+
+    Attributes
+    ----------
+    n_rest : int
+        Pauses of rest before, after and between sessions: 10, or 5 to 20.
+    reward_sd : float
+        Standard deviation of a reward as a share of its mean: 0.1, or 0 to 0.2.
+
+    Examples
+    --------
+    >>> usual, own = Variant(None), Variant(np.random.default_rng(1))
+    >>> usual.whole(34, 30, 40), own.whole(34, 30, 40)
+    (34, 35)
+    """
+
+    def __init__(self, rng: np.random.Generator | None) -> None:
+        self.rng = rng
+        self.n_rest = self.whole(_USUAL_PAUSES, _FEWEST_PAUSES, _MOST_PAUSES)
+        self.reward_sd = self.share(_USUAL_REWARD_SD, 0.0, _MOST_REWARD_SD)
+
+    def whole(self, usual: int, least: int, most: int, given: int | None = None) -> int:
+        """Give what the user gave, or else the usual number or one that is drawn.
+
+        Parameters
+        ----------
+        usual, least, most : int
+            The documented number, and the range that is drawn from, both ends included.
+        given : int, optional
+            What the user gave.
+
+        Returns
+        -------
+        int
+        """
+        if given is not None:
+            return given
+        return usual if self.rng is None else int(self.rng.integers(least, most + 1))
+
+    def share(self, usual: float, least: float, most: float) -> float:
+        """Give the usual number, or one that is drawn.
+
+        Parameters
+        ----------
+        usual, least, most : float
+            The documented number, and the range that is drawn from.
+
+        Returns
+        -------
+        float
+        """
+        return usual if self.rng is None else float(self.rng.uniform(least, most))
+
+    def choice(self, options: Sequence[_T]) -> _T:
+        """Give the first of some options, or one that is drawn.
+
+        Parameters
+        ----------
+        options : sequence
+            The documented one comes first.
+
+        Returns
+        -------
+        object
+            One of them.
+        """
+        return options[0 if self.rng is None else int(self.rng.integers(len(options)))]
+
+    def order(self, options: Sequence[_T]) -> tuple[_T, ...]:
+        """Give options in their order, or in one that is drawn.
+
+        Parameters
+        ----------
+        options : sequence
+            In the documented order.
+
+        Returns
+        -------
+        tuple
+            All of them.
+        """
+        if self.rng is None:
+            return tuple(options)
+        return tuple(options[place] for place in self.rng.permutation(len(options)))
+
+    def density(self) -> float:
+        """Give the number of places per metre, as a multiple of the published maze's.
+
+        Returns
+        -------
+        float
+            1, or a number that is log-uniform from 7/9 to 19/9: 8 to 20 places on the linear track,
+            where there are 10.
+        """
+        if self.rng is None:
+            return 1.0
+        return float(np.exp(self.rng.uniform(np.log(_COARSEST), np.log(_FINEST))))
