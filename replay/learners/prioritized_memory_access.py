@@ -57,20 +57,19 @@ from replay.parts.memory_access.priority_table import (
     best_pair,
     priority_table,
     refresh,
-    set_priorities,
+    weigh_by_need,
 )
 from replay.parts.memory_access.values import change_value, state_value
 from replay.parts.memory_access.whereabouts import (
     Whereabouts,
-    least_priority,
+    is_enough,
     link_episodes,
-    mean_reward,
     need_origin,
     note_step,
     whereabouts,
 )
 from replay.parts.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
-from replay.parts.pauses import is_over_by_chance, is_worth_it
+from replay.parts.pauses import is_over_by_chance
 from replay.parts.policies import POLICIES, SOFTMAX, Policy, draw_action
 from replay.parts.priorities import IN_PAUSES, MOMENTS, phases_of
 from replay.parts.traces import (
@@ -344,10 +343,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
     if origin < 0:
         return
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
-    for s in range(len(memory.values)):
-        set_priorities(params, memory, s)
-    least = least_priority(params, memory.whereabouts)
-    earned = mean_reward(memory.whereabouts)
+    weigh_by_need(params, memory)
     path, next_state = memory.path, memory.next_state
     length, row, end, end_next = 0, -1, -1, -1
     for pop in range(params.max_backups):
@@ -359,9 +355,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
         else:
             length = 1
             priority = begin_path(params, memory, s, a)
-        if priority < 0.0 or priority <= least:
-            break
-        if not is_worth_it(params, priority, earned) or is_over_by_chance(params, rng):
+        if not is_enough(params, memory.whereabouts, priority) or is_over_by_chance(params, rng):
             break
         joins = length == 1 and (path.state[0] == end_next or end_of(path, 1, next_state) == end)
         cause = row if joins else -1

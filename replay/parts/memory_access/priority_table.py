@@ -16,7 +16,7 @@ from replay.parts.policies import Policy
 
 __all__ = ["LONGEST", "RANDOM_LENGTH", "SHORTEST", "TIES", "PriorityTable", "best_pair", "gain_of"]
 __all__ += ["leave_out", "mark_stale", "priority_table", "refresh", "set_priorities"]
-__all__ += ["set_pair_priority"]
+__all__ += ["set_pair_priority", "weigh_by_need"]
 
 TIES = ("shortest", "longest", "random")
 """Which backup is made of those of the same priority and different length."""
@@ -172,6 +172,13 @@ def set_priorities(params: Any, memory: Any, s: int) -> None:
     for a in range(table.gain.shape[1]):
         if _is_replayed(params, memory, s, a):
             set_pair_priority(table, s, a, need * max(table.gain[s, a], params.gain_floor))
+
+
+@inlined
+def weigh_by_need(params: Any, memory: Any) -> None:
+    """Weigh the gains of all states by their need."""
+    for s in range(len(memory.values)):
+        set_priorities(params, memory, s)
 
 
 @inlined

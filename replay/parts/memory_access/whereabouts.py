@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.markov_chain import MarkovChain, move
+from replay.parts.pauses import is_worth_it
 from replay.parts.priorities import is_due
 
-__all__ = ["Whereabouts", "least_priority", "link_episodes", "mean_reward", "need_origin"]
+__all__ = ["Whereabouts", "is_enough", "link_episodes", "mean_reward", "need_origin"]
 __all__ += ["note_step", "note_tries", "whereabouts"]
 
 _BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
@@ -77,25 +78,30 @@ def mean_reward(here: Whereabouts) -> float:
 
 
 @inlined
-def least_priority(params: Any, here: Whereabouts) -> float:
-    """Return the priority above which a backup is made, a parameter or the opportunity cost.
+def is_enough(params: Any, here: Whereabouts, priority: float) -> bool:
+    """Tell whether a backup of this priority is made.
 
     Parameters
     ----------
     params : NamedTuple
-        ``min_priority`` and ``opportunity_cost`` of the learner.
+        ``min_priority``, ``opportunity_cost`` and ``backup_cost`` of the learner.
     here : Whereabouts
         Where the agent stands.
+    priority : float
+        The expected value of the backup; negative if there is none to make.
 
     Returns
     -------
-    float
-        ``min_priority``, or what a try earned on average where that is less and counts.
+    bool
+        Whether it is above ``min_priority``, or above what a try earned on average where that is
+        less and counts, and worth its time.
     """
     least: float = params.min_priority
     if params.opportunity_cost:
         least = min(least, mean_reward(here))
-    return least
+    if priority < 0.0 or priority <= least:
+        return False
+    return is_worth_it(params, priority, mean_reward(here))
 
 
 @inlined
