@@ -113,7 +113,7 @@ def test_killed_at_random_moments(jobs, tmp_path, rng):
         process = begin(folder)
         seen = set()
         moment = time.monotonic() + rng.uniform(0, duration)
-        while time.monotonic() < moment:
+        while time.monotonic() < moment and process.poll() is None:
             assert damaged(folder) == []
             time.sleep(0.3)
         found = workers(process)
