@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from analyses.cli import folders, learners, logs, paper, simulations, studies
+from analyses.cli import folders, learners, logs, paper, recordings, simulations, studies
 from analyses.cli.terminal import INTERRUPTED, say
 
 __all__ = ["app", "main"]
@@ -30,6 +30,7 @@ for _command in (
     simulations.compare,
     simulations.change,
     simulations.demands,
+    recordings.recording,
     studies.study,
     folders.status,
     folders.figures,

@@ -7,6 +7,8 @@
 ``logs/EXPERIMENT/RUN/``       such files: whole event logs of a reproduction, with sequences
 ``mdps/EXPERIMENT.json``       the first world of each experiment of a reproduction
 ``*.csv, *.parquet``           the tables made of all pieces
+``report.md``, ``*.nwb``,      the report on a recording, its replay for other programs, and its
+``track.json``                 track
 ``figures/``                   the figures made of these tables
 ``*.sha256``                   checksums of the manifest, the tables and the figures
 ``.lock``                      held by the process that writes
@@ -46,7 +48,8 @@ from replay.files import (
 
 __all__ = ["Results", "Status", "write_parts", "write_table"]
 
-_PRODUCTS = {"tables": ("*.csv", "*.parquet", "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
+_TABLES = ("*.csv", "*.parquet", "*.md", "*.nwb", "track.json")
+_PRODUCTS = {"tables": (*_TABLES, "mdps/[!.]*"), "figures": ("figures/[!.]*",)}
 _WRITTEN = ("pieces", "logs", "mdps", "figures")
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.EINVAL)
@@ -147,7 +150,7 @@ class Results:
 
     def _links(self) -> list[Path]:
         """Find symbolic links in place of what was written here."""
-        patterns = [*_WRITTEN, *(f"{name}/**/*" for name in _WRITTEN), "*.csv", "*.parquet"]
+        patterns = [*_WRITTEN, *(f"{name}/**/*" for name in _WRITTEN), *_TABLES]
         found = [path for pattern in patterns for path in self.folder.glob(pattern)]
         return sorted(path for path in found if path.is_symlink())
 

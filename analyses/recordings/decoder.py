@@ -30,7 +30,8 @@ from replay.checks import check_number
 from replay.jit import kernel
 
 __all__ = ["CONTINUOUS", "FRAGMENTED", "MOVEMENTS", "STATIONARY", "Decoded", "bayesian_posterior"]
-__all__ += ["decode", "log_likelihood", "place_fields", "random_walk"]
+__all__ += ["continuous_path", "decode", "log_likelihood", "place_fields", "random_walk"]
+__all__ += ["state_posterior"]
 
 MOVEMENTS = ("stationary", "continuous", "fragmented")
 """The kinds of movement of the state-space decoder, in the order of its posterior."""
@@ -113,7 +114,7 @@ def place_fields(
     """
     seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
     width = check_number("smoothing", smoothing, at_least=0.0)
-    bins, n_spikes = np.asarray(position_bins), np.asarray(counts, dtype=float)
+    bins, n_spikes = np.asarray(position_bins), np.asarray(counts)
     if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != len(n_spikes):
         raise ValueError(
             "place_fields needs one bin and one row of counts for each time bin, got shapes "
@@ -126,8 +127,11 @@ def place_fields(
         )
     counted = bins >= 0
     time = np.bincount(bins[counted], minlength=track.n_bins) * seconds
-    spikes = np.zeros((n_spikes.shape[1], track.n_bins))
-    np.add.at(spikes.T, bins[counted], n_spikes[counted])
+    row, cell = np.nonzero(n_spikes)  # few of all
+    row, cell = row[counted[row]], cell[counted[row]]
+    shape = n_spikes.shape[1], track.n_bins
+    place, n_places = np.ravel_multi_index((cell, bins[row]), shape), shape[0] * shape[1]
+    spikes = np.bincount(place, n_spikes[row, cell], n_places).reshape(shape)
     if width > 0:
         weights = np.exp(-0.5 * (track.distance / width) ** 2)
         time, spikes = weights @ time, spikes @ weights.T
@@ -295,8 +299,95 @@ def decode(
     >>> found.place.tolist(), bool(found.posterior[1, CONTINUOUS].sum() > 0.33)
     ([0, 1], True)
     """
+    given, steps, movements = _checked(log_likelihoods, walk, stay)
+    posterior, log_evidence = _posterior(given, steps, movements)
+    n_bins = given.shape[1]
+    with np.errstate(divide="ignore"):
+        log_steps, log_movements = np.log(steps.T.copy()), np.log(movements)
+    path = np.empty(len(given), dtype=np.int32)
+    _most_probable_path(given, log_movements, log_steps, path)
+    return Decoded(posterior, log_evidence, path // n_bins, path % n_bins)
+
+
+def state_posterior(
+    log_likelihoods: ArrayLike, walk: ArrayLike, *, stay: float = 0.98
+) -> tuple[NDArray[np.float64], float]:
+    """Decode with the state-space decoder, without its most probable path: several times faster.
+
+    Parameters
+    ----------
+    log_likelihoods, walk, stay
+        As for `decode`.
+
+    Returns
+    -------
+    posterior : ndarray of float64, shape (n_time, 3, n_bins)
+        As `decode` gives it.
+    log_evidence : float
+        As `decode` gives it.
+
+    Raises
+    ------
+    ValueError
+        As `decode`.
+
+    Examples
+    --------
+    >>> posterior, _ = state_posterior(np.log([[0.9, 0.1]]), [[0.5, 0.5], [0.5, 0.5]])
+    >>> posterior.sum(axis=1).round(1).tolist()
+    [[0.9, 0.1]]
+    """
+    return _posterior(*_checked(log_likelihoods, walk, stay))
+
+
+def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike) -> NDArray[np.int32]:
+    """Find the most probable path of an event in which replay moves on continuously.
+
+    The path of `decode` may rest and jump as well, and so it does where a walk would be as likely.
+    This one always walks, whatever the spikes: whether there is a path at all, a test must tell.
+
+    Parameters
+    ----------
+    log_likelihoods, walk
+        As for `decode`.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_time,)
+        The place bin in each time bin.
+
+    Raises
+    ------
+    ValueError
+        As `decode`.
+
+    Examples
+    --------
+    >>> walk = [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.5, 0.5]]
+    >>> likely = [[0.8, 0.1, 0.1], [0.3, 0.3, 0.4], [0.1, 0.1, 0.8]]
+    >>> continuous_path(np.log(likely), walk).tolist()
+    [0, 1, 2]
+    """
+    given, steps, _ = _checked(log_likelihoods, walk, 1.0)
+    with np.errstate(divide="ignore"):
+        log_steps = np.log(steps.T.copy())
+    log_movements = np.full((3, 3), -np.inf)
+    log_movements[CONTINUOUS, CONTINUOUS] = 0.0
+    path = np.empty(len(given), dtype=np.int32)
+    if len(path) == 1:  # all movements are as likely in the first time bin
+        path[:] = np.argmax(given, axis=1)
+    else:
+        _most_probable_path(given, log_movements, log_steps, path)
+        path %= given.shape[1]
+    return path
+
+
+def _checked(
+    log_likelihoods: ArrayLike, walk: ArrayLike, stay: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Check what is decoded; gives likelihoods, steps, and the probability of each movement."""
     given = _checked_likelihoods(log_likelihoods)
-    n_time, n_bins = given.shape
+    n_bins = given.shape[1]
     steps = np.ascontiguousarray(walk, dtype=float)
     if steps.shape != (n_bins, n_bins):
         raise ValueError(f"walk must have shape {(n_bins, n_bins)}, got {steps.shape}.")
@@ -305,17 +396,20 @@ def decode(
     kept = check_number("stay", stay, at_least=0.0, at_most=1.0)
     movements = np.full((3, 3), (1.0 - kept) / 2.0)
     np.fill_diagonal(movements, kept)
+    return given, steps, movements
+
+
+def _posterior(
+    given: NDArray[np.float64], steps: NDArray[np.float64], movements: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    n_time, n_bins = given.shape
     highest = given.max(axis=1) if n_time else np.zeros(0)
     likelihood = np.exp(given - highest[:, None])
     posterior = np.empty((n_time, 3, n_bins))
     predicted = np.empty((n_time, 3, n_bins))
     log_evidence = _filter(likelihood, movements, steps, predicted, posterior) + highest.sum()
     _smooth(movements, np.ascontiguousarray(steps.T), predicted, posterior)
-    path = np.empty(n_time, dtype=np.int32)
-    with np.errstate(divide="ignore"):
-        log_steps, log_movements = np.log(steps.T.copy()), np.log(movements)
-    _most_probable_path(given, log_movements, log_steps, path)
-    return Decoded(posterior, float(log_evidence), path // n_bins, path % n_bins)
+    return posterior, float(log_evidence)
 
 
 def _checked_likelihoods(values: ArrayLike) -> NDArray[np.float64]:

@@ -33,15 +33,21 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.recordings.decoder import (
     CONTINUOUS,
     bayesian_posterior,
-    decode,
     log_likelihood,
     random_walk,
+    state_posterior,
 )
 from analyses.recordings.track import Track
 from replay.checks import check_choice, check_number, check_whole
 
 __all__ = ["SCORES", "SHUFFLES", "Calibration", "Route", "calibrate", "find_routes", "line_fit"]
-__all__ += ["log_odds", "significance", "weighted_correlation"]
+__all__ += [
+    "check_shuffles",
+    "choose_threshold",
+    "log_odds",
+    "significance",
+    "weighted_correlation",
+]
 
 CELL_SHUFFLES = ("cell_identity", "circular_fields")
 BIN_SHUFFLES = ("time_bins", "circular_posterior")
@@ -221,7 +227,8 @@ class _Event(NamedTuple):
 
 
 def _continuous(event: _Event, likelihoods: NDArray[np.float64]) -> float:
-    return float(decode(likelihoods, event.walk).posterior[:, CONTINUOUS].sum(axis=1).mean())
+    posterior, _ = state_posterior(likelihoods, event.walk)
+    return float(posterior[:, CONTINUOUS].sum(axis=1).mean())
 
 
 def _correlation(event: _Event, likelihoods: NDArray[np.float64]) -> float:
@@ -261,6 +268,33 @@ def _rolled(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np
     n_rows, n_bins = values.shape
     shift = rng.integers(1, max(n_bins, 2), (n_rows, 1))
     return np.take_along_axis(values, (np.arange(n_bins) - shift) % n_bins, axis=1)
+
+
+def check_shuffles(shuffles: Sequence[str]) -> list[str]:
+    """Check what is to be shuffled.
+
+    Parameters
+    ----------
+    shuffles : sequence of str
+        Names in ``SHUFFLES``.
+
+    Returns
+    -------
+    list of str
+        The names.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or none is a shuffle of cells.
+    """
+    chosen = [check_choice("shuffle", name, SHUFFLES) for name in shuffles]
+    if not set(chosen) & set(CELL_SHUFFLES):
+        raise ValueError(
+            f"Shuffles of {' and '.join(BIN_SHUFFLES)} alone call about half of the events "
+            "significant whose cells were assigned at random: add cell_identity or circular_fields."
+        )
+    return chosen
 
 
 def significance(
@@ -323,12 +357,7 @@ def significance(
     >>> bool(tested.loc[0, "p"] < 0.05)
     True
     """
-    chosen = [check_choice("shuffle", name, SHUFFLES) for name in shuffles]
-    if not set(chosen) & set(CELL_SHUFFLES):
-        raise ValueError(
-            f"Shuffles of {' and '.join(BIN_SHUFFLES)} alone call about half of the events "
-            "significant whose cells were assigned at random: add cell_identity or circular_fields."
-        )
+    chosen = check_shuffles(shuffles)
     rule = SCORES[check_choice("score", score, SCORES)]
     n = check_whole("n_shuffles", n_shuffles, at_least=1)
     least = check_whole("least_active", least_active)
@@ -439,13 +468,45 @@ def calibrate(
     randomised = [each[:, rng.permutation(each.shape[1])] for each in counts]
     inner_seed = int(others.generate_state(1)[0])
     tested = significance(randomised, rates, track, dt=dt, seed=inner_seed, **options)  # type: ignore[arg-type]
-    p = np.sort(tested["p"].dropna().to_numpy())
+    return choose_threshold(tested["p"], nominal)
+
+
+def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration:
+    """Choose the threshold of p at which no more than `level` of events pass by chance.
+
+    Parameters
+    ----------
+    p_by_chance : array_like of float, shape (n_events,)
+        The `p` of events whose cells were randomised; NaN of those not tested.
+    level : float, default 0.05
+        How many of them may pass.
+
+    Returns
+    -------
+    Calibration
+        The largest such threshold that is not above `level`.
+
+    Raises
+    ------
+    ValueError
+        If no event was tested.
+
+    Examples
+    --------
+    >>> choose_threshold([0.01, 0.2, 0.02, 0.03], level=0.25).threshold
+    0.01
+    """
+    nominal = check_number("level", level, at_least=0.0, at_most=1.0)
+    p = np.asarray(p_by_chance, dtype=float)
+    p = np.sort(p[~np.isnan(p)])
     if not len(p):
         raise ValueError(
             "No event has enough active cells to be tested, so no threshold can be chosen."
         )
-    candidates = [value for value in np.unique(p) if np.mean(p <= value) <= nominal]
-    threshold = min(candidates[-1], nominal) if candidates else 0.0
+    threshold = nominal
+    if np.mean(p <= nominal) > nominal:
+        candidates = [value for value in np.unique(p) if np.mean(p <= value) <= nominal]
+        threshold = candidates[-1] if candidates else 0.0
     return Calibration(
         float(threshold), float(np.mean(p <= threshold)), float(np.mean(p <= nominal)), len(p)
     )

@@ -24,6 +24,8 @@ STUDIES = {
     "bounded_memory": "analyses.studies.bounded_memory",
     "attribution": "analyses.studies.attribution",
     "tasks": "analyses.studies.typical_replay",
+    "recovery": "analyses.studies.recovery",
+    "recording": "analyses.studies.recorded_replay",
 }
 """Name -> the module that has the study as its ``STUDY``."""
 

@@ -1,0 +1,94 @@
+"""What a recording replays, by kind, and how that depends on the size of states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analyses.plots.style import COLUMN_WIDTH, label, new_axes, new_figure, styled
+from analyses.tables import KINDS
+from replay.checks import check_table
+
+__all__ = ["draw_recorded_kinds", "recorded_kinds_figure"]
+
+_COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+_APART = 0.15
+
+
+def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the share of each kind with its interval, side by side for each size of states.
+
+    Parameters
+    ----------
+    kinds : pandas.DataFrame
+        `state_size, kind, share, ci_low, ci_high`, as
+        :func:`analyses.recordings.find_replay.find_replay` gives them.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> row = {"state_size": 15.0, "share": 0.2, "ci_low": 0.1, "ci_high": 0.4}
+    >>> ax = draw_recorded_kinds(pd.DataFrame([row | {"kind": kind} for kind in KINDS]))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['15 cm']
+    """
+    table = check_table(kinds, ["state_size", "kind", "share", "ci_low", "ci_high"], "kinds")
+    ax = new_axes() if ax is None else ax
+    sizes = sorted(table["state_size"].unique())
+    for number, size in enumerate(sizes):
+        own = table[table["state_size"] == size].set_index("kind").reindex(KINDS)
+        place = np.arange(len(KINDS)) + _APART * (number - (len(sizes) - 1) / 2)
+        colour = _COLOURS[number % len(_COLOURS)]
+        ax.vlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
+        ax.plot(place, own["share"], "o", color=colour, markersize=3, label=f"{size:g} cm")
+    ax.set_xticks(range(len(KINDS)), [label(kind).replace(" ", "\n") for kind in KINDS])
+    ax.set_ylabel("Share of replay events")
+    ax.set_ylim(bottom=0)
+    ax.legend(title="Size of states")
+    return ax
+
+
+@styled
+def recorded_kinds_figure(kinds: pd.DataFrame, *, width: float = COLUMN_WIDTH) -> Figure:
+    """Make the figure of the kinds of replay in a recording.
+
+    Parameters
+    ----------
+    kinds : pandas.DataFrame
+        As for `draw_recorded_kinds`.
+    width : float, default that of a column
+        In inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> row = {"state_size": 15.0, "share": 0.2, "ci_low": 0.1, "ci_high": 0.4}
+    >>> figure = recorded_kinds_figure(pd.DataFrame([row | {"kind": kind} for kind in KINDS]))
+    >>> len(figure.axes)
+    1
+    """
+    figure = new_figure(width, 0.7 * width)
+    draw_recorded_kinds(kinds, figure.subplots())
+    return figure

@@ -1,0 +1,190 @@
+"""Readers of recordings, by what is in a file and not by which program wrote it.
+
+No program of another lab is imported, and no pickle is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analyses.recordings.readers.arrays import read_arrays
+from analyses.recordings.readers.nwb import FIND_RIPPLES, read_nwb
+from analyses.recordings.readers.posteriors import (
+    is_posterior,
+    is_pynapple,
+    read_posterior,
+    read_pynapple,
+)
+from analyses.recordings.readers.tables import read_events, read_table
+from analyses.recordings.readers.tracks import read_track
+from analyses.recordings.recording import Recording
+from replay.checks import shown
+
+__all__ = ["read_recording"]
+
+_FIND = "find"
+_PICKLES = (".pkl", ".pickle", ".joblib")
+
+
+def read_recording(
+    source: object,
+    track: object = None,
+    *,
+    session: object = None,
+    events: object = None,
+    bins: object = None,
+    most_unknown: float = 0.2,
+) -> Recording:
+    """Read a recording, whatever holds it.
+
+    Parameters
+    ----------
+    source : path or object
+        A file: NWB (``.nwb``), decoded posterior (``.nc``), arrays (``.npz``), or a table of
+        decoded places (``.csv``, ``.parquet``). Or the object itself: an xarray Dataset, what
+        pynapple's `decode_bayes` gives, a mapping of names to arrays, or a DataFrame. The readers'
+        modules tell the fields.
+    track : networkx.Graph, mapping or path of a JSON file, optional
+        The track graph, unless the file holds it.
+    session : path or object, optional
+        Where to find what `source` lacks: spikes, the animal's positions, events. Read likewise.
+    events : DataFrame, IntervalSet, path of a table, or str, optional
+        Candidate events, instead of those in the file; of NWB also the name of the table.
+        ``"find"`` leaves those of the file aside, so that events will be found where many cells
+        fire together; ``"find_ripples"``, where the ripple band of the field potential is strong.
+    bins : DataFrame or path of a CSV file, optional
+        Where the bins of a posterior lie: `linear_position, x_position, y_position`.
+    most_unknown : float, default 0.2
+        The largest share of positions on the track that may be unknown.
+
+    Returns
+    -------
+    Recording
+        All of it; `told` says what was read.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is missing.
+    ImportError
+        If a file needs a package that is not installed.
+    TypeError, ValueError
+        If something can't be read or makes no sense; a sentence says what, and what to do.
+
+    Examples
+    --------
+    >>> arrays = {"position_time": [0.0, 1.0], "position_xy": [[0, 0], [5, 0]],
+    ...           "spike_time": [0.5, 0.7, 0.9], "spike_unit": [1, 0, 1]}
+    >>> recording = read_recording(arrays, {"node_positions": [[0, 0], [50, 0]], "edges": [[0, 1]]})
+    >>> recording.told
+    ('the arrays: arrays; 2 positions; 2 cells with 3 spikes.', 'Track: 2 nodes, 1 edge, 50 cm.')
+    """
+    graph = None if track is None else read_track(track)
+    is_name = isinstance(events, str) and events != _FIND and Path(events).suffix == ""
+    wanted = str(events) if is_name else None
+    found = _read(source, graph, wanted, bins, most_unknown)
+    if session is not None:
+        found = _completed(found, _read(session, found.graph, wanted, None, most_unknown))
+    if isinstance(events, str) and events == _FIND:
+        found = replace(found, events=None, field_potential=None)
+    elif isinstance(events, str) and events == FIND_RIPPLES:
+        if found.field_potential is None:
+            raise ValueError(f"{found.name} has no field potential in which ripples can be found.")
+        found = replace(found, events=None)
+    elif events is not None and not is_name:
+        found = replace(found, events=read_events(events))
+    if found.graph is None:
+        raise ValueError(
+            f"{found.name} holds no track graph: give one with nodes and edges in cm, as JSON or "
+            "networkx.Graph (track)."
+        )
+    if not len(found.time):
+        raise ValueError(
+            f"{found.name} doesn't tell where the animal was, so nothing can be judged against its "
+            "experience: name a file with its positions (session)."
+        )
+    n_edges = found.graph.number_of_edges()
+    length = sum(
+        float(np.hypot(*np.subtract(found.graph.nodes[u]["pos"], found.graph.nodes[v]["pos"])))
+        for u, v in found.graph.edges
+    )
+    told = (
+        f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm."
+    )
+    return replace(found, told=(*found.told, told))
+
+
+def _read(
+    source: object, graph: Any, events: str | None, bins: object, most_unknown: float
+) -> Recording:
+    if isinstance(source, str | Path):
+        found = _of_file(Path(source), graph, events, bins, most_unknown)
+        digest = hashlib.sha256(Path(source).read_bytes()).hexdigest()
+        origin = {"file": Path(source).name, "sha256": digest, **found.origin}
+        return replace(found, origin=origin)
+    if isinstance(source, Recording):
+        return source if graph is None else replace(source, graph=graph)
+    if isinstance(source, pd.DataFrame):
+        return read_table(source, graph, most_unknown=most_unknown)
+    if is_posterior(source):
+        return read_posterior(source, graph, bins=bins)
+    if is_pynapple(source):
+        return read_pynapple(source, graph)
+    if isinstance(source, Mapping) and not hasattr(source, "data_vars"):
+        return read_arrays(source, graph, most_unknown=most_unknown)
+    if hasattr(source, "data_vars"):
+        return read_posterior(source, graph, bins=bins)  # says what it lacks
+    raise TypeError(
+        "A recording must be a file, a Dataset with acausal_posterior, a TsdFrame, arrays by name "
+        f"or a DataFrame, got {shown(source)}."
+    )
+
+
+def _of_file(
+    path: Path, graph: Any, events: str | None, bins: object, most_unknown: float
+) -> Recording:
+    suffix = path.suffix.lower()
+    if suffix == ".nwb":
+        return read_nwb(path, graph, events=events, most_unknown=most_unknown)
+    if suffix in (".nc", ".nc4", ".netcdf"):
+        return read_posterior(path, graph, bins=bins)
+    if suffix == ".npz":
+        return read_arrays(path, graph, most_unknown=most_unknown)
+    if suffix in (".csv", ".parquet"):
+        return read_table(path, graph, most_unknown=most_unknown)
+    if suffix in _PICKLES:
+        raise ValueError(
+            f"{path.name} is a pickle, which is not read: it may run any code, and other versions "
+            "can't read it. Save the Dataset with to_netcdf, or arrays with numpy.savez."
+        )
+    raise ValueError(
+        f"Recordings are read from .nwb, .nc, .npz, .csv and .parquet, got {shown(path.name)}: "
+        "export it as one of these."
+    )
+
+
+def _completed(found: Recording, session: Recording) -> Recording:
+    """Take from the session what the recording lacks."""
+    has_position = bool(len(found.time))
+    origin = {f"session_{key}": value for key, value in session.origin.items()}
+    return replace(
+        found,
+        graph=session.graph if found.graph is None else found.graph,
+        time=found.time if has_position else session.time,
+        position=found.position if has_position else session.position,
+        spikes=found.spikes or session.spikes,
+        posterior=session.posterior if found.posterior is None else found.posterior,
+        decoded=session.decoded if found.decoded is None else found.decoded,
+        events=session.events if found.events is None else found.events,
+        field_potential=found.field_potential or session.field_potential,
+        on_track=found.on_track if len(found.on_track) else session.on_track,
+        origin={**origin, **found.origin},
+        told=(*found.told, *session.told),
+    )

@@ -1,0 +1,378 @@
+"""Posteriors that other programs decoded: xarray Datasets, NetCDF files, and pynapple's tables.
+
+They are recognised by their fields and never by their class, so that none of these programs needs
+to be installed:
+
+- replay_trajectory_classification: `acausal_posterior` with the dimensions `time`, `state` (unless
+  the decoder knows none) and `position`, or `x_position` and `y_position`; NaN in the gaps between
+  edges.
+- non_local_detector and Spyglass: `acausal_posterior` with the dimensions `time` and `state_bins`,
+  whose coordinates are `state` and `position`, and `acausal_state_probabilities`.
+- pynapple's `decode_bayes`: a `Tsd` and a `TsdFrame`, or the latter, whose columns are places along
+  the track.
+
+Places along a track are turned into places in the plane by the table of bins, if it is given
+(replay_trajectory_classification's `place_bin_centers_nodes_df_`), or by the graph's
+`linear_edge_order` and `linear_edge_spacing`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.recordings.readers.tracks import linear_to_plane
+from analyses.recordings.recording import Posterior, Recording
+from replay.checks import check_array, check_table, shown
+
+__all__ = ["along_track", "is_posterior", "is_pynapple", "read_posterior", "read_pynapple"]
+
+_NAMES = ("acausal_posterior", "causal_posterior")
+_LEAST = 1e-6
+
+
+def is_posterior(source: object) -> bool:
+    """Tell a Dataset that holds a decoded posterior."""
+    try:
+        return hasattr(source, "data_vars") and any(name in source for name in _NAMES)  # type: ignore[operator]
+    except TypeError:
+        return False
+
+
+def is_pynapple(source: object) -> bool:
+    """Tell what pynapple's `decode_bayes` gives, or the second part of it."""
+    frame = source[-1] if isinstance(source, tuple) and len(source) == 2 else source
+    return hasattr(frame, "t") and hasattr(frame, "values")
+
+
+def read_posterior(
+    source: object, graph: nx.Graph | None, *, bins: object = None, name: str = "the Dataset"
+) -> Recording:
+    """Read a decoded posterior from an xarray Dataset or a NetCDF file.
+
+    Parameters
+    ----------
+    source : xarray.Dataset or path
+        What replay_trajectory_classification or non_local_detector made.
+    graph : networkx.Graph or None
+        The track.
+    bins : DataFrame or path of a CSV file, optional
+        Where bins along the track lie: `linear_position, x_position, y_position` (cm).
+    name : str, optional
+        What it is called in messages.
+
+    Returns
+    -------
+    Recording
+        The posterior, and events where `interval_labels` tell them.
+
+    Raises
+    ------
+    ImportError
+        If it is a file, and xarray or h5netcdf is not installed.
+    ValueError
+        If it holds no posterior, or one whose bins can't be placed on the track.
+    """
+    if isinstance(source, str | Path):
+        name, source = Path(source).name, _open(Path(source))
+    if not is_posterior(source):
+        has = shown(sorted(map(str, getattr(source, "data_vars", ()))))
+        raise ValueError(f"{name} must hold acausal_posterior, and has {has}.")
+    data: Any = source
+    array = data[next(each for each in _NAMES if each in data)]
+    if "time" not in array.dims:
+        raise ValueError(f"{array.name} of {name} must have a dimension time, got {array.dims}.")
+    others = [str(each) for each in array.dims if each != "time"]
+    array = array.transpose("time", *others)
+    time = check_array(np.asarray(data["time"].values), f"time of {name}", kind="number")
+    if others == ["state_bins"]:
+        state, place = _stacked(data, name)
+        values = np.asarray(array.values, dtype=float)
+    elif set(others) - {"state"} in ({"position"}, {"x_position", "y_position"}):
+        array = array.transpose("time", *sorted(others, key=lambda each: each != "state"))
+        state, place = _spread(data, others, name)
+        values = np.asarray(array.values, dtype=float).reshape(len(time), -1)
+    else:
+        raise ValueError(
+            f"{array.name} of {name} must have the dimensions time and state_bins, or time, state "
+            f"and position, got {tuple(array.dims)}."
+        )
+    movement = _movement(data, values, state)
+    _check_sums(values, name)
+    position = _in_plane(place, graph, bins, name)
+    posterior, n_gaps = _posterior(time, values, place, position, movement, name)
+    labels = np.asarray(data["interval_labels"].values) if "interval_labels" in data else None
+    events = None if labels is None else _labelled(time, labels)
+    told = (
+        f"{name}: {array.name}; {len(time):,} times, {1 / np.median(np.diff(time)):.4g} a second, "
+        f"{len(posterior.position)} bins ({n_gaps} in gaps or off the track)"
+        f"; states {', '.join(movement) or 'none'}"
+        + (f"; {len(events)} events" if events is not None else "")
+        + "."
+    )
+    return Recording(name, graph, posterior=posterior, events=events, told=(told,))
+
+
+def _open(path: Path) -> object:
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    try:
+        import h5netcdf  # noqa: F401
+        import xarray
+    except ImportError:
+        raise ImportError(
+            "NetCDF files need xarray and h5netcdf: pip install 'hippocampal-replay[recordings]'."
+        ) from None
+    try:
+        with xarray.open_dataset(path, engine="h5netcdf") as data:
+            return data.load()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path.name} must be a NetCDF file, and is cut off, damaged or of another format "
+            f"({' '.join(str(error).split())[:120]}). Write it again with Dataset.to_netcdf."
+        ) from None
+
+
+def _stacked(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Read state and place of each state bin; the index may be a MultiIndex, or reset."""
+    known = [
+        each for each in ("state", "position", "x_position", "y_position") if each in data.coords
+    ]
+    if "state" not in known or len(known) not in (2, 3):
+        raise ValueError(
+            f"state_bins of {name} must have the coordinates state and position, got "
+            f"{shown(sorted(map(str, data.coords)))}."
+        )
+    place = np.stack([np.asarray(data[each].values, dtype=float) for each in known[1:]], axis=1)
+    return np.asarray(data["state"].values), place
+
+
+def _spread(data: Any, others: list[str], name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """List state and place of each bin in the order in which the posterior is laid out."""
+    axes = sorted(others, key=lambda each: each != "state")
+    values = [
+        np.asarray(data[each].values) if each in data.coords else np.arange(data.sizes[each])
+        for each in axes
+    ]
+    if any(each not in data.coords for each in axes if each != "state"):
+        raise ValueError(
+            f"{name} doesn't say where its bins are: it lacks the coordinate position."
+        )
+    grid = np.meshgrid(*[np.arange(len(each)) for each in values], indexing="ij")
+    each_bin = [value[index.ravel()] for value, index in zip(values, grid, strict=True)]
+    is_state = axes[0] == "state"
+    state = each_bin[0] if is_state else np.full(grid[0].size, "")
+    places = each_bin[1:] if is_state else each_bin
+    return state, np.stack([np.asarray(each, dtype=float) for each in places], axis=1)
+
+
+def _movement(
+    data: Any, values: NDArray[np.float64], state: NDArray[Any]
+) -> dict[str, NDArray[np.float64]]:
+    if "acausal_state_probabilities" in data:
+        array = data["acausal_state_probabilities"]
+        other = next(each for each in array.dims if each != "time")
+        names = data[other].to_numpy() if other in data.coords else range(data.sizes[other])
+        columns = np.asarray(array.transpose("time", other).values, dtype=float)
+        return {str(each): columns[:, place] for place, each in enumerate(names)}
+    names = list(dict.fromkeys(map(str, state)))
+    if names == [""]:
+        return {}
+    text = state.astype(str)
+    return {each: np.nansum(values[:, text == each], axis=1) for each in names}
+
+
+def _check_sums(values: NDArray[np.float64], name: str) -> None:
+    sums = np.nansum(values, axis=1)
+    known = ~np.isnan(values).all(axis=1)
+    wrong = known & ~(np.abs(sums - 1.0) <= 1e-3)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"The posterior of {name} must sum to 1 over all states and places in each time bin; "
+            f"time bin {row} sums to {sums[row]:.6g}. Give probabilities, not likelihoods or "
+            "densities."
+        )
+
+
+def _in_plane(
+    place: NDArray[np.float64], graph: nx.Graph | None, bins: object, name: str
+) -> NDArray[np.float64]:
+    """Give x and y of each bin; NaN in gaps and of states without a place."""
+    if place.shape[1] == 2:
+        return place
+    linear = place[:, 0]
+    if bins is not None:
+        return _from_table(linear, bins, name)
+    if graph is None:
+        raise ValueError(
+            f"{name} has places on a line; which places of the track these are, the track graph or "
+            "the decoder's table of bins must tell: give one of them."
+        )
+    known = ~np.isnan(linear)
+    found = np.full((len(linear), 2), np.nan)
+    found[known] = linear_to_plane(graph, linear[known], f"Bins of {name}")
+    return found
+
+
+def _from_table(linear: NDArray[np.float64], bins: object, name: str) -> NDArray[np.float64]:
+    table = pd.read_csv(bins) if isinstance(bins, str | Path) else bins
+    columns = ["linear_position", "x_position", "y_position"]
+    checked = check_table(table, columns, "The table of bins")
+    known = checked["linear_position"].to_numpy(dtype=float)
+    order = np.argsort(known)
+    at = order[np.clip(np.searchsorted(known[order], linear - 1e-6), 0, len(known) - 1)]
+    is_lost = ~np.isnan(linear) & (np.abs(known[at] - linear) > 1e-3)
+    if is_lost.any():
+        raise ValueError(
+            f"{name} has a bin at {linear[is_lost][0]:.6g} cm, and the table of bins none: give "
+            "the table of the decoder that made this posterior."
+        )
+    xy = checked[["x_position", "y_position"]].to_numpy(dtype=float)[at]
+    if "node_id" in checked:  # -1 in gaps, where x and y say nothing
+        xy[checked["node_id"].to_numpy()[at] == -1] = np.nan
+    xy[np.isnan(linear)] = np.nan
+    return xy
+
+
+def _posterior(
+    time: NDArray[np.float64],
+    values: NDArray[np.float64],
+    place: NDArray[np.float64],
+    position: NDArray[np.float64],
+    movement: dict[str, NDArray[np.float64]],
+    name: str,
+) -> tuple[Posterior, int]:
+    """Sum over states, leave out what has no place, and let each row sum to 1 again."""
+    is_decoded = ~np.isnan(values).all(axis=0)
+    is_placed = ~np.isnan(position).any(axis=1)
+    is_local = np.isnan(place).any(axis=1)
+    lost = is_decoded & ~is_placed & ~is_local
+    mass = float(np.nansum(values[:, lost]) / max(np.nansum(values), 1e-300))
+    if mass > _LEAST:
+        at = place[lost][0].tolist()
+        raise ValueError(
+            f"Bins of {name} don't fit the track graph: {mass:.1%} of the posterior lies in "
+            f"{int(lost.sum())} bins in its gaps or beyond its ends, the first at {at} cm. "
+            "Give the graph, linear_edge_order and linear_edge_spacing that were decoded with."
+        )
+    kept = is_decoded & is_placed
+    if not kept.any():
+        raise ValueError(f"No bin of the posterior of {name} has a place on the track.")
+    xy, number = np.unique(np.round(position[kept], 9), axis=0, return_inverse=True)
+    probability = np.zeros((len(time), len(xy)))
+    np.add.at(probability.T, number.ravel(), np.nan_to_num(values[:, kept]).T)
+    total = probability.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        probability = np.where(total > _LEAST, probability / total, np.nan)
+    n_gaps = len(np.unique(place[~kept & ~is_local], axis=0))
+    return Posterior(time, probability, xy, movement), n_gaps
+
+
+def _labelled(time: NDArray[np.float64], labels: NDArray[Any]) -> pd.DataFrame:
+    """Make events of the labels that Spyglass gives to the intervals that it decoded."""
+    each = [label for label in dict.fromkeys(labels.tolist()) if label >= 0]
+    width = float(np.median(np.diff(time)))
+    spans = [(time[labels == label][0], time[labels == label][-1] + width) for label in each]
+    return pd.DataFrame(spans, columns=["start_time", "end_time"])
+
+
+def along_track(
+    time: ArrayLike,
+    probability: ArrayLike,
+    linear: ArrayLike,
+    graph: nx.Graph | None,
+    name: str,
+) -> Recording:
+    """Make a recording of a posterior over places along a track.
+
+    Parameters
+    ----------
+    time : array_like of float, shape (n_time,)
+        In s.
+    probability : array_like of float, shape (n_time, n_bins)
+        Rows sum to 1, or are NaN.
+    linear : array_like of float, shape (n_bins,)
+        The places on the line that the track was laid out on, in cm.
+    graph : networkx.Graph or None
+        The track.
+    name : str
+        What it is called in messages.
+
+    Returns
+    -------
+    Recording
+        The posterior.
+
+    Raises
+    ------
+    ValueError
+        If it is no posterior, or its bins can't be placed on the track.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> found = along_track([0.0, 0.1], np.eye(2), [10.0, 20.0], make_linear_track(), "mine")
+    >>> found.posterior.position.tolist()
+    [[10.0, 0.0], [20.0, 0.0]]
+    """
+    when = check_array(time, f"The times of {name}", kind="number")
+    values = check_array(
+        probability, f"The posterior of {name}", kind="number", missing=True, n_dims=2
+    )
+    try:
+        place = np.asarray(linear, dtype=float)
+    except (TypeError, ValueError):
+        place = np.empty(0)
+    if values.shape != (len(when), len(place)):
+        hint = " It is transposed." if values.shape == (len(place), len(when)) else ""
+        raise ValueError(
+            f"The posterior of {name} must have a row for each of {len(when)} times and a column "
+            f"for each of {len(place)} places in cm, got shape {values.shape}.{hint}"
+        )
+    _check_sums(values, name)
+    position = _in_plane(place[:, None], graph, None, name)
+    posterior, n_gaps = _posterior(when, values, place[:, None], position, {}, name)
+    told = (
+        f"{name}: a posterior of {len(when):,} times and {len(place)} bins along the track "
+        f"({n_gaps} in gaps); states none."
+    )
+    return Recording(name, graph, posterior=posterior, told=(told,))
+
+
+def read_pynapple(source: object, graph: nx.Graph | None) -> Recording:
+    """Read what pynapple's `decode_bayes` gives.
+
+    Parameters
+    ----------
+    source : TsdFrame, or tuple of Tsd and TsdFrame
+        Its rows sum to 1, its columns are places along the track in cm.
+    graph : networkx.Graph or None
+        The track.
+
+    Returns
+    -------
+    Recording
+        The posterior.
+
+    Raises
+    ------
+    ValueError
+        If its columns are no places, as those of two dimensions, or it is no posterior.
+    """
+    frame: Any = source[-1] if isinstance(source, tuple) else source
+    if not hasattr(frame, "columns"):
+        raise ValueError(
+            f"A posterior of pynapple must be a TsdFrame, its columns places along the track, "
+            f"got {type(frame).__name__}. One of two dimensions doesn't tell where its bins are: "
+            "give arrays posterior (n_time, n_bins), posterior_time and posterior_xy."
+        )
+    return along_track(
+        np.asarray(frame.t), np.asarray(frame.values), np.asarray(frame.columns), graph,
+        "the TsdFrame",
+    )  # fmt: skip

@@ -1,0 +1,93 @@
+"""Units of length, and numbers of things in sentences."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replay.checks import shown
+
+__all__ = ["counted", "to_cm"]
+
+_CM = {
+    "cm": 1.0, "centimeter": 1.0, "centimetre": 1.0,
+    "m": 100.0, "meter": 100.0, "metre": 100.0,
+    "mm": 0.1, "millimeter": 0.1, "millimetre": 0.1,
+}  # fmt: skip
+_PIXELS = ("px", "pixel")
+
+
+def counted(number: int, thing: str) -> str:
+    """Write a number of things.
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    thing : str
+        One of them.
+
+    Returns
+    -------
+    str
+        Number and noun.
+
+    Examples
+    --------
+    >>> counted(1, "epoch"), counted(1200, "spike")
+    ('1 epoch', '1,200 spikes')
+    """
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def to_cm(
+    values: ArrayLike, unit: str, graph: nx.Graph | None, name: str
+) -> tuple[NDArray[np.float64], str]:
+    """Bring positions into cm.
+
+    Parameters
+    ----------
+    values : array_like of float
+        Positions.
+    unit : str
+        Their unit, as the file says it.
+    graph : networkx.Graph or None
+        The track; its attribute `pixels_per_cm` is needed for pixels.
+    name : str
+        What they are called in messages.
+
+    Returns
+    -------
+    values : ndarray of float64
+        In cm.
+    told : str
+        What was done; empty if nothing.
+
+    Raises
+    ------
+    ValueError
+        If the unit is none of length, or nobody says how large a pixel is.
+
+    Examples
+    --------
+    >>> to_cm([1.5], "meters", None, "mine")[0].tolist()
+    [150.0]
+    """
+    given = np.asarray(values, dtype=float)
+    plain = unit.strip().lower()
+    plain = plain.removesuffix("s") if len(plain) > 1 else plain
+    if plain in _PIXELS:
+        scale = None if graph is None else graph.graph.get("pixels_per_cm")
+        if scale is None:
+            raise ValueError(
+                f"Positions of {name} are in pixels, and cm are needed: say in the JSON file of "
+                "the track graph how many pixels_per_cm there are."
+            )
+        return given / scale, f"{scale:.4g} pixels per cm"
+    if plain not in _CM:
+        raise ValueError(
+            f"Positions of {name} must be in one of {', '.join([*_CM, 'pixels'])}, got the unit "
+            f"{shown(unit)}. Correct the unit in the file."
+        )
+    return given * _CM[plain], "" if _CM[plain] == 1.0 else f"{unit} to cm"

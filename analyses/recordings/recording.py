@@ -1,0 +1,347 @@
+"""A recording: what an animal did, what its cells did, and what others decoded of it.
+
+All readers give a `Recording`, which checks what it holds when it is made: one clock, in seconds;
+one scale, in cm; positions that lie on the track; posteriors that are distributions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.track import cut_track, project
+from replay.checks import check_array, check_column, check_number, check_table
+
+__all__ = ["FieldPotential", "Posterior", "Recording"]
+
+_FARTHEST = 30.0
+_OFF_TRACK = 10.0
+_TOLERANCE = 1e-3
+_OTHER_CLOCKS = ("events", "the posterior", "the field potential")
+_LEAST_TOGETHER = 0.01  # tracking may cover a small part of a recording, or the other way round
+
+
+class FieldPotential(NamedTuple):
+    """The local field potential, in which ripples are found.
+
+    Attributes
+    ----------
+    start : float
+        When it begins, in s.
+    rate : float
+        Sampling rate in Hz.
+    signal : ndarray of float64, shape (n_time, n_channels)
+        As recorded; any unit.
+    """
+
+    start: float
+    rate: float
+    signal: NDArray[np.float64]
+
+
+class Posterior(NamedTuple):
+    """Where replay was, as another program decoded it.
+
+    Attributes
+    ----------
+    time : ndarray of float64, shape (n_time,)
+        In s, ascending.
+    probability : ndarray of float64, shape (n_time, n_bins)
+        Of each place; rows sum to 1, or are NaN where nothing was decoded.
+    position : ndarray of float64, shape (n_bins, 2)
+        The centres of the bins, in cm.
+    movement : dict of str to ndarray of float64, each of shape (n_time,)
+        Probability of each kind of movement that the decoder knows; empty if it knows none.
+    """
+
+    time: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    position: NDArray[np.float64]
+    movement: dict[str, NDArray[np.float64]]
+
+
+def _nothing() -> NDArray[np.float64]:
+    return np.empty(0)
+
+
+def _nowhere() -> NDArray[np.float64]:
+    return np.empty((0, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A recording of one animal on one track; what a file doesn't hold is empty or None.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in messages and results.
+    graph : networkx.Graph or None
+        The track: nodes with `pos` in cm.
+    time : ndarray of float64, shape (n_samples,)
+        When the animal's position was sampled, in s.
+    position : ndarray of float64, shape (n_samples, 2)
+        Where it was, in cm; NaN where that is unknown.
+    spikes : tuple of ndarray of float64
+        The times of the spikes of each cell, in s.
+    posterior : Posterior or None
+        Where replay was, as another program decoded it.
+    decoded : DataFrame or None
+        Places that another program decoded, event by event: `event`, `time` (s), `x` and `y` (cm).
+    events : DataFrame or None
+        Candidate events: `start_time` and `end_time`, in s.
+    field_potential : FieldPotential or None
+        In which events are to be found.
+    on_track : ndarray of float64, shape (n_epochs, 2)
+        When the animal was on the track, from and to, in s; none: all the time.
+    origin : mapping of str to str
+        Where it is from: the file, its digest, the animal, as far as known.
+    told : tuple of str
+        What each reader read, a sentence each.
+    most_unknown : float, default 0.2
+        The largest share of positions on the track that may be unknown.
+
+    Raises
+    ------
+    ValueError
+        If times run back or are not on one clock, positions are not in cm or too many of them
+        unknown, rows of the posterior don't sum to 1, or its bins don't fit the track.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> Recording("mine", make_linear_track(), np.array([0.0, 1.0]), np.array([[0, 0], [9, 0]]),
+    ...           spikes=(np.array([0.5, 0.2]),))
+    Traceback (most recent call last):
+    ValueError: The spike times of cell 0 of mine must ascend; row 1 has 0.2 s after 0.5.
+    """
+
+    name: str
+    graph: nx.Graph | None = None
+    time: NDArray[np.float64] = field(default_factory=_nothing)
+    position: NDArray[np.float64] = field(default_factory=_nowhere)
+    spikes: tuple[NDArray[np.float64], ...] = ()
+    posterior: Posterior | None = None
+    decoded: pd.DataFrame | None = None
+    events: pd.DataFrame | None = None
+    field_potential: FieldPotential | None = None
+    on_track: NDArray[np.float64] = field(default_factory=_nowhere)
+    origin: Mapping[str, str] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
+    most_unknown: float = 0.2
+
+    def __post_init__(self) -> None:
+        """Check everything that is there."""
+        check_number("most_unknown", self.most_unknown, at_least=0, at_most=1)
+        _check_clock(self.time, f"The times of positions of {self.name}")
+        if self.position.shape != (len(self.time), 2):
+            raise ValueError(
+                f"{self.name} must have a pair (x, y) for each time of a position; got "
+                f"{len(self.time)} times and positions of shape {self.position.shape}."
+            )
+        for number, spikes in enumerate(self.spikes):
+            _check_clock(spikes, f"The spike times of cell {number} of {self.name}")
+        if self.events is not None:
+            _check_events(self.events, self.name)
+        if self.posterior is not None:
+            _check_posterior(self.posterior, self.name)
+        self._check_one_clock()
+        if self.graph is not None:
+            self._check_scale(self.graph)
+            self._check_bins(self.graph)
+
+    @property
+    def during(self) -> NDArray[np.bool_]:
+        """Whether the animal was on the track at each sample, shape (n_samples,)."""
+        if not len(self.on_track):
+            return np.ones(len(self.time), dtype=bool)
+        found = np.zeros(len(self.time), dtype=bool)
+        for begin, end in self.on_track:
+            found |= (self.time >= begin) & (self.time <= end)
+        return found
+
+    def digest(self) -> str:
+        """Give the SHA-256 of all numbers that results may depend on."""
+        found = hashlib.sha256()
+        parts: list[object] = [self.time, self.position, self.on_track, *self.spikes]
+        if self.graph is not None:
+            nodes = {node: number for number, node in enumerate(self.graph)}
+            parts += [[data["pos"] for _, data in self.graph.nodes(data=True)]]
+            parts += [[(nodes[one], nodes[other]) for one, other in self.graph.edges]]
+        if self.posterior is not None:
+            time, probability, position, movement = self.posterior
+            parts += [time, probability, position, *movement.values()]
+        if self.field_potential is not None:
+            parts += list(self.field_potential)
+        for table in (self.decoded, self.events):
+            parts += [] if table is None else [table[name] for name in sorted(map(str, table))]
+        for part in parts:
+            array = np.ascontiguousarray(part, dtype=float)
+            found.update(repr(array.shape).encode() + array.tobytes())
+        return found.hexdigest()
+
+    def _check_one_clock(self) -> None:
+        """Refuse times on several clocks: almost nothing of one would be during the other."""
+        clocks = {}
+        if len(self.time):
+            clocks["positions"] = self.time
+        if self.spikes:
+            clocks["spikes"] = np.concatenate(self.spikes)
+        if self.events is not None:
+            clocks["events"] = self.events["start_time"].to_numpy(dtype=float)
+        if self.posterior is not None:
+            clocks["the posterior"] = self.posterior.time
+        if self.field_potential is not None:
+            start, rate, signal = self.field_potential
+            clocks["the field potential"] = start + np.arange(0, len(signal), 100) / rate
+        if len(self.on_track) and len(self.time) and not self.during.any():
+            begin, end = self.on_track[0]
+            raise ValueError(
+                f"No position of {self.name} is from {begin:.12g} to {end:.12g} s, when the animal "
+                f"was on the track: {_span('positions', self.time)}. Give both in s on one clock."
+            )
+        pairs = [("positions", "spikes", _LEAST_TOGETHER), ("spikes", "positions", _LEAST_TOGETHER)]
+        known = "spikes" if "spikes" in clocks else "positions"
+        pairs += [(known, name, 0.5) for name in _OTHER_CLOCKS]
+        for one, other, least in pairs:
+            if not (one in clocks and other in clocks and len(clocks[one]) and len(clocks[other])):
+                continue
+            begin, end = _ends(clocks[one])
+            times = clocks[other]
+            if np.mean((times >= begin - 1) & (times <= end + 1)) < least:
+                raise ValueError(
+                    f"Times of {self.name} are on several clocks: {_span(one, clocks[one])}, but "
+                    f"{_span(other, times)}. {_guess(clocks[one], times, one, other)}Give all in s "
+                    "on one clock."
+                )
+
+    def _check_scale(self, graph: nx.Graph) -> None:
+        """Refuse positions that are unknown, or off the track, in too large a share."""
+        track = cut_track(graph, bin_size=10.0)
+        xy = self.position[self.during]
+        if not len(xy):
+            return
+        unknown = np.isnan(xy).any(axis=1)
+        if unknown.mean() > self.most_unknown:
+            raise ValueError(
+                f"{unknown.sum()} of {len(xy)} positions of {self.name} on the track are NaN, more "
+                f"than {self.most_unknown:.0%}. Mend them, say when the animal was on the track, "
+                "or allow more with most_unknown."
+            )
+        away = project(track, xy[~unknown]).away
+        n_off = int(np.count_nonzero(away > _FARTHEST))
+        if n_off + unknown.sum() > self.most_unknown * len(xy):
+            low, high = np.nanpercentile(xy, [1, 99], axis=0)
+            width, height = np.ptp(track.node_position, axis=0)
+            raise ValueError(
+                f"{n_off} of {len(xy)} positions of {self.name} are more than {_FARTHEST:g} cm "
+                f"from the track: they go from ({low[0]:.0f}, {low[1]:.0f}) to "
+                f"({high[0]:.0f}, {high[1]:.0f}), and the graph is {width:.0f} x {height:.0f} cm. "
+                "Are positions in pixels, or of other axes? Give both in cm with one origin "
+                "(a graph may say pixels_per_cm), or say when the animal was on the track."
+            )
+
+    def _check_bins(self, graph: nx.Graph) -> None:
+        """Refuse a posterior, or decoded places, that lie off the track."""
+        track = cut_track(graph, bin_size=10.0)
+        if self.posterior is not None:
+            away = project(track, self.posterior.position).away
+            lost = np.nansum(self.posterior.probability[:, away > _OFF_TRACK])
+            share = lost / np.nansum(self.posterior.probability)
+            if share > _TOLERANCE:
+                raise ValueError(
+                    f"Bins of the posterior of {self.name} don't fit the track: {share:.1%} of it "
+                    f"lies more than {_OFF_TRACK:g} cm away. Give the graph that was decoded with, "
+                    "in cm."
+                )
+        if self.decoded is not None:
+            away = project(track, self.decoded[["x", "y"]].to_numpy(dtype=float)).away
+            n_off = int(np.count_nonzero(away > _FARTHEST))
+            if n_off > self.most_unknown * len(away):
+                raise ValueError(
+                    f"{n_off} of {len(away)} decoded places of {self.name} are more than "
+                    f"{_FARTHEST:g} cm from the track. Give both in cm on the same axes."
+                )
+
+
+def _check_clock(times: NDArray[np.float64], what: str) -> None:
+    check_array(times, what, kind="number")
+    back = np.flatnonzero(np.diff(times) < 0)
+    if len(back):
+        row = int(back[0]) + 1
+        raise ValueError(
+            f"{what} must ascend; row {row} has {times[row]:.12g} s after {times[row - 1]:.12g}."
+        )
+
+
+def _check_events(events: pd.DataFrame, name: str) -> None:
+    what = f"the events of {name}"
+    check_table(events, ["start_time", "end_time"], what)
+    start, end = (
+        check_column(events, column, what, kind="number") for column in ("start_time", "end_time")
+    )
+    wrong = np.flatnonzero(end <= start)
+    if len(wrong):
+        row = int(wrong[0])
+        raise ValueError(
+            f"Events of {name} must end after they begin; row {row} goes from {start[row]:.12g} "
+            f"to {end[row]:.12g} s."
+        )
+    _check_clock(start, f"The start times of events of {name}")
+
+
+def _check_posterior(posterior: Posterior, name: str) -> None:
+    what = f"The posterior of {name}"
+    _check_clock(posterior.time, f"The times of the posterior of {name}")
+    shape = (len(posterior.time), len(posterior.position))
+    if posterior.probability.shape != shape:
+        is_transposed = posterior.probability.shape == shape[::-1]
+        raise ValueError(
+            f"{what} must have the shape {shape}, a row for each time and a column for each bin, "
+            f"got {posterior.probability.shape}"
+            f"{': it is transposed' if is_transposed else ''}."
+        )
+    sums = posterior.probability.sum(axis=1)
+    known = ~np.isnan(sums)
+    wrong = known & (np.abs(sums - 1.0) > _TOLERANCE)
+    wrong |= known & (posterior.probability < 0).any(axis=1)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        columns = posterior.probability.sum(axis=0)
+        is_transposed = bool(np.all(np.abs(columns - 1.0) <= _TOLERANCE))
+        raise ValueError(
+            f"Rows of the posterior of {name} must be probabilities that sum to 1; row {row} sums "
+            f"to {sums[row]:.6g}." + (" Its columns do: is it transposed?" if is_transposed else "")
+        )
+    if not known.any():
+        raise ValueError(f"{what} is NaN in each row: nothing was decoded.")
+
+
+def _ends(times: NDArray[np.float64]) -> tuple[float, float]:
+    return float(times.min()), float(times.max())
+
+
+def _span(name: str, times: NDArray[np.float64]) -> str:
+    begin, end = _ends(times)
+    return f"{name} go from {begin:.12g} to {end:.12g}"
+
+
+def _guess(
+    one: NDArray[np.float64], other: NDArray[np.float64], one_name: str, other_name: str
+) -> str:
+    """Guess in which unit times may be that are not in s."""
+    last, other_last = _ends(one)[1], _ends(other)[1]
+    larger, name = (other, other_name) if other_last > last else (one, one_name)
+    ratio = max(other_last, last) / max(min(other_last, last), 1e-9)
+    if ratio > 5000 and (larger == np.floor(larger)).all():
+        return f"Are {name} in samples? Divide them by the sampling rate. "
+    if 500 < ratio < 5000:
+        return f"Are {name} in milliseconds? "
+    return ""

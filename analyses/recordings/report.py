@@ -1,0 +1,168 @@
+"""The report on a recording: what was read, how it was judged, what came out, what to doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analyses.recordings.find_replay import Conclusions, Judgement
+from analyses.recordings.recording import Recording
+from analyses.recordings.sessions import Settings
+
+__all__ = ["LOW_POWER", "write_report"]
+
+LOW_POWER = (
+    "Novel paths are found less often than others where power is low: with few cells or a low gain "
+    "their share among what is found was .22 to .27 for a true .33 in simulations."
+)
+"""What must be said wherever a share of novel paths of a recording is shown."""
+
+_LEVEL = 0.05
+_KIND_NAMES = {
+    "reverse_episode": "reverse replay of an episode",
+    "forward_episode": "forward replay of an episode",
+    "novel_path": "a novel path",
+    "ambiguous": "an episode, in either direction or turning",
+    "unexperienced": "a move never made",
+    "no_sequence": "no sequence",
+}
+
+
+def write_report(
+    path: str | Path,
+    recording: Recording,
+    found: Conclusions,
+    statistics: pd.DataFrame,
+    settings: Settings,
+    judgement: Judgement,
+    more: str = "",
+) -> None:
+    """Write the report as Markdown.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    recording : Recording
+        What was analysed.
+    found : Conclusions
+        What came out.
+    statistics : DataFrame
+        As `analyses.recordings.statistics.recorded_statistics` gives them.
+    settings : Settings
+        How it was decoded.
+    judgement : Judgement
+        How events were judged.
+    more : str, optional
+        A sentence for the section on what was made.
+    """
+    text = [
+        f"# Replay in {recording.name}",
+        "## What was read and done",
+        *(f"- {sentence}" for sentence in found.told),
+        *([f"- {more}"] if more else []),
+        "## What was found",
+        _summary(found, judgement),
+        _kinds_table(found.kinds, judgement.state_size),
+        "Intervals are Wilson's, 95 %, over the events of this recording. Events of one animal "
+        "resemble one another, so they tell nothing about other animals.",
+        LOW_POWER,
+        "## How the shares depend on the size of states",
+        _by_size(found.kinds),
+        "## Statistics",
+        "Of replay at rest and at the ends of laps. Statistics that need more than the track and "
+        "the laps are missing, unless landmarks of the track say it.",
+        _statistics(statistics),
+        "## Criteria",
+        _listed(_criteria(settings, judgement)),
+        "## Where it is from",
+        _listed(recording.origin.items()),
+    ]
+    Path(path).write_text("\n\n".join(_joined(text)) + "\n", "utf-8")
+
+
+def _joined(parts: Sequence[str]) -> list[str]:
+    """Put the items of a list under one another."""
+    found: list[str] = []
+    for part in parts:
+        if part.startswith("- ") and found and found[-1].startswith("- "):
+            found[-1] += f"\n{part}"
+        elif part:
+            found.append(part)
+    return found
+
+
+def _summary(found: Conclusions, judgement: Judgement) -> str:
+    events = found.events
+    n_replay = int(events["is_replay"].sum())
+    text = f"{n_replay} of {len(events)} candidate events are replay."
+    if found.calibration is None:
+        return (
+            text + " How many of them chance would give is unknown, as nothing could be shuffled."
+        )
+    n_tested = int(events["p"].notna().sum())
+    rate = found.calibration.false_positive_rate
+    share = n_replay / n_tested if n_tested else np.nan
+    text += (
+        f" Of the {n_tested} that were tested these are {share:.1%}; of events with randomised "
+        f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} are expected by "
+        "chance."
+    )
+    n_chance, n_by_chance = found.calibration.n_events, round(rate * found.calibration.n_events)
+    counts = [[n_replay, n_tested - n_replay], [n_by_chance, n_chance - n_by_chance]]
+    p = float(stats.fisher_exact(counts, alternative="greater").pvalue)
+    text += f" Fisher's exact test: p = {p:.2g}."
+    if p > _LEVEL:
+        text += " **That is no more than chance may give: there is no evidence of replay here.**"
+    return text
+
+
+def _kinds_table(kinds: pd.DataFrame, size: float) -> str:
+    rows = [
+        "| kind of the longest sequence | events | share | 95 % interval |",
+        "|---|---|---|---|",
+    ]
+    for row in kinds[kinds["state_size"] == size].itertuples():
+        interval = f"{row.ci_low:.2f} to {row.ci_high:.2f}" if row.n_events else ""
+        share = f"{row.share:.2f}" if row.n_events else ""
+        rows.append(f"| {_KIND_NAMES[str(row.kind)]} | {row.n} | {share} | {interval} |")
+    return "\n".join(rows)
+
+
+def _by_size(kinds: pd.DataFrame) -> str:
+    names = list(_KIND_NAMES)
+    rows = [
+        f"| states per metre | {' | '.join(_KIND_NAMES[name] for name in names)} |",
+        f"|---{'|---' * len(names)}|",
+    ]
+    for _, own in kinds.groupby("state_size", sort=True):
+        shares = own.set_index("kind")["share"]
+        cells = ["" if np.isnan(shares[name]) else f"{shares[name]:.2f}" for name in names]
+        rows.append(f"| {own['states_per_metre'].iloc[0]:.1f} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _statistics(table: pd.DataFrame) -> str:
+    rows = ["| | | here | by chance | published |", "|---|---|---|---|---|"]
+    columns = ["statistic", "label", "value", "null", "published_low", "published_high", "sources"]
+    for name, text, value, null, low, high, sources in table[columns].to_numpy().tolist():
+        published = "" if np.isnan(low) else f"{low:.2f} to {high:.2f} ({sources})"
+        by_chance = "" if np.isnan(null) else f"{null:.2f}"
+        label = " ".join(str(text).split())
+        rows.append(f"| {name} | {label} | {value:.2f} | {by_chance} | {published} |")
+    return "\n".join(rows)
+
+
+def _criteria(settings: Settings, judgement: Judgement) -> Iterable[tuple[str, object]]:
+    for values in (settings, settings.criteria, judgement, judgement.detection):
+        for name, value in values._asdict().items():
+            if not hasattr(value, "_asdict"):
+                yield name, value
+
+
+def _listed(pairs: Iterable[tuple[str, object]]) -> str:
+    return "\n".join(f"- {name}: {value}" for name, value in pairs)

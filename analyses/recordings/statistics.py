@@ -1,0 +1,208 @@
+"""The statistics of replay (S0 to S14) of recorded animals, beside those that were published.
+
+A recording has the track and the laps, and what else a statistic needs must be said: which nodes
+are landmarks (see :mod:`analyses.measures`). Where that is missing the value is NaN. The animal is
+the unit of every interval: one recording gives values, several animals give intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from analyses.findings.table import as_share, findings
+from analyses.measures import STATISTICS, Replays
+from analyses.measures.animals import replays_of
+from analyses.measures.summary import over_animals
+from analyses.recordings.find_replay import Conclusions
+from analyses.sequences.track import graph_of_log
+from replay.checks import check_choice, check_list
+from replay.log.event_log import EventLog
+from replay.tasks import Task
+from replay.tasks.places import Rule, explore
+from replay.tasks.task import Lap
+from replay.worlds.mdp import MDP
+
+__all__ = ["recorded_statistics", "replays_of_recordings"]
+
+_LARGEST_JUMP = 3
+_REWARD = "reward"
+
+
+def recorded_statistics(
+    animals: Sequence[Conclusions],
+    landmarks: Mapping[str, Sequence[str]] | None = None,
+) -> pd.DataFrame:
+    """Compute the statistics of replay of recorded animals.
+
+    Parameters
+    ----------
+    animals : sequence of Conclusions
+        What each animal replayed, on the same track with states of the same size.
+    landmarks : mapping of str to sequence of str, optional
+        Name of a landmark -> nodes of the track; the states between two of its nodes belong to it.
+        A lap that ends at the landmark ``reward`` was rewarded.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a statistic that has a value: `statistic, label`, and as
+        `analyses.measures.summary.over_animals` gives it; then `published_low, published_high,
+        sources`, the range of the numbers that studies found, each by a definition of its own.
+
+    Raises
+    ------
+    ValueError
+        If animals were on different tracks, or a landmark names no node of it.
+
+    Examples
+    --------
+    >>> from analyses.recordings.find_replay import Judgement, find_replay
+    >>> from analyses.studies.recorded_replay import simulated_recording
+    >>> quick = Judgement(n_shuffles=19, other_sizes=())
+    >>> animals = [find_replay(simulated_recording(9, seed), judgement=quick) for seed in (1, 2)]
+    >>> table = recorded_statistics(animals)
+    >>> table.set_index("statistic").loc["S1", ["value", "published_low"]].tolist()
+    [0.5, 0.3908]
+    """
+    replays = replays_of_recordings(animals, landmarks)
+    parts = [each.compute(replays).assign(statistic=name) for name, each in STATISTICS.items()]
+    per_animal = pd.concat(parts, ignore_index=True)
+    known = per_animal.loc[per_animal["value"].notna(), "statistic"]
+    per_animal["statistic"] = pd.Categorical(per_animal["statistic"], categories=list(STATISTICS))
+    table = over_animals(per_animal).astype({"statistic": str})
+    table = table[table["statistic"].isin(known)].reset_index(drop=True)
+    table.insert(1, "label", [STATISTICS[name].label for name in table["statistic"]])
+    return table.merge(_published(), on="statistic", how="left")
+
+
+def _published() -> pd.DataFrame:
+    """Give the lowest and the highest number that studies found of each statistic."""
+    table = findings()
+    is_number = table["likelihood"].isin(["count", "value"]) & ~table["second_hand"]
+    rows = table[is_number & (table["statistic"] != "")]
+    rows = rows.assign(value=as_share(rows)).sort_values("value", kind="stable")
+    return (
+        rows.groupby("statistic", sort=True)
+        .agg(
+            published_low=("value", "min"),
+            published_high=("value", "max"),
+            sources=("source", lambda sources: ", ".join(dict.fromkeys(sources))),
+        )
+        .reset_index()
+    )
+
+
+def replays_of_recordings(
+    animals: Sequence[Conclusions],
+    landmarks: Mapping[str, Sequence[str]] | None = None,
+) -> Replays:
+    """Make the tables that statistics read of recorded animals.
+
+    Replay on the way, between the ends of laps, counts nowhere, as in models.
+
+    Parameters
+    ----------
+    animals, landmarks
+        As for `recorded_statistics`.
+
+    Returns
+    -------
+    Replays
+        As of simulated animals.
+
+    Raises
+    ------
+    ValueError
+        As `recorded_statistics`.
+    """
+    found = check_list("animals", animals)
+    if not found:
+        raise ValueError("animals must have at least one animal.")
+    world = _world(found[0])
+    for number, each in enumerate(found):
+        other = _world(each)
+        if other.n_states != world.n_states or not np.allclose(
+            np.asarray(other.position), np.asarray(world.position)
+        ):
+            raise ValueError(
+                f"All animals must have run on one track with states of one size; animal {number} "
+                f"has {other.n_states} states, the first has {world.n_states}, or they lie "
+                "elsewhere."
+            )
+    task = _task(world, landmarks or {})
+    runs = []
+    for number, each in enumerate(found):
+        log = EventLog({"steps": each.experience.columns("steps")}, mdp=task.world)
+        paths = each.visited.drop(columns="event").reset_index(drop=True)
+        rewarded = [int(name) for name in task.landmarks.get(_REWARD, ())]
+        runs.append((number, log, _laps(each, rewarded), paths))
+    return replays_of(task, runs, largest_jump=_LARGEST_JUMP)
+
+
+def _world(found: Conclusions) -> MDP:
+    world = found.experience.mdp
+    if world is None:
+        raise ValueError("The experience of an animal must have its world: make it by find_replay.")
+    return world
+
+
+def _laps(found: Conclusions, rewarded: Sequence[int]) -> pd.DataFrame:
+    """List the laps; rest is after the lap that it follows."""
+    steps = found.experience.steps
+    laps = steps.groupby("episode", sort=True).agg(
+        start=("state", "first"), end=("next_state", "last"), time=("time", "last")
+    )
+    laps = laps.reset_index()
+    rests = found.visited.loc[found.visited["phase"] == "rest", "time"]
+    after = np.searchsorted(laps["time"], rests, side="right") - 1
+    return laps.drop(columns="time").assign(
+        block="run",
+        lap="",
+        reward=np.where(laps["end"].isin(rewarded), 1.0, 0.0) if rewarded else np.nan,
+        n_rest=np.bincount(after[after >= 0], minlength=len(laps)),
+    )
+
+
+def _task(world: MDP, landmarks: Mapping[str, Sequence[str]]) -> Task:
+    """Make a task of a track: its states are the places, in the same order."""
+    names = [str(state) for state in range(world.n_states)]
+    track = graph_of_log(EventLog({}, mdp=world))
+    graph = nx.Graph()
+    position = np.asarray(world.position, dtype=float)
+    for name, (x, y) in zip(names, position.tolist(), strict=True):
+        graph.add_node(name, pos=(x, y))
+    graph.add_edges_from((names[u], names[v], data) for u, v, data in track.edges(data=True))
+    ends = tuple(name for name in graph if graph.degree[name] == 1) or (names[0],)
+    return Task(
+        "recording",
+        explore(graph, [Rule(ends, ends)]),
+        _no_laps,
+        (),
+        landmarks={name: _states(world, name, nodes, names) for name, nodes in landmarks.items()},
+    )
+
+
+def _no_laps(task: Task, rng: np.random.Generator) -> Generator[Lap, tuple[int, ...], None]:
+    """Have no laps of one's own: those of a recording were run."""
+    yield from ()
+
+
+def _states(
+    world: MDP, landmark: str, nodes: Sequence[str], names: Sequence[str]
+) -> tuple[str, ...]:
+    """Give the states at the nodes of a landmark, and those between two of them."""
+    labels = list(world.labels or ())
+    known = [str(label) for label in labels if not isinstance(label, tuple)]
+    chosen = {
+        check_choice(f"node of the landmark {landmark!r}", str(node), known) for node in nodes
+    }
+    found = []
+    for name, label in zip(names, labels, strict=True):
+        ends = label[:2] if isinstance(label, tuple) else (label,)
+        if {str(end) for end in ends} <= chosen:
+            found.append(name)
+    return tuple(found)

@@ -1,0 +1,393 @@
+"""How much of a known replay a recording finds, by cells, gain and speed of ripples.
+
+An animal runs a figure of eight (rails of 90 and 50 cm), left and right in turn, 30 laps. Then it
+replays, 15 times each: a stretch of a lap over four corners, forward; such a stretch in reverse
+(190 or 230 cm); and across the top from one side to the other, as nobody ran it: the first half
+backwards, the second forward (220 cm), as the shortcuts that Gupta et al. (2010) [1]_ saw. With 15
+events of noise these are the 60 events of a session; each session has cells of its own. States of
+the analysis are about 20 cm apart: with smaller ones more forward and reverse paths are taken for
+novel ones, as a decoded path that wavers seems to turn.
+
+=========================  =======================================================================
+``recovery.csv``           what is found: recall of each kind, false novel paths, accepted noise,
+                           and the share of novel paths among what is found
+``recovery_matrix.csv``    the confusion matrices of kinds and of directions
+``recovery_shares.csv``    shares as found and as corrected, where .33, .1 or .6 of replay is novel
+=========================  =======================================================================
+
+Shares are corrected with the matrix of other sessions than those in which they were found: those of
+even number serve for those of odd number. Intervals are of a bootstrap over sessions. Most sessions
+are made where little is found, but enough to be corrected.
+
+References
+----------
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
+   of experience. https://doi.org/10.1016/j.neuron.2010.01.034
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Shown, SizedPlan, Study
+from analyses.recordings.find_replay import Judgement
+from analyses.recordings.recovery import (
+    FOUND_KINDS,
+    LEAST_RECALL,
+    confusion_matrix,
+    recovery,
+    unfold,
+)
+from analyses.sequences.track import graph_of_log
+from replay import MDP
+from replay.log.event_log import EventLog
+from replay.worlds.tracks import make_track_graph
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["SETTINGS", "STUDY", "TRUE_SHARES", "Session", "draw_session", "recover_sessions"]
+
+_CORNERS = ((60, 5), (60, 95), (10, 95), (10, 5), (110, 95), (110, 5))
+_RAILS = ((0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0))
+_LAPS = ((0, 1, 2, 3, 0), (0, 1, 4, 5, 0))
+_ACROSS, _LEFT_OUT = (3, 2, 1, 4, 5), 2
+_STATE_SIZE = 15.0  # cm
+_JUDGEMENT = Judgement(state_size=20.0)
+_N_LAPS, _N_EACH = 30, 15
+_SESSIONS_A_PIECE = 5
+_USUAL = 8
+_N_PIECES = {"20_cells_gain_2.9_8_metres": 32}  # least is found of what is corrected
+_N_BOOTSTRAP = 500
+_REPLAYED = ("forward_episode", "reverse_episode", "novel_path")
+_OWN_COLUMNS = [FOUND_KINDS.index(kind) for kind in _REPLAYED]
+
+
+class Setting(NamedTuple):
+    """A number of cells, and how they fire in ripples.
+
+    Attributes
+    ----------
+    n_cells : int
+        How many.
+    gain : float
+        How many times faster than in running.
+    speed : float
+        Of replay along the track, in cm/s.
+    """
+
+    n_cells: int
+    gain: float
+    speed: float
+
+
+SETTINGS = {
+    f"{n_cells}_cells_gain_{gain:g}_{speed / 100:g}_metres": Setting(n_cells, gain, speed)
+    for n_cells, gain, speed in (
+        (12, 2.9, 800.0),
+        (20, 2.9, 800.0),
+        (20, 2.9, 300.0),
+        (40, 1.0, 800.0),
+        (40, 2.9, 800.0),
+        (80, 1.0, 800.0),
+        (80, 2.9, 800.0),
+    )
+}
+"""Name -> cells, gain and speed."""
+
+TRUE_SHARES = (1 / 3, 0.1, 0.6)
+"""True shares of novel paths; forward and reverse replay share the rest alike."""
+
+
+class Session(NamedTuple):
+    """What was run and replayed.
+
+    Attributes
+    ----------
+    log : EventLog
+        The laps.
+    graph : networkx.Graph
+        The track.
+    paths : pandas.DataFrame
+        What is replayed after the last lap: `step, states`, forward, reverse and novel.
+    """
+
+    log: EventLog
+    graph: nx.Graph
+    paths: pd.DataFrame
+
+
+def draw_session(rng: np.random.Generator) -> Session:
+    """Draw a session on the figure of eight.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Of which paths are replayed.
+
+    Returns
+    -------
+    Session
+        The same laps, and other paths.
+
+    Examples
+    --------
+    >>> from analyses import place_sequences
+    >>> session = draw_session(np.random.default_rng(0))
+    >>> found = place_sequences(session.log, session.paths)
+    >>> found["novelty"].value_counts().loc[["experienced", "composed_mixed"]].tolist()
+    [30, 15]
+    """
+    graph = make_track_graph(_CORNERS, _RAILS)
+    world = MDP.from_networkx(graph, bin_size=_STATE_SIZE, name="figure_of_eight")
+    joined = graph_of_log(EventLog({}, mdp=world))
+
+    def way(*corners: int) -> list[int]:
+        rails = [nx.shortest_path(joined, *pair)[1:] for pair in pairwise(corners)]
+        return [corners[0], *(state for rail in rails for state in rail)]
+
+    laps = [way(*_LAPS[number % 2]) for number in range(_N_LAPS)]
+    moves = [move for lap in laps for move in pairwise(lap)]
+    ends = [place == len(lap) - 2 for lap in laps for place in range(len(lap) - 1)]
+    log = EventLog(
+        {
+            "steps": {
+                "state": [state for state, _ in moves],
+                "next_state": [state for _, state in moves],
+                "terminated": ends,
+            }
+        },
+        mdp=world,
+    )
+    stretches = [way(*lap[begin : begin + 4]) for lap in _LAPS for begin in range(2)]
+    drawn = [stretches[number] for number in rng.integers(len(stretches), size=2 * _N_EACH)]
+    across = way(*_ACROSS)[_LEFT_OUT:-_LEFT_OUT]
+    paths = drawn[:_N_EACH] + [path[::-1] for path in drawn[_N_EACH:]]
+    paths += [across[::turn] for turn in rng.choice((-1, 1), _N_EACH).tolist()]
+    return Session(log, graph, pd.DataFrame({"step": len(moves) - 1, "states": paths}))
+
+
+def recover_sessions(setting: Setting, first: int, n_sessions: int, seed: int = 0) -> pd.DataFrame:
+    """Record some sessions, and hold what is found against what was replayed.
+
+    Parameters
+    ----------
+    setting : Setting
+        Cells, gain and speed.
+    first, n_sessions : int
+        Which sessions; each is the same whatever the others are.
+    seed : int, default 0
+        Seed of everything.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As :func:`analyses.recordings.recovery.recovery` gives it, without states; `seed` is the
+        number of the session.
+
+    Examples
+    --------
+    >>> len(recover_sessions(Setting(80, 2.9, 800.0), 0, 1))
+    60
+    """
+    tables = []
+    for number in range(first, first + n_sessions):
+        children = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
+        session = draw_session(np.random.default_rng(children[0]))
+        # All settings have the same paths, and cells and noise of their own.
+        key = [setting.n_cells, round(10 * setting.gain), round(setting.speed)]
+        own = np.random.SeedSequence([*children[1].generate_state(2).tolist(), *key])
+        found = recovery(
+            *session,
+            judgement=_JUDGEMENT,
+            cells=[setting.n_cells],
+            gain=[setting.gain],
+            speed=[setting.speed],
+            n_seeds=1,
+            n_noise=_N_EACH,
+            seed=int(own.generate_state(1)[0]),
+        )
+        tables.append(found.drop(columns=["states", "true_states"]).assign(seed=number))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _plan(size: float, seed: int) -> SizedPlan:
+    n_pieces = {name: _N_PIECES.get(name, _USUAL) for name in SETTINGS}
+    return SizedPlan({name: max(round(n * size), 2) for name, n in n_pieces.items()}, seed)
+
+
+def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    first = piece.number * _SESSIONS_A_PIECE
+    return {"events": recover_sessions(SETTINGS[piece.group], first, _SESSIONS_A_PIECE, plan.seed)}
+
+
+class _Counts(NamedTuple):
+    """What was found of what, session by session: shape (n_sessions, n_truths, n_found)."""
+
+    kinds: NDArray[np.float64]
+    accepted_noise: NDArray[np.float64]
+    n_noise: NDArray[np.float64]
+
+
+def _counted(events: pd.DataFrame) -> _Counts:
+    kinds = [
+        pd.crosstab(own["true_kind"], own["kind"])
+        .reindex(index=_REPLAYED, columns=FOUND_KINDS, fill_value=0)
+        .to_numpy(dtype=float)
+        for _, own in events.groupby("seed")
+    ]
+    noise = events[events["true_kind"] == "noise"]
+    accepted = noise["score"].ge(_JUDGEMENT.least_score).groupby(noise["seed"])
+    return _Counts(
+        np.array(kinds),
+        accepted.sum().to_numpy().astype(np.float64),
+        accepted.size().to_numpy().astype(np.float64),
+    )
+
+
+def _measured(counts: _Counts) -> dict[str, float]:
+    """Compute what the table tells of some sessions."""
+    total = counts.kinds.sum(axis=0)
+    novel = FOUND_KINDS.index("novel_path")
+    recall = _rates(total)[range(len(_REPLAYED)), _OWN_COLUMNS]
+    found = total[:, _OWN_COLUMNS].sum()
+    return {
+        **{f"recall_{kind}": float(value) for kind, value in zip(_REPLAYED, recall, strict=True)},
+        "called_novel": float(total[:2, novel].sum() / total[:2].sum()),
+        "accepted_noise": float(counts.accepted_noise.sum() / counts.n_noise.sum()),
+        "share_novel": float(total[:, novel].sum() / found) if found else np.nan,
+    }
+
+
+def _resampled(counts: _Counts, rng: np.random.Generator) -> _Counts:
+    again = rng.integers(len(counts.kinds), size=len(counts.kinds))
+    return _Counts(*(each[again] for each in counts))
+
+
+def _tables_of(setting: Setting, events: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
+    """Make the tables of one setting."""
+    keys = setting._asdict()
+    counts = _counted(events)
+    rng = np.random.default_rng(np.random.SeedSequence([seed, *map(int, setting)]))
+    measured = _measured(counts)
+    drawn = pd.DataFrame([_measured(_resampled(counts, rng)) for _ in range(_N_BOOTSTRAP)])
+    low, high = drawn.quantile(0.025), drawn.quantile(0.975)
+    rows = [
+        {**keys, "measure": name, "value": value, "sem": drawn[name].std(), "ci_low": low[name],
+         "ci_high": high[name], "n_sessions": len(counts.kinds)}
+        for name, value in measured.items()
+    ]  # fmt: skip
+    matrices = []
+    for what in ("kind", "direction"):
+        matrix = confusion_matrix(events, what).rename_axis("truth").reset_index()
+        long = matrix.melt("truth", var_name="found", value_name="probability")
+        matrices.append(long.assign(what=what, **keys))
+    return {
+        "recovery": pd.DataFrame(rows),
+        "recovery_matrix": pd.concat(matrices, ignore_index=True),
+        "recovery_shares": _shares(counts, rng).assign(**keys),
+    }
+
+
+def _shares(counts: _Counts, rng: np.random.Generator) -> pd.DataFrame:
+    """Correct the shares of every other session by the matrix of the sessions between."""
+    known, observed = counts.kinds[::2], counts.kinds[1::2]
+    recall = float(_rates(known.sum(axis=0))[range(len(_REPLAYED)), _OWN_COLUMNS].min())
+    rows = []
+    for novel in TRUE_SHARES:
+        true = np.array([(1 - novel) / 2, (1 - novel) / 2, novel])
+        found, corrected = _corrected(known, observed, true)
+        drawn = np.empty((_N_BOOTSTRAP, len(_REPLAYED)))
+        for sample in range(_N_BOOTSTRAP):
+            again = [each[rng.integers(len(each), size=len(each))] for each in (known, observed)]
+            drawn[sample] = _corrected(again[0], again[1], true)[1]
+        low, high = np.nanquantile(drawn, (0.025, 0.975), axis=0)
+        for place, kind in enumerate(_REPLAYED):
+            row = {"kind": kind, "true": true[place], "found": found[place], "least_recall": recall}
+            row |= {"corrected": corrected[place], "ci_low": low[place], "ci_high": high[place]}
+            if recall < LEAST_RECALL:
+                row |= dict.fromkeys(("corrected", "ci_low", "ci_high"), np.nan)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _corrected(
+    known: NDArray[np.float64], observed: NDArray[np.float64], true: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give shares as found and as corrected, where replay has these true shares."""
+    found = (true @ _rates(observed.sum(axis=0)))[:-1]
+    own = found[_OWN_COLUMNS]
+    return own / max(own.sum(), 1e-12), unfold(found, _rates(known.sum(axis=0))[:, :-1])
+
+
+def _rates(total: NDArray[np.float64]) -> NDArray[np.float64]:
+    rates: NDArray[np.float64] = total / np.maximum(total.sum(axis=1, keepdims=True), 1)
+    return rates
+
+
+def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
+    events = results.read_pieces("events")
+    parts = []
+    for setting in SETTINGS.values():
+        own = events[
+            (events["n_cells"] == setting.n_cells)
+            & (events["gain"] == setting.gain)
+            & (events["speed"] == setting.speed)
+        ]
+        if len(own):
+            parts.append(_tables_of(setting, own, plan.seed))
+    columns = list(Setting._fields)
+    tables = {}
+    for name in parts[0]:
+        table = pd.concat([part[name] for part in parts], ignore_index=True)
+        others = [column for column in table if column not in columns]
+        tables[f"{name}.csv"] = table[[*columns, *others]]
+    return tables
+
+
+def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    table = tables["recovery.csv"]
+    wide = table.pivot_table(index=list(Setting._fields), columns="measure", values="value")
+    wide = wide[table["measure"].unique()].round(3).reset_index()
+    shares = tables["recovery_shares.csv"]
+    novel = shares[shares["kind"] == "novel_path"]
+    columns = [*Setting._fields, "true", "found", "corrected", "ci_low", "ci_high"]
+    return [
+        Shown("What is found of what was replayed", wide),
+        Shown(
+            "Share of novel paths, as found and as corrected (95 % intervals)",
+            novel[columns].round(3),
+            "Not corrected: less than a fifth of some kind is found as what it is.",
+        ),
+    ]
+
+
+def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
+    from analyses.plots.recording import recovery_figure
+    from analyses.plots.style import FULL_WIDTH
+
+    matrix, shares = results.read("recovery_matrix.csv"), results.read("recovery_shares.csv")
+    kinds = matrix[matrix["what"] == "kind"]
+    yield "recovery", recovery_figure(kinds, shares, width=FULL_WIDTH)
+
+
+STUDY = Study(
+    "recovery",
+    "How much of a known replay does a recording find, and what does it take it for?",
+    "replay study recovery",
+    plan=_plan,
+    describe=SizedPlan.describe,
+    pieces=SizedPlan.n_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"recovery": _draw},
+    show=_show,
+)

@@ -1,0 +1,15 @@
+"""What a recording finds of a known replay, and the share of novel paths, found and corrected.
+
+Usage: ``python figures/recovery.py [results]``
+"""
+
+import sys
+
+from analyses.jobs.results import Results
+from analyses.plots import recovery_figure, save
+from analyses.plots.style import FULL_WIDTH
+
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
+shares, matrix = results.read("recovery_shares.csv"), results.read("recovery_matrix.csv")
+figure = recovery_figure(matrix[matrix["what"] == "kind"], shares, width=FULL_WIDTH)
+save(figure, results.folder / "figures" / "recovery")

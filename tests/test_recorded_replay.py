@@ -1,0 +1,174 @@
+"""The command ``replay recording``: what it writes, what it says, and what it refuses."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.jobs.results import Results
+from analyses.jobs.run import run
+from analyses.recordings.find_replay import Judgement, find_replay
+from analyses.recordings.readers import read_recording
+from analyses.recordings.readers.tracks import draw_track
+from analyses.recordings.report import LOW_POWER
+from analyses.studies.recorded_replay import STUDY, plan_recording, simulated_recording
+
+RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
+JUDGEMENT = Judgement(n_shuffles=19, other_sizes=(30.0,))
+
+
+@pytest.fixture(scope="module")
+def recording():
+    return simulated_recording(24)
+
+
+@pytest.fixture(scope="module")
+def folder(recording, tmp_path_factory):
+    out = tmp_path_factory.mktemp("recording") / "out"
+    run(STUDY, plan_recording(recording, judgement=JUDGEMENT), out, tell=lambda text: None)
+    return out
+
+
+def test_the_tables_are_those_of_python(folder, recording):
+    found = find_replay(recording, judgement=JUDGEMENT)
+    results = Results(folder)
+    pd.testing.assert_frame_equal(
+        results.read("events.csv"), found.events, check_dtype=False, atol=1e-9
+    )
+    pd.testing.assert_frame_equal(results.read("kinds.csv"), found.kinds, check_dtype=False)
+    read = results.read("sequences.parquet")
+    assert [list(each) for each in read["states"]] == [list(s) for s in found.sequences["states"]]
+    assert len(results.read("experience.parquet")) == len(found.experience.steps)
+    status = results.status()
+    assert not status.missing
+    assert not status.damaged
+
+
+def test_any_number_of_processes_gives_the_same_bytes(folder, recording, tmp_path):
+    other = tmp_path / "out"
+    run(
+        STUDY, plan_recording(recording, judgement=JUDGEMENT), other, jobs=2, tell=lambda text: None
+    )
+    names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    assert {"manifest.json", "report.md", "events.csv"} <= set(names)
+    for name in names:
+        if name != ".lock":
+            assert (other / name).read_bytes() == (folder / name).read_bytes(), name
+
+
+def test_the_manifest_names_the_data_and_everything_it_depends_on(folder, recording):
+    manifest = Results(folder).manifest()
+    assert manifest["data"] == recording.digest()
+    assert manifest["judgement"]["n_shuffles"] == 19
+    assert manifest["settings"]["criteria"]["threshold"] == 3.0
+    assert manifest["seed"] == 0
+    assert len(manifest["sources"]) == 12
+
+
+def test_the_report_says_what_a_reader_must_know(folder):
+    text = (folder / "report.md").read_text("utf-8")
+    for part in (
+        "60 cells",
+        "randomised cells",
+        LOW_POWER,
+        "states per metre",
+        "n_shuffles: 19",
+        "Intervals are Wilson's",
+        "| S1 |",
+    ):
+        assert part in text
+    assert text.count("# ") == 7
+
+
+def test_spikes_and_fields_are_those_of_the_events(folder, recording):
+    results = Results(folder)
+    spikes, events = results.read("spikes.parquet"), results.read("events.csv")
+    assert spikes.groupby("event").size().reindex(events["event"], fill_value=0).tolist() == [
+        pytest.approx(n, abs=3) for n in events["n_spikes"]
+    ]
+    rates = results.read("place_fields.parquet")
+    assert rates.groupby("cell")["rate"].max().min() >= 0.5
+
+
+def test_the_figures_are_there(folder):
+    names = {path.name for path in (folder / "figures").iterdir()}
+    assert {"kinds.png", "kinds.pdf", "paths.png"} <= names
+    assert any(name.startswith("event_") for name in names)
+
+
+def replay(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "analyses.cli", "recording", *map(str, arguments)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def arrays(recording, tmp_path):
+    import json
+
+    np.savez(
+        tmp_path / "mine.npz",
+        position_time=recording.time,
+        position_xy=recording.position,
+        spike_time=np.concatenate(recording.spikes),
+        spike_unit=np.repeat(np.arange(60), [len(each) for each in recording.spikes]),
+    )
+    (tmp_path / "track.json").write_text(json.dumps(draw_track(recording.graph)), "utf-8")
+    events = recording.events[["start_time", "end_time"]].iloc[:20]
+    events.to_csv(tmp_path / "events.csv", index=False)
+    return tmp_path
+
+
+def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
+    options = ("--track", arrays / "track.json", "--events", arrays / "events.csv")
+    done = replay(
+        arrays / "mine.npz", *options, "--shuffles", 19, "--jobs", 1, "--out", arrays / "out"
+    )
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stderr.split())
+    for part in (
+        "mine.npz: arrays;", "60 cells with", "Track: 6 nodes, 5 edges", "20 events are left: ",
+        "of 20 candidate events are replay", "cm off (median",
+    ):  # fmt: skip
+        assert part in told
+    assert "novel_path" in done.stdout
+    assert "Novel paths are found less often" in " ".join(done.stdout.split())
+    assert (arrays / "out" / "report.md").exists()
+    again = replay(
+        arrays / "mine.npz", *options, "--shuffles", 20, "--jobs", 1, "--out", arrays / "out"
+    )
+    assert again.returncode == 1
+    assert "n_shuffles is 19 there and 20 here" in " ".join(again.stderr.split())
+
+
+def test_an_error_is_a_sentence_and_nothing_is_written(arrays):
+    for options, message in (
+        ((arrays / "none.nwb",), "There is no file"),
+        ((arrays / "mine.npz",), "holds no track graph: give one"),
+        ((arrays / "track.json",), "Recordings are read from .nwb"),
+        (
+            (arrays / "mine.npz", "--track", arrays / "track.json", "--state-size", 0),
+            "state_size must be",
+        ),
+        (
+            (arrays / "mine.npz", "--track", arrays / "track.json", "--shuffles", 0),
+            "n_shuffles must be a whole number of at least 1",
+        ),
+    ):
+        done = replay(*options, "--out", arrays / "wrong")
+        assert done.returncode == 1
+        assert message in " ".join(done.stderr.split())
+        assert "Traceback" not in done.stderr
+    assert not (arrays / "wrong").exists()
+
+
+@pytest.mark.skipif(not RECORDINGS.exists(), reason="the recordings are not here")
+def test_a_plan_of_the_w_maze_is_quick_and_says_what_was_found():
+    graph = RECORDINGS / "wmaze_track_graph.json"
+    plan = plan_recording(read_recording(RECORDINGS / "wmaze.npz", graph))
+    assert len(plan.session.events) > 400
+    assert "candidate events were found" in plan.session.told[-1]

@@ -1,0 +1,262 @@
+"""Figures of recordings hold the data of their tables; nothing here looks at pixels."""
+
+from itertools import chain, pairwise
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection, QuadMesh
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from analyses import place_sequences
+from analyses.plots.recording import (
+    decoded_path_figure,
+    draw_confusion,
+    draw_decoded_path,
+    draw_movements,
+    draw_posterior,
+    draw_shares,
+    draw_spikes,
+    linear_track,
+    posterior_figure,
+    read_pieces,
+    recovery_figure,
+)
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
+from analyses.recordings.decoder import CONTINUOUS, STATIONARY
+from analyses.recordings.track import cut_track
+from analyses.sequences.experience import Experience
+from analyses.sequences.track import graph_of_log
+from replay import MDP
+from replay.log.event_log import EventLog
+from replay.worlds.tracks import (
+    make_circular_track,
+    make_linear_track,
+    make_tmaze_track,
+    make_track_graph,
+    make_wtrack,
+)
+
+EIGHT = make_track_graph(
+    [(60, 5), (60, 95), (10, 95), (10, 5), (110, 95), (110, 5)],
+    [(0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0)],
+)
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [EIGHT, make_linear_track(), make_tmaze_track(), make_wtrack(), make_circular_track()],
+    ids=["eight", "line", "t", "w", "ring"],
+)
+def test_a_line_holds_each_corridor_once(graph):
+    track = cut_track(graph, 5.0)
+    line = linear_track(track)
+    np.testing.assert_allclose(line.high - line.low, track.width)
+    order = np.argsort(line.low)
+    assert (line.low[order][1:] >= line.high[order][:-1] - 1e-9).all()
+    # Two bins that touch in the drawing touch on the track.
+    touch = line.low[order][1:] - line.high[order][:-1] < 1e-6
+    apart = track.distance[order[:-1], order[1:]]
+    widths = (track.width[order[:-1]] + track.width[order[1:]]) / 2
+    np.testing.assert_allclose(apart[touch], widths[touch])
+    assert len(line.nodes) == len(track.edges) + 1 + np.count_nonzero(~touch)
+
+
+def test_a_figure_of_eight_needs_no_gap():
+    line = linear_track(cut_track(EIGHT, 5.0))
+    assert line.length == pytest.approx(3 * 90 + 4 * 50)
+    assert [name for _, name in line.nodes] == ["0", "1", "2", "3", "0", "5", "4", "1"]
+
+
+def test_the_posterior_is_drawn_where_its_bins_are(ax):
+    track = cut_track(make_tmaze_track(), 5.0)
+    line = linear_track(track)
+    rng = np.random.default_rng(0)
+    posterior = rng.dirichlet(np.ones(3 * track.n_bins), 12).reshape(12, 3, track.n_bins)
+    draw_posterior(posterior, track, ax, dt=0.01, path=np.arange(12))
+    (image,) = [each for each in ax.collections if isinstance(each, QuadMesh)]
+    time, place = image.get_coordinates()[:-1, :-1].transpose(2, 0, 1)
+    values = np.ma.filled(image.get_array(), np.nan)
+    for column in (0, 5, 11):
+        for number in range(track.n_bins):
+            at = np.isclose(place[:, column], line.low[number]) & ~np.isnan(values[:, column])
+            assert values[at, column] == pytest.approx(posterior[column, :, number].sum())
+    assert time.max() == pytest.approx(110)
+    (path,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    drawn = np.concatenate(path.get_segments())
+    np.testing.assert_allclose(drawn[:, 1], line.centre[np.arange(12)])
+    np.testing.assert_allclose(drawn[:, 0], 10 * np.arange(12) + 5)
+
+
+def test_a_path_breaks_where_the_drawing_does(ax):
+    """From the end of one arm of a T over the junction into the other, drawn far from it."""
+    track = cut_track(make_tmaze_track(), 5.0)
+    line = linear_track(track)
+    order = np.argsort(line.low)
+    uniform = np.full((track.n_bins, track.n_bins), 1 / track.n_bins)
+    draw_posterior(uniform, track, ax, path=order)
+    (path,) = [each for each in ax.collections if isinstance(each, LineCollection)]
+    assert len(path.get_segments()) == 2
+
+
+def test_spikes_are_sorted_by_field(ax):
+    track = cut_track(make_linear_track(100.0), 5.0)
+    rates = np.eye(20)[[15, 3, 9, 7]]
+    spikes = [[1.05, 1.2], [1.01], [9.0], [1.1]]
+    draw_spikes(spikes, rates, track, ax, start=1.0, end=1.15)
+    ticks = [tick.mean(axis=0) for tick in ax.collections[0].get_segments()]
+    np.testing.assert_allclose(ticks, [(10, 0), (100, 1), (50, 2)], atol=1e-9)
+
+
+def test_movements_are_stacked(ax):
+    posterior = np.zeros((4, 3, 5))
+    posterior[:2, CONTINUOUS, 1] = 1
+    posterior[2:, STATIONARY, 1] = 1
+    draw_movements(posterior, ax)
+    heights = [np.ptp(each.get_paths()[0].vertices[:, 1]) for each in ax.collections]
+    assert [each.get_label() for each in ax.collections] == [
+        "Continuous",
+        "Stationary",
+        "Fragmented",
+    ]
+    assert heights[:2] == [1, 1]
+
+
+@pytest.mark.parametrize("width", [COLUMN_WIDTH, FULL_WIDTH])
+def test_the_figure_of_an_event_has_the_panels_that_it_can_have(width):
+    track = cut_track(make_linear_track(100.0), 5.0)
+    posterior = np.full((30, 3, 20), 1 / 60)
+    rates, spikes = np.eye(20), [[0.01 * cell] for cell in range(20)]
+    full = posterior_figure(posterior, track, spikes=spikes, rates=rates, title="T", width=width)
+    assert len(full.axes) == 4  # with the colour bar
+    assert full.axes[0].get_title(loc="left") == "T"
+    assert len(posterior_figure(posterior.sum(axis=1), track, width=width).axes) == 2
+    assert full.get_size_inches()[0] == pytest.approx(width)
+    with pytest.raises(ValueError, match="give rates"):
+        posterior_figure(posterior, track, spikes=spikes)
+    with pytest.raises(ValueError, match="must have the shape"):
+        posterior_figure(posterior[:, :, 1:], track)
+    with pytest.raises(ValueError, match="one bin for each"):
+        posterior_figure(posterior, track, path=[0, 1])
+    with pytest.raises(ValueError, match=r"rates must have the shape"):
+        posterior_figure(posterior, track, spikes=spikes, rates=rates[1:])
+    with pytest.raises(ValueError, match="n_time, 3, n_bins"):
+        draw_movements(posterior.sum(axis=1))
+
+
+@pytest.fixture
+def ran():
+    """Run the left loop, then the right one, of the figure of eight."""
+    world = MDP.from_networkx(EIGHT, bin_size=15.0)
+    joined = graph_of_log(EventLog({}, mdp=world))
+
+    def way(*corners):
+        parts = [nx.shortest_path(joined, a, b)[1:] for a, b in pairwise(corners)]
+        return [corners[0], *chain(*parts)]
+
+    laps = [way(0, 1, 2, 3, 0), way(0, 1, 4, 5, 0)]
+    steps = {
+        "state": [state for lap in laps for state in lap[:-1]],
+        "next_state": [state for lap in laps for state in lap[1:]],
+        "terminated": [k == len(lap) - 2 for lap in laps for k in range(len(lap) - 1)],
+    }
+    return EventLog({"steps": steps}, mdp=world), way
+
+
+def test_pieces_are_those_that_a_place_sequence_counts(ran):
+    log, way = ran
+    experience = Experience(log.columns("steps"))
+    paths = [way(0, 1, 2), way(2, 1, 0), way(2, 1, 4), way(3, 0, 1, 2, 1), way(4, 1, 2, 1, 4)]
+    last = len(log.steps) - 1
+    found = place_sequences(log, pd.DataFrame({"step": last, "states": paths}))
+    for path, order in zip(paths, found["composition_order"], strict=True):
+        pieces = read_pieces(path, experience)
+        assert len(pieces) == order
+        assert [piece.begin for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
+    across = read_pieces(way(2, 1, 4), experience)
+    assert [(piece.episode, piece.backward) for piece in across] == [(0, True), (1, False)]
+    assert read_pieces([0, 2], experience) == []
+
+
+def test_a_path_is_coloured_by_its_pieces(ran, ax):
+    log, way = ran
+    path = way(2, 1, 4)
+    paths = pd.DataFrame({"step": [len(log.steps) - 1], "states": [path]})
+    (row,) = (row for _, row in place_sequences(log, paths).iterrows())
+    draw_decoded_path(row, log.steps, log.mdp, cut_track(EIGHT), ax)
+    names = [line.get_label() for line in ax.lines]
+    assert names == ["Lap 1, backward", "Lap 2, forward"]
+    assert len({to_hex(line.get_color()) for line in ax.lines}) == 2
+    joined = np.concatenate([line.get_xydata() for line in ax.lines])
+    np.testing.assert_allclose(np.unique(joined, axis=0), np.unique(log.mdp.position[path], axis=0))
+
+
+@pytest.mark.parametrize(("width", "n_columns"), [(COLUMN_WIDTH, 2), (FULL_WIDTH, 4)])
+def test_paths_get_a_panel_each(ran, width, n_columns):
+    log, way = ran
+    paths = [way(0, 1, 2), way(2, 1, 0), way(2, 1, 4), [3, 4], way(0, 1)]
+    table = pd.DataFrame({"step": len(log.steps) - 1, "states": paths})
+    graph = graph_of_log(log)
+    graph.add_edge(3, 4, distance=1.0)
+    found = place_sequences(log, table[:3], graph=graph)
+    figure = decoded_path_figure(found, log.steps, log.mdp, cut_track(EIGHT), width=width)
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert titles == ["Experienced, forward", "Experienced, reverse", "Composed, both ways"]
+    assert figure.axes[0].get_subplotspec().get_gridspec().ncols == min(n_columns, 3)
+    with pytest.raises(ValueError, match="no path to draw"):
+        decoded_path_figure(found[:0], log.steps, log.mdp, cut_track(EIGHT))
+
+
+def matrices(n_cells=(12, 20, 40)):
+    kinds = ["forward_episode", "reverse_episode", "novel_path"]
+    rows = [
+        {"n_cells": n, "gain": 2.9, "speed": 800.0, "truth": truth, "found": found,
+         "probability": 0.5 if truth == found else 0.5 * (found == "missed")}
+        for n in n_cells for truth in kinds for found in [*kinds, "ambiguous", "missed"]
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def shares(n_cells=(12, 20, 40)):
+    table = pd.DataFrame({"n_cells": n_cells, "gain": 2.9, "speed": 800.0, "kind": "novel_path"})
+    table = table.assign(true=0.33, found=[0.1, 0.2, 0.3][: len(table)])
+    table = table.assign(corrected=[np.nan, 0.3, 0.33][: len(table)])
+    return table.assign(ci_low=table["corrected"] - 0.1, ci_high=table["corrected"] + 0.1)
+
+
+def test_a_matrix_shows_what_can_be_seen(ax):
+    draw_confusion(matrices([20]), ax)
+    assert [label.get_text() for label in ax.get_xticklabels()] == [
+        "Forward", "Reverse", "Novel", "Missed",
+    ]  # fmt: skip
+    assert ax.images[0].get_array().shape == (3, 4)
+    assert [text.get_text() for text in ax.texts] == [".50"] * 6
+    with pytest.raises(ValueError, match="several rows"):
+        draw_confusion(matrices(), ax)
+
+
+def test_shares_that_are_refused_have_no_dot(ax):
+    draw_shares(shares(), ax)
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    assert dots[0].get_ydata().tolist() == [0.1, 0.2, 0.3]
+    assert dots[1].get_ydata().tolist() == [0.3, 0.33]
+    with pytest.raises(ValueError, match="one true share"):
+        draw_shares(shares().assign(true=[0.1, 0.2, 0.3]), ax)
+
+
+@pytest.mark.parametrize(("width", "n_panels"), [(COLUMN_WIDTH, 2), (FULL_WIDTH, 3)])
+def test_the_figure_of_recovery(width, n_panels):
+    both = pd.concat([shares(), shares().assign(true=0.6)])
+    figure = recovery_figure(matrices(), both, width=width)
+    assert len(figure.axes) == n_panels
+    assert figure.axes[0].get_title(loc="left") == "20 cells"
+    assert len(recovery_figure(matrices([20]), shares([20]), width=width).axes) == 2
+    with pytest.raises(ValueError, match="must have rows"):
+        recovery_figure(matrices()[:0], both)
