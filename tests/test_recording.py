@@ -97,6 +97,10 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
         ),
         ({"posterior": posterior(probability=np.full((3, 3), np.nan))}, "NaN in each row"),
         (
+            {"posterior": posterior(time=np.array([1.0]), probability=np.eye(3)[:1])},
+            "at least two time bins, got 1",
+        ),
+        (
             {"posterior": posterior(position=np.array([[0.0, 0], [50, 90], [100, 0]]))},
             "Bins of the posterior of mine don't fit the track",
         ),

@@ -112,6 +112,8 @@ def test_no_event_is_a_sentence(recording):
     decoded = pd.DataFrame({"event": [0], "time": [5.0], "x": [0.0], "y": [0.0]})
     with pytest.raises(ValueError, match="nothing in which events can be found: give events"):
         prepare(replace(recording, spikes=(), events=None, decoded=decoded))
+    with pytest.raises(ValueError, match="table of events of a simulated animal is empty"):
+        prepare(replace(recording, events=recording.events.iloc[:0]))
     with pytest.raises(ValueError, match="time_bin must be a number between"):
         prepare(recording, Settings(time_bin=0.0))
 

@@ -320,6 +320,8 @@ def _check_posterior(posterior: Posterior, name: str) -> None:
             f"Rows of the posterior of {name} must be probabilities that sum to 1; row {row} sums "
             f"to {sums[row]:.6g}." + (" Its columns do: is it transposed?" if is_transposed else "")
         )
+    if len(known) < 2:
+        raise ValueError(f"{what} must have at least two time bins, got {len(known)}.")
     if not known.any():
         raise ValueError(f"{what} is NaN in each row: nothing was decoded.")
 

@@ -150,7 +150,8 @@ def _statistics(table: pd.DataFrame) -> str:
     rows = ["| | | here | by chance | published |", "|---|---|---|---|---|"]
     columns = ["statistic", "label", "value", "null", "published_low", "published_high", "sources"]
     for name, text, value, null, low, high, sources in table[columns].to_numpy().tolist():
-        published = "" if np.isnan(low) else f"{low:.2f} to {high:.2f} ({sources})"
+        numbers = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
+        published = "" if np.isnan(low) else f"{numbers} ({sources})"
         by_chance = "" if np.isnan(null) else f"{null:.2f}"
         label = " ".join(str(text).split())
         rows.append(f"| {name} | {label} | {value:.2f} | {by_chance} | {published} |")

@@ -305,6 +305,8 @@ def _place(moved: Running, track: Track, least_speed: float) -> NDArray[np.int32
 def _events(recording: Recording, moved: Running, settings: Settings) -> tuple[pd.DataFrame, str]:
     """Take the events of the file, or find them."""
     if recording.events is not None:
+        if not len(recording.events):
+            raise ValueError(f"The table of events of {recording.name} is empty: give events.")
         events = recording.events[["start_time", "end_time"]].reset_index(drop=True)
         return events, f"{len(events)} candidate events were given."
     if recording.field_potential is not None:

@@ -12,6 +12,7 @@
 ``track.json``           the track graph
 ``statistics.csv``       the statistics of replay that this recording has, beside published values
 ``chance.csv``           the same events with randomised cells
+``calibration.csv``      the threshold, and how many of these pass it
 ``report.md``            all of it as text, with the criteria, and how far it can be trusted
 ``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
 =======================  =========================================================================
@@ -54,6 +55,7 @@ from analyses.recordings.readers.tracks import draw_track, read_track
 from analyses.recordings.recording import Recording
 from analyses.recordings.report import LOW_POWER, write_report
 from analyses.recordings.sessions import Session, Settings, experience_of, prepare
+from analyses.recordings.significance import Calibration
 from analyses.recordings.statistics import recorded_statistics
 from analyses.recordings.track import cut_track
 from analyses.sequences.track import graph_of_log
@@ -263,6 +265,9 @@ def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]
         "place_fields.parquet": _place_fields(plan.session),
         "statistics.csv": statistics,
         "chance.csv": scored.by_chance,
+        "calibration.csv": pd.DataFrame(
+            [] if found.calibration is None else [found.calibration], columns=Calibration._fields
+        ),
     }
 
 
@@ -312,11 +317,14 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
     columns = ["kind", "n", "share", "ci_low", "ci_high"]
     n_events, n_replay = len(tables["events.csv"]), int(own["n_events"].iloc[0])
     title = f"{n_replay} of {n_events} candidate events are replay. By their longest sequence:"
-    chance = tables["chance.csv"]["p"].notna().sum()
-    note = f"{LOW_POWER} report.md says what was read and how events were tested" + (
-        f", {chance} of them with randomised cells, too." if chance else "."
-    )
-    return [Shown(title, own[columns], note)]
+    by_chance = "Nothing could be shuffled: how many events chance would give is unknown."
+    if len(tables["calibration.csv"]):
+        found = tables["calibration.csv"].iloc[0]
+        by_chance = (
+            f"Of {found['n_events']:.0f} events with randomised cells, "
+            f"{found['false_positive_rate']:.1%} pass the same test."
+        )
+    return [Shown(title, own[columns], f"{by_chance} {LOW_POWER} More is in report.md.")]
 
 
 def _draw_kinds(results: Results) -> Iterator[tuple[str, Figure]]:

@@ -108,8 +108,9 @@ def read_posterior(
     posterior, n_gaps = _posterior(time, values, place, position, movement, name)
     labels = np.asarray(data["interval_labels"].values) if "interval_labels" in data else None
     events = None if labels is None else _labelled(time, labels)
+    rate = 1 / float(np.median(np.diff(time))) if len(time) > 1 else np.nan
     told = (
-        f"{name}: {array.name}; {len(time):,} times, {1 / np.median(np.diff(time)):.4g} a second, "
+        f"{name}: {array.name}; {len(time):,} times, {rate:.4g} a second, "
         f"{len(posterior.position)} bins ({n_gaps} in gaps or off the track)"
         f"; states {', '.join(movement) or 'none'}"
         + (f"; {len(events)} events" if events is not None else "")
