@@ -183,9 +183,12 @@ def pool(
     if cluster is not None:
         yield Call(1, partial(_on_cluster, cluster, tell), is_far=True)
         return
-    with tempfile.TemporaryDirectory(prefix="hippocampal-replay-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="hippocampal-replay-") as scratch,
+        _removed_if_killed(scratch),
+    ):
         if jobs <= 1:
-            with _removed_if_killed(scratch), _temporary_files_in(scratch):
+            with _temporary_files_in(scratch):
                 yield Call(1, _here)
             return
         executor = ProcessPoolExecutor(
@@ -205,8 +208,8 @@ def pool(
 def _removed_if_killed(folder: str) -> Iterator[None]:
     """Have a folder removed when this process ends, however that happens.
 
-    A process that is killed cannot clean up, and without workers there is none to do it. So a small
-    one waits for the end of its input, which comes at the latest when this process is gone.
+    A process that is killed cannot clean up, and has no workers to do it as long as they start. So
+    a small one waits for the end of its input, which comes at the latest when this process is gone.
     """
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _REMOVE, folder],
