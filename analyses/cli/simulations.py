@@ -17,8 +17,8 @@ def compare(
     task: Annotated[
         list[str],
         typer.Option(
-            help="Which task; several times, or with commas; an unknown name lists them. Or a "
-            "Python file of yours that defines TASK."
+            help="A task, or several of them with commas; an unknown name lists all. Or your own "
+            "Python file that defines TASK."
         ),
     ] = ["all"],  # noqa: B006
     account: Annotated[
@@ -32,7 +32,7 @@ def compare(
         int, typer.Option(help="Draws of the parameters of each account from their priors.")
     ] = 128,
     findings: Annotated[
-        Path | None, typer.Option(help="A CSV file of published numbers of your own.")
+        Path | None, typer.Option(help="Your own CSV file of published numbers.")
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -66,7 +66,7 @@ def change(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="Which learner; several times, or with commas. Parameters follow the name: "
+            help="A learner, or several of them with commas. Parameters follow the name: "
             "'prioritized_sweeping forgetting=0.5'."
         ),
     ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
@@ -83,7 +83,7 @@ def change(
 ) -> None:
     """Let learners act in a world that changes: reward rate, time to recover, and replay.
 
-    The same command goes on where it was interrupted.
+    Run the same command again to resume after an interruption.
     """
     from analyses.studies.changes import STUDY, plan_change
 
@@ -101,7 +101,7 @@ def change(
 
 def demands(
     learner: Annotated[
-        list[str], typer.Option(help="Which learner; several times, or with commas.")
+        list[str], typer.Option(help="A learner, or several of them with commas.")
     ] = ["all"],  # noqa: B006
     mdps: Annotated[int, typer.Option(help="Worlds of each size.")] = 3,
     visits: Annotated[
@@ -112,10 +112,10 @@ def demands(
     cluster: Cluster = None,
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("demands"),
 ) -> None:
-    """Count the words of memory and the operations a step that learners need, as worlds grow.
+    """Count the words of memory and the operations per step that learners need as worlds grow.
 
-    Without options: all learners, in a minute or two; most of them need seconds. The same
-    command goes on where it was interrupted.
+    Without options: all learners, in a minute or two; most of them need seconds. Run the same
+    command again to resume after an interruption.
     """
     from analyses.studies.demands import STUDY, plan_demands
     from replay.learners import LEARNERS

@@ -236,7 +236,7 @@ def _read(path: str | Path) -> pd.DataFrame:
         raise ValueError(
             f"{path} must be a CSV table with all quotes closed, got {error}: it may be cut short."
         ) from None
-    if not header:
+    if not "".join(header).strip():
         raise ValueError(f"{path} is empty: its first line must name the columns.")
     twice = [column for column in header if header.count(column) > 1]
     if twice:
