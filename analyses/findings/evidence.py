@@ -17,8 +17,9 @@ null            the chance that its difference lies within the interval that the
 ==============  ===================================================================================
 
 Events of one animal resemble one another, and studies differ more than their counts allow: five
-studies found shares of reverse replay with a standard deviation of 0.06. So much is added to the
-error of each share (`BETWEEN_STUDIES`). A simulated study without any replay predicts none of it.
+studies found shares of reverse replay, all near a half, with a standard deviation of 0.06. A share
+that varies so much between studies is as well known as one of 69 independent events, and no count
+is taken for more (`BETWEEN_STUDIES`). A simulated study without any replay predicts none of it.
 With the probability `SURPRISE` a result has nothing to do with the account, because the study, the
 task or the simulation is not what it is taken for; so no single result costs more than four bits.
 What both settings do is in the table ``robustness`` of each comparison.
@@ -38,10 +39,11 @@ from scipy.stats import t as student_t
 from analyses.measures import STATISTICS
 
 __all__ = ["BETWEEN_STUDIES", "SURPRISE", "Published", "Studies", "evidence", "likelihoods"]
-__all__ = [*__all__, "outcomes", "published", "statistic_range", "synthetic"]
+__all__ = [*__all__, "independent_trials", "outcomes", "published", "statistic_range", "synthetic"]
 
 BETWEEN_STUDIES = 0.06
-"""Standard deviation of a share between studies of the same quantity, beyond their counts."""
+"""Standard deviation between studies of a share of a half, beyond their counts; that of other shares
+is in proportion to their binomial error."""
 
 SURPRISE = 0.05
 """How probable it is that a result has nothing to do with any account."""
@@ -200,7 +202,7 @@ def likelihoods(
     studies : Studies
         The simulated studies.
     between_studies : float, default ``BETWEEN_STUDIES``
-        Standard deviation of a share between studies, beyond their counts.
+        Standard deviation of a share of a half between studies, beyond their counts.
 
     Returns
     -------
@@ -224,10 +226,32 @@ def likelihoods(
     return np.asarray(found, dtype=np.float64)
 
 
+def independent_trials(trials: float, between_studies: float = BETWEEN_STUDIES) -> float:
+    """Give the number of independent events whose share is as well known as that of a study.
+
+    Parameters
+    ----------
+    trials : float
+        How many events the study counted.
+    between_studies : float, default ``BETWEEN_STUDIES``
+        Standard deviation of a share of a half between studies, beyond their counts.
+
+    Returns
+    -------
+    float
+        Fewer; without a difference between studies, as many.
+
+    Examples
+    --------
+    >>> round(independent_trials(1719)), round(independent_trials(20)), independent_trials(20, 0.0)
+    (67, 16, 20.0)
+    """
+    return 1 / (1 / trials + between_studies**2 / _HALF**2)
+
+
 def _of_count(result: Published, studies: Studies, between_studies: float) -> NDArray[np.float64]:
-    """Beta-binomial of fewer trials, which have the error of the count and that between studies."""
-    share = (result.first + _HALF) / (result.second + 2 * _HALF)
-    n = 1 / (1 / result.second + between_studies**2 / (share * (1 - share)))
+    """Beta-binomial of as many trials as count as independent."""
+    n = independent_trials(result.second, between_studies)
     k = result.first * n / result.second
     a, b = studies.successes + _HALF, studies.trials - studies.successes + _HALF
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import fill
 
 import numpy as np
 import pandas as pd
@@ -274,7 +275,7 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
     accounts = list(dict.fromkeys(rows["account"]))
     n_columns = min(len(findings), 3)
     n_lines = -(-len(findings) // n_columns)
-    figure = new_figure(1.6 + 1.9 * n_columns, n_lines * (0.155 * len(accounts) + 0.75))
+    figure = new_figure(1.6 + 1.9 * n_columns, n_lines * (0.155 * len(accounts) + 0.9))
     axes = figure.subplots(n_lines, n_columns, squeeze=False, sharey=True)
     for ax in axes.flat[len(findings) :]:
         ax.set_visible(False)
@@ -297,7 +298,7 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
         )  # fmt: skip
         ax.set_yticks(y, [_short(each) for each in accounts])
         ax.set_ylim(len(accounts) - 0.5, -0.5)
-        ax.set_title(STATISTICS[first["statistic"]].label, fontsize=6.5)
+        ax.set_title(fill(STATISTICS[first["statistic"]].label, 34), fontsize=6.5)
         ax.set_xlabel(f"{first['task'].replace('_', ' ')}\n{name}", fontsize=6)
         ax.tick_params(labelsize=5.5)
     figure.suptitle(rows["source"].iloc[0], fontsize=8)

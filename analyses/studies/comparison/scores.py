@@ -15,6 +15,7 @@ from analyses.findings.evidence import (
     Published,
     Studies,
     evidence,
+    independent_trials,
     likelihoods,
     published,
     synthetic,
@@ -204,11 +205,10 @@ def _interval(result: Published) -> dict[str, float]:
             "published_high": result.second,
         }
     if result.likelihood == "value":
-        share, error = result.first, result.second
+        share, error = result.first, float(np.hypot(result.second, BETWEEN_STUDIES))
     else:
         share = result.first / result.second
-        error = np.sqrt(share * (1 - share) / result.second)
-    error = float(np.hypot(error, BETWEEN_STUDIES))
+        error = float(np.sqrt(share * (1 - share) / independent_trials(result.second)))
     return {
         "published": share,
         "published_low": max(share - 1.96 * error, result.low),
