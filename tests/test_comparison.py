@@ -19,6 +19,7 @@ from analyses.plots.style import save
 from analyses.studies.comparison import compare
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.comparison.scores import weights
+from replay.data import reference_table
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.published.linear_tracks import long_track
 from replay.tasks.published.two_choice_t import gupta_2t
@@ -291,3 +292,13 @@ def test_every_task_has_the_statistics_of_its_findings():
     assert set(plan.tasks) >= {"linear_track", "gupta_2t", "w_track", "barrier_arena"}
     assert all(set(entry.statistics) <= set(STATISTICS) for entry in plan.tasks.values())
     assert find_task("linear_track").min_length == plan.tasks["linear_track"].min_length
+
+
+def test_the_comparison_that_ships_adds_up():
+    found, sums = (reference_table(f"comparison/{name}") for name in ("evidence", "sums"))
+    told = found[found["diagnostic"]]
+    expected = (told["evidence"] * told["weight"]).groupby(told["account"]).sum()
+    assert sums.set_index("account")["evidence"].sub(expected).abs().max() < 1e-9
+    # What the guide says of it: no account is more probable than by knowing nothing.
+    assert (sums["evidence"] < 0).all()
+    assert sums["account"].iloc[0] == "sfma"

@@ -1,5 +1,6 @@
 """Tasks: their mazes, the laps that are run in them, and the states that they lead through."""
 
+import dataclasses
 import itertools
 import math
 from collections import Counter
@@ -496,3 +497,12 @@ def test_exploration_comes_without_reward(tasks):
         ("value", "first"): 1.0,
         ("value", "second"): 0.0,
     }
+
+
+def test_landmarks_are_nodes_of_the_graph():
+    task = TASKS["gupta_2t"].build()
+    for nodes in (("nowhere",), "nowhere", (3.5,)):
+        with pytest.raises(ValueError, match="'reward' must be of nodes of the graph"):
+            dataclasses.replace(task, landmarks={"reward": nodes})
+    with pytest.raises(ValueError, match="'reward' must be a list, got 3"):
+        dataclasses.replace(task, landmarks={"reward": 3})

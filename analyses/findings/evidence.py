@@ -42,8 +42,8 @@ __all__ = ["BETWEEN_STUDIES", "SURPRISE", "Published", "Studies", "evidence", "l
 __all__ = [*__all__, "independent_trials", "outcomes", "published", "statistic_range", "synthetic"]
 
 BETWEEN_STUDIES = 0.06
-"""Standard deviation between studies of a share of a half, beyond their counts; that of other shares
-is in proportion to their binomial error."""
+"""Standard deviation between studies of a share of a half, beyond their counts; that of any other
+is in proportion to its binomial error."""
 
 SURPRISE = 0.05
 """How probable it is that a result has nothing to do with any account."""

@@ -55,13 +55,21 @@ from replay.parts.priorities import (
     PRIORITIES,
     describe_priority,
     is_due,
-    is_evaluated,
     most_pauses,
     phases_of,
 )
-from replay.parts.priority_queue import PriorityQueue, causes_of, remove
+from replay.parts.priority_queue import PriorityQueue, remove
 from replay.parts.retention import EPISODES, RETENTION, describe_model, retain, revalue
-from replay.parts.sweeping import Popped, queue_change, sweep, sweeping_memory, sweeping_words
+from replay.parts.sweeping import (
+    Popped,
+    causes,
+    evaluates,
+    needs_way_back,
+    queue_change,
+    sweep,
+    sweeping_memory,
+    sweeping_words,
+)
 from replay.parts.world_model import WorldModel
 
 __all__ = ["Memory", "Params", "causes", "description", "evaluates", "init", "learn"]
@@ -161,16 +169,6 @@ def description(params: Params) -> Description:
     return Description(stores, phases_of(params.replay_at), priority, source)
 
 
-def needs_way_back(params: Params) -> bool:
-    """Tell whether the model knows both directions of a move at once."""
-    return params.reversible
-
-
-def evaluates(params: Params) -> bool:
-    """Tell whether gain and need are logged: if the priority depends on them."""
-    return is_evaluated(params.priority)
-
-
 def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     pairs, n_pairs = (sizes.n_states, sizes.n_actions), sizes.n_states * sizes.n_actions
@@ -187,11 +185,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
 def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
     return 2 + params.max_pops * most_pauses(params.replay_at)
-
-
-def causes(memory: Memory) -> NDArray[np.int64]:
-    """List the backups that the next ones may name as their cause."""
-    return causes_of(memory.queue)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:

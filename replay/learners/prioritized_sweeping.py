@@ -57,13 +57,21 @@ from replay.parts.priorities import (
     PRIORITIES,
     describe_priority,
     is_due,
-    is_evaluated,
     most_pauses,
     phases_of,
 )
-from replay.parts.priority_queue import PriorityQueue, causes_of, clear
+from replay.parts.priority_queue import PriorityQueue, clear
 from replay.parts.retention import EPISODES, RETENTION, describe_model, retain, revalue
-from replay.parts.sweeping import Popped, queue_change, sweep, sweeping_memory, sweeping_words
+from replay.parts.sweeping import (
+    Popped,
+    causes,
+    evaluates,
+    needs_way_back,
+    queue_change,
+    sweep,
+    sweeping_memory,
+    sweeping_words,
+)
 from replay.parts.world_model import WorldModel, forget
 
 __all__ = ["Memory", "Params", "acts_before_learning", "causes", "description", "evaluates"]
@@ -196,19 +204,9 @@ def acts_before_learning(params: Params) -> bool:
     return params.act_before_update
 
 
-def needs_way_back(params: Params) -> bool:
-    """Tell whether the model knows both directions of a move at once."""
-    return params.reversible
-
-
 def forgets_at_end(params: Params) -> bool:
     """Tell whether the model is forgotten at each episode's end."""
     return params.reset_model
-
-
-def evaluates(params: Params) -> bool:
-    """Tell whether gain and need are logged: if the priority depends on them."""
-    return is_evaluated(params.priority)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
@@ -227,11 +225,6 @@ def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step, which may lead two more pairs to a state."""
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
     return int(2 + most_pauses(params.replay_at) * n_pops * (memory.model.most_in[0] + 2))
-
-
-def causes(memory: Memory) -> NDArray[np.int64]:
-    """List the backups that the next ones may name as their cause."""
-    return causes_of(memory.queue)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:

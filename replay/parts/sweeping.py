@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, START, Log
@@ -28,9 +29,10 @@ from replay.parts.evaluation import (
     note_start,
 )
 from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, latest_change
-from replay.parts.priorities import CHANGE, FIRST_IN, pop_next, rank
+from replay.parts.priorities import CHANGE, FIRST_IN, is_evaluated, pop_next, rank
 from replay.parts.priority_queue import (
     PriorityQueue,
+    causes_of,
     priority_queue,
     queue_words,
     remove,
@@ -39,7 +41,8 @@ from replay.parts.priority_queue import (
 from replay.parts.retention import end_episode
 from replay.parts.world_model import WorldModel, model_words, world_model
 
-__all__ = ["Popped", "queue_change", "sweep", "sweeping_memory", "sweeping_words"]
+__all__ = ["Popped", "causes", "evaluates", "needs_way_back", "queue_change", "sweep"]
+__all__ += ["sweeping_memory", "sweeping_words"]
 
 
 class Popped(NamedTuple):
@@ -108,6 +111,52 @@ def sweeping_words(params: Any, memory: Any) -> int:
     """Count the numbers held of what `sweeping_memory` makes."""
     held = model_words(memory.model) + queue_words(memory.queue)
     return held + evaluation_words(memory.evaluation) + earnings_words(params)
+
+
+def needs_way_back(params: Any) -> bool:
+    """Tell whether the model knows both directions of a move at once: a hook of sweepers.
+
+    Parameters
+    ----------
+    params : Params
+        Has `reversible`.
+
+    Returns
+    -------
+    bool
+    """
+    return bool(params.reversible)
+
+
+def evaluates(params: Any) -> bool:
+    """Tell whether gain and need are logged, as the priority depends on them: a hook of sweepers.
+
+    Parameters
+    ----------
+    params : Params
+        Has `priority`.
+
+    Returns
+    -------
+    bool
+    """
+    return is_evaluated(params.priority)
+
+
+def causes(memory: Any) -> NDArray[np.int64]:
+    """List the backups that the next ones may name as their cause: a hook of sweepers.
+
+    Parameters
+    ----------
+    memory : Memory
+        Has a `queue`.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_items,)
+        Rows; -1 for none.
+    """
+    return causes_of(memory.queue)
 
 
 @inlined

@@ -295,6 +295,12 @@ class Task:
         for what in ("landmarks", "lap_names"):
             if not isinstance(getattr(self, what), Mapping):
                 raise TypeError(f"{what} must be a dict, got {shown(getattr(self, what))}.")
+        for name, nodes in self.landmarks.items():
+            for node in check_list(f"The landmark {name!r}", nodes):
+                if node not in self.model.graph:
+                    raise ValueError(
+                        f"The landmark {name!r} must be of nodes of the graph, got {shown(node)}."
+                    )
         if not _are_headings(self.headings):
             raise ValueError(
                 "headings must be two texts with one place for a name, such as '{}>' and '{}<'; "
