@@ -78,11 +78,17 @@ _BY = ("n_cells", "gain", "speed")
 
 
 def known_paths(
-    log: EventLog, *, n_each: int = 15, length: float = 200.0, seed: int = 0
+    log: EventLog,
+    *,
+    n_each: int = 15,
+    length: float = 200.0,
+    kinds: Sequence[str] = _REPLAYED,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Draw paths that an animal's laps make forward, reverse or novel ones, to be recovered.
 
-    Forward and reverse paths are stretches of laps. Novel ones are random walks without turning
+    Forward and reverse paths are stretches of laps, and so are ambiguous ones, where the animal ran
+    both ways. Novel ones are random walks without turning
     back, over moves that were made in some direction, never run as a whole.
 
     Parameters
@@ -94,6 +100,8 @@ def known_paths(
         How many paths of each kind.
     length : float, default 200.0
         How long they are at least, in cm; at most by one move longer.
+    kinds : sequence of str, default ("forward_episode", "reverse_episode", "novel_path")
+        Which kinds; ``ambiguous`` is another one.
     seed : int, default 0
         Seed of the draws.
 
@@ -121,6 +129,7 @@ def known_paths(
     """
     number = check_whole("n_each", n_each, at_least=1)
     least = check_number("length", length, at_least=0.0, hint="It is in cm.")
+    wanted = [check_choice("kind", kind, (*_REPLAYED, "ambiguous")) for kind in kinds]
     rng = np.random.default_rng(check_whole("seed", seed))
     steps, joined = log.columns("steps"), graph_of_log(log)
     if not len(steps["state"]):
@@ -132,7 +141,7 @@ def known_paths(
     )
     ends = np.flatnonzero(np.append(np.diff(steps["episode"]) != 0, True)) + 1
     last = int(steps["step"][-1])
-    found: dict[str, list[list[int]]] = {kind: [] for kind in _REPLAYED}
+    found: dict[str, list[list[int]]] = {kind: [] for kind in wanted}
     for _ in range(_N_TRIES):
         first = rng.integers(len(steps["state"]), size=_N_DRAWN)
         stretches = [_stretch(steps, row, ends, joined, least) for row in first.tolist()]
@@ -204,7 +213,7 @@ def recover(
     settings : Settings, optional
         How it is decoded.
     judgement : Judgement, optional
-        How events are judged; of it, `least_score`, `state_size` and `detection`.
+        How events are judged; of it, `least_score`, `state_size`, `lap_ends` and `detection`.
     n_noise : int, default 0
         How many events of noise are added, each as long as one of the events, drawn at random.
     seed : int, default 0
@@ -250,7 +259,7 @@ def recover(
     if graph is None or recording.events is None or not len(recording.events):
         raise ValueError("The observation has no event: nothing was replayed that moves on.")
     session = prepare(recording, settings)
-    world, ran = experience_of(recording, judgement.state_size)
+    world, ran = experience_of(recording, judgement.state_size, judgement.lap_ends)
     counts, n_events = session.counts, len(session.events)
     if number:
         mean = observed.gain * (cells.rates @ cells.track.width) / cells.track.width.sum()
