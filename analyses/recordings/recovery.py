@@ -70,6 +70,7 @@ REGULARISATION = 1e-4
 """The weight of the squared differences between kinds, against the squared error."""
 
 _REPLAYED = ("forward_episode", "reverse_episode", "novel_path")
+_NOVEL = _REPLAYED[-1]
 _N_DRAWN, _N_TRIES = 200, 20
 _NOISE, _MISSED = "noise", "missed"
 _NOISE_ROW = {"kind": _NOISE, "direction": _NOISE, "states": ()}
@@ -88,8 +89,9 @@ def known_paths(
     """Draw paths that an animal's laps make forward, reverse or novel ones, to be recovered.
 
     Forward and reverse paths are stretches of laps, and so are ambiguous ones, where the animal ran
-    both ways. Novel ones are random walks without turning
-    back, over moves that were made in some direction, never run as a whole.
+    both ways. Novel ones are random walks without turning back, over moves that were made in some
+    direction, of which not even the middle half was run: a path that is novel at its end alone is
+    found as what the rest is as soon as that end is lost.
 
     Parameters
     ----------
@@ -148,8 +150,7 @@ def known_paths(
         starts = rng.choice(np.array(sorted(ran)), _N_DRAWN)
         walks = [_walk(ran, start, least, rng) for start in starts.tolist()]
         drawn = [path for path in (*stretches, *(path[::-1] for path in stretches), *walks) if path]
-        table = _classified(log, np.full(len(drawn), last), drawn, Detection(2), when="step")
-        for path, kind in zip(drawn, table["kind"], strict=True):
+        for path, kind in zip(drawn, _kinds(log, drawn, last), strict=True):
             if kind in found and len(found[kind]) < number:
                 found[kind].append(path)
         if all(len(paths) == number for paths in found.values()):
@@ -163,6 +164,20 @@ def known_paths(
             )
     rows = [(last, path, kind) for kind, paths in found.items() for path in paths]
     return pd.DataFrame(rows, columns=["step", "states", "kind"])
+
+
+def _kinds(log: EventLog, paths: list[list[int]], step: int) -> list[str]:
+    """Name the kind of each path; none of those that are novel at their ends only."""
+
+    def named(places: list[list[int]]) -> list[str]:
+        moments = np.full(len(places), step)
+        return list(_classified(log, moments, places, Detection(2), when="step")["kind"])
+
+    middles = [path[len(path) // 4 : len(path) - len(path) // 4] for path in paths]
+    return [
+        kind if kind != _NOVEL or middle == _NOVEL else ""
+        for kind, middle in zip(named(paths), named(middles), strict=True)
+    ]
 
 
 def _stretch(

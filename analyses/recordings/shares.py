@@ -9,6 +9,7 @@ confusion matrix by which the shares of the recording are corrected
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +26,10 @@ from analyses.recordings.recovery import (
 )
 from analyses.recordings.sessions import Session, Settings
 from analyses.recordings.track import project
+from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
 from replay.checks import check_whole
+from replay.log.event_log import EventLog
 
 __all__ = ["N_SESSIONS", "RecordedShares", "recorded_shares"]
 
@@ -34,6 +37,7 @@ N_SESSIONS = 20
 """How many sessions are simulated, unless another number is given."""
 
 _N_EACH = 15
+_MOST_OF_A_LAP = 0.75  # so that stretches of this length begin at many places
 _ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
 _BOTH_WAYS = ("ambiguous", "novel_path")
 _UNKNOWN = dict.fromkeys(_ONE_WAY, np.nan)
@@ -132,28 +136,26 @@ def recorded_shares(
     if not counts.sum():
         return _not_corrected(counts, "No event of replay has a sequence.")
     replay = _measured(session, found)
-
-    def simulated(place: int, kinds: Sequence[str]) -> pd.DataFrame:
-        draws, spikes = seeds[2 * place : 2 * place + 2]
-        paths = known_paths(
-            found.experience, n_each=_N_EACH, length=replay.length, kinds=kinds, seed=draws
+    drawn = _draw(found.experience, replay.length, seeds[:number])
+    if drawn is None:
+        return _not_corrected(
+            counts,
+            f"The animal's laps give too few paths of {replay.length:.0f} cm to simulate: neither "
+            "forward, reverse and novel ones nor, where it ran both ways, ambiguous and novel "
+            "ones.",
         )
-        table = recovery(
-            found.experience, recording.graph, paths, settings, judgement,
-            cells=[Cells(session.track, session.rates)], gain=[replay.gain],
-            speed=[replay.speed], n_seeds=1, seed=spikes,
-        )  # fmt: skip
-        return table.assign(seed=place)
-
-    recovered, reason = None, ""
-    for kinds in (_ONE_WAY, _BOTH_WAYS):
-        try:
-            recovered = pd.concat([simulated(place, kinds) for place in range(number)])
-            break
-        except ValueError as error:
-            reason = reason or str(error)
-    if recovered is None:
-        return _not_corrected(counts, reason)
+    try:
+        tables = [
+            recovery(
+                found.experience, recording.graph, paths, settings, judgement,
+                cells=[Cells(session.track, session.rates)], gain=[replay.gain],
+                speed=[replay.speed], n_seeds=1, seed=own,
+            ).assign(seed=place)
+            for place, (paths, own) in enumerate(zip(drawn, seeds[number:-1], strict=True))
+        ]  # fmt: skip
+    except ValueError as error:
+        return _not_corrected(counts, f"What is simulated can't be decoded: {error}")
+    recovered = pd.concat(tables, ignore_index=True)
     try:
         shares = estimate_shares(counts, recovered, seed=seeds[-1])
     except ValueError as error:
@@ -162,6 +164,17 @@ def recorded_shares(
         return _not_corrected(counts, str(error), recall)
     table = shares.rename(columns={"share": "corrected"})[_COLUMNS]
     return RecordedShares(table, _how(number, replay))
+
+
+def _draw(log: EventLog, length: float, seeds: Sequence[int]) -> list[pd.DataFrame] | None:
+    """Draw the paths of each session; none if the laps give too few."""
+    for kinds in (_ONE_WAY, _BOTH_WAYS):
+        with suppress(ValueError):
+            return [
+                known_paths(log, n_each=_N_EACH, length=length, kinds=kinds, seed=seed)
+                for seed in seeds
+            ]
+    return None
 
 
 def _measured(session: Session, found: Conclusions) -> _Replay:
@@ -174,20 +187,30 @@ def _measured(session: Session, found: Conclusions) -> _Replay:
     bins = project(session.track, paths[["x", "y"]].to_numpy(dtype=float)).bin
     expected = session.rates.sum(axis=0)[bins].sum() * session.time_bin
     return _Replay(
-        float(longest["distance"].median()),
+        min(float(longest["distance"].median()), _MOST_OF_A_LAP * _lap(found.experience)),
         float((longest["distance"] / lasts).median()),
         float(replayed["n_spikes"].sum() / expected),
     )
 
 
+def _lap(log: EventLog) -> float:
+    """Measure the median length of a lap, in cm."""
+    joined, steps = graph_of_log(log), log.columns("steps")
+    moves = zip(steps["state"].tolist(), steps["next_state"].tolist(), strict=True)
+    lengths = [joined.edges[move]["distance"] if move in joined.edges else 0.0 for move in moves]
+    return float(pd.Series(lengths).groupby(steps["episode"]).sum().median())
+
+
 def _how(n_sessions: int, replay: _Replay) -> str:
     return (
-        f"Corrected shares are those that explain what was found, given what is found of "
-        f"{n_sessions} simulated sessions with the fields of these cells, of {_N_EACH} paths of "
-        f"each kind from the animal's own laps. Paths are as long ({replay.length:.0f} cm) and as "
-        f"fast ({replay.speed / 100:.1f} m/s) as the replay that was found, in the median, and "
-        f"cells fire {replay.gain:.1f} times as fast as in running. Simulated events are accepted "
-        "by their score alone, without shuffles: recall is at most as high in the recording."
+        "Corrected shares are those that explain what was found, by what is found of "
+        f"{n_sessions} simulated sessions with the fields of these cells and {_N_EACH} paths of "
+        "each kind from the animal's own laps. In the median, paths are as long "
+        f"({replay.length:.0f} cm; at most {_MOST_OF_A_LAP:g} of a lap) and as fast "
+        f"({replay.speed / 100:.1f} m/s) as the replay that was found, and cells fire "
+        f"{replay.gain:.1f} times as fast as in running. Simulated events are accepted by their "
+        "score alone, without shuffles, and what was missed may have been shorter or faster, so "
+        "recall is at most as high in the recording."
     )
 
 
