@@ -248,7 +248,7 @@ def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
     each = (perf_counter() - start) / len(flat)
     n_decodings = 2 * (1 + len(judgement.shuffles) * judgement.n_shuffles)
     # Likelihoods and shuffling take about as long as decoding.
-    seconds = 2 * each * n_decodings * n_bins + 0.02 * n_events
+    seconds = 2 * each * n_decodings * n_bins + 0.02 * n_events + 0.5 * plan.n_sessions
     return Cost({"events": round(n_events)}, seconds, BYTES_OF_FIGURES)
 
 
