@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
@@ -61,7 +62,8 @@ def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     ------
     ValueError
         If columns are missing, a reward rate is no finite number, `mdp`, `seed` or `time_step` is
-        no whole number, an MDP has no baseline or two, or both of its baselines are the same.
+        no whole number, an MDP has no baseline or two, or its optimal policy earns no more than the
+        random one.
 
     Examples
     --------
@@ -75,11 +77,18 @@ def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     twice = baselines[baselines.duplicated(["experiment", "mdp"])]
     if len(twice):
         raise ValueError(f"baselines must have one row per MDP; given twice: {_names(twice)}.")
-    same = baselines[baselines["random"] == baselines["optimal"]]
+    is_same = np.isclose(baselines["random"], baselines["optimal"], rtol=1e-12, atol=0)
+    same = baselines[is_same]
     if len(same):
         raise ValueError(
             "There is nothing to learn where a random policy earns as much as the optimal one, so "
             f"these MDPs cannot be normalised: {_names(same)}."
+        )
+    worse = baselines[baselines["random"] > baselines["optimal"]]
+    if len(worse):
+        raise ValueError(
+            "No policy earns more than the optimal one, but by these baselines the random one does "
+            f"in {_names(worse)}."
         )
     ordered = in_paper_order(windows)
     experiments = ordered["experiment"].cat.categories

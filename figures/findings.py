@@ -1,16 +1,16 @@
-"""Learners beside published findings.
+"""The page of a comparison: what each account of replay predicts, beside what was published.
 
-Usage: ``python figures/findings.py [results]``
+Usage: ``python figures/findings.py [comparison]``
 """
 
 import sys
 
 from analyses.jobs.results import Results
-from analyses.plots import grid_figure, save, statistics_figure
+from analyses.plots import page_figure, save, study_figures
 
-results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
-save(grid_figure(results.read("verdicts.csv")), results.folder / "figures" / "findings")
-statistics, findings = results.read("statistics.csv"), results.read("findings.csv")
-judged = statistics.loc[statistics["judged"], ["task", "min_length"]].drop_duplicates()
-for task, rows in statistics.merge(judged).groupby("task", sort=False):
-    save(statistics_figure(rows, findings), results.folder / "figures" / f"statistics_{task}")
+results = Results(sys.argv[1] if len(sys.argv) > 1 else "comparison")
+evidence = results.read("evidence.csv")
+page = page_figure(evidence, results.read("sums.csv"), results.read("confusion.csv"))
+save(page, results.folder / "figures" / "findings")
+for study, figure in study_figures(evidence):
+    save(figure, results.folder / "figures" / f"study_{study}")

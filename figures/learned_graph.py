@@ -5,8 +5,8 @@ Usage: ``python figures/learned_graph.py [results [learner]]``
 
 import sys
 
+from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
-from analyses.jobs.worlds import read_mdps
 from analyses.plots import learned_graph_figure, save
 from analyses.plots.learned_graph import growth_moments
 from replay import EventLog

@@ -5,8 +5,8 @@ Usage: ``python figures/mdps.py [results]``
 
 import sys
 
+from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
-from analyses.jobs.worlds import read_mdps
 from analyses.plots import mdps_figure, save
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")

@@ -6,8 +6,8 @@ Usage: ``python figures/replay_events.py [results [learner]]``
 import sys
 
 from analyses import classify
+from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
-from analyses.jobs.worlds import read_mdps
 from analyses.plots import replay_events_figure, save
 from replay import EventLog
 

@@ -16,13 +16,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_NUMBER", "check_array", "check_choice", "check_column", "check_flag"]
-__all__ += ["check_list", "check_number", "check_seed", "check_table", "check_text", "check_whole"]
-__all__ += ["shown", "unknown_name"]
+__all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_array", "check_choice", "check_column"]
+__all__ += ["check_flag", "check_list", "check_number", "check_seed", "check_table", "check_text"]
+__all__ += ["check_whole", "shown", "unknown_name"]
 
 LARGEST_NUMBER = 1e100
 """The largest reward, action value, position or length, far from where sums and squares become
 infinite."""
+
+MOST_STATES = 10_000_000
+"""States count from 0 to below this number in logs, trees and what is fed: tables are as long as
+the largest."""
 
 _LONGEST = 60
 _LARGEST = 2**63 - 1
@@ -531,7 +535,7 @@ def check_array(
         return numbers.reshape(given.shape)
     if given.dtype.kind == "O":
         return np.array([int(value) for value in flat], dtype=np.int64).reshape(given.shape)
-    return given.astype(np.int64)
+    return exact.astype(np.int64).reshape(given.shape)
 
 
 def _array(values: object) -> NDArray[Any] | None:

@@ -137,7 +137,7 @@ class Experiment:
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
     def variant(self, name: str) -> "Experiment":
-        """Take the text's word for the code's in some discrepancies.
+        """Follow the text instead of the code in some discrepancies.
 
         Worlds, seeds and sizes stay the same, so that variants are compared in pairs.
 

@@ -194,7 +194,7 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
 
 
 def is_leftover(path: Path) -> bool:
-    """Tell a file or folder that is being written, or was when its process was killed.
+    """Tell whether a file or folder is being written, or was when its process was killed.
 
     Parameters
     ----------

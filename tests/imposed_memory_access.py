@@ -16,7 +16,6 @@ from replay.learners.prioritized_memory_access import (
     evaluates,
     most_backups,
 )
-from replay.parts.memory_access.laps import Lap, link_episodes, need_origin
 from replay.parts.memory_access.paths import Path, begin_path, extend_path
 from replay.parts.memory_access.priority_table import (
     PriorityTable,
@@ -24,6 +23,7 @@ from replay.parts.memory_access.priority_table import (
     refresh,
     set_priorities,
 )
+from replay.parts.memory_access.whereabouts import Whereabouts, link_episodes, need_origin
 from replay.parts.need import Need, count_need
 from replay.parts.traces import Traces
 from replay.parts.world_model import WorldModel
@@ -63,7 +63,7 @@ class Memory(NamedTuple):
     traces: Traces
     model: WorldModel
     need: Need
-    lap: Lap
+    whereabouts: Whereabouts
     imposed: np.ndarray
     n_made: np.ndarray
     kept: np.ndarray
@@ -104,8 +104,8 @@ def learn(params, memory, transition, log):
 
 
 def replay(params, memory, pause, rng, log):
-    link_episodes(params, memory.lap, memory.need.chain, pause)
-    origin = need_origin(params, memory.lap, pause)
+    link_episodes(params, memory.whereabouts, memory.need.chain, pause)
+    origin = need_origin(params, memory.whereabouts, pause)
     if origin < 0:
         return
     count_need(memory.need, params.need, pause.phase, origin, params.discount)

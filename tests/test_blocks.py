@@ -21,7 +21,7 @@ from analyses.sequences.suffix_automaton import (
 from analyses.tables import KINDS
 from replay.experiments import EXPERIMENTS
 from replay.log import arrays, parquet
-from replay.log.blocks import Block
+from replay.log.blocks import LogBlock
 from replay.log.event_log import EventLog
 from replay.log.schema import SCHEMA
 from replay.simulation import driver, simulate
@@ -154,14 +154,14 @@ class Small:
     """Buffers so small that runs come in many blocks."""
 
     def __init__(self, monkeypatch, n_steps, n_backups):
-        monkeypatch.setattr(driver, "_STEPS_PER_BLOCK", n_steps)
+        monkeypatch.setattr(driver, "STEPS_PER_BLOCK", n_steps)
         monkeypatch.setattr(driver, "_BACKUPS_PER_BUFFER", n_backups)
 
 
 def counts_of_whole(run):
     counts = ReplayCounts(len(run.log.steps), len(run.window_ends))
     n_backups = len(run.log.backups)
-    counts.add(Block(run.log, n_backups, 0, np.empty(0, dtype=np.int64)))
+    counts.add(LogBlock(run.log, n_backups, 0, np.empty(0, dtype=np.int64)))
     return counts
 
 

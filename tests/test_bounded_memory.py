@@ -1,12 +1,20 @@
 """Reward rate against memory: the table and its figure."""
 
+from contextlib import redirect_stdout
+
 import numpy as np
 import pandas as pd
 import pytest
+from test_cli import Terminal
 
+from analyses.cli.terminal import print_frame
 from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_memory
-from analyses.studies.bounded_memory import measure_bounded_memory, summarise_bounded_memory
-from analyses.studies.figures import draw
+from analyses.studies.bounded_memory import (
+    STUDY,
+    measure_bounded_memory,
+    summarise_bounded_memory,
+)
+from analyses.studies.figures import draw_one
 from replay.experiments import EXPERIMENTS
 from replay.simulation import simulate
 
@@ -49,6 +57,18 @@ def test_all_memories_meet_the_same_worlds(measured):
     row = unbounded[(unbounded["experiment"] == "stochastic_tree") & (unbounded["mdp"] == 2)]
     expected = (np.mean(rewards) - random) / (optimal - random)
     assert row["reward_rate"].tolist() == pytest.approx([expected] * 2)
+
+
+def test_the_table_fits_into_a_narrow_terminal(measured, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    names = {"stochastic_tree": "deterministic_tree", "recent_episodes": "valuable_transitions"}
+    tables = {"bounded_memory.csv": summarise_bounded_memory(measured).replace(names)}
+    (shown,) = STUDY.show(STUDY.usual_plan(), tables)
+    with redirect_stdout(Terminal()) as screen:
+        print_frame(shown.table)
+    lines = screen.text().splitlines()
+    assert len(lines) == 1 + len(shown.table)
+    assert max(map(len, lines)) <= 80
 
 
 def test_memory_is_bounded(measured):
@@ -96,7 +116,7 @@ def test_figure(measured, tmp_path):
         draw_bounded_memory(pd.DataFrame(), first)
     (tmp_path / "manifest.json").write_text('{"study": "bounded_memory"}')
     table.to_csv(tmp_path / "bounded_memory.csv", index=False)
-    assert [path.name for path in draw("bounded_memory", tmp_path)] == [
+    assert [path.name for path in draw_one("bounded_memory", tmp_path)] == [
         "bounded_memory.pdf",
         "bounded_memory.png",
     ]

@@ -10,14 +10,14 @@ from analyses.jobs.run import run
 from analyses.plots.changes import changes_figure, draw_change_replay
 from analyses.sequences.classification import classify
 from analyses.studies.changes import (
-    N_WINDOWS,
+    PHASE_WINDOWS,
     STUDY,
     measure_change,
     plan_change,
     summarise_recovery,
     summarise_replay,
 )
-from analyses.studies.figures import draw
+from analyses.studies.figures import draw_one
 from replay import simulate
 from replay.worlds.changing_worlds import moving_reward
 
@@ -36,15 +36,15 @@ def of_tables(made):
 
 def test_rates_are_normalised_in_each_phase():
     measured = measure_change("moving_reward", LEARNERS, index=1, n_seeds=2, n_steps=500)["rates"]
-    assert len(measured) == 2 * 2 * 3 * N_WINDOWS
+    assert len(measured) == 2 * 2 * 3 * PHASE_WINDOWS
     world = moving_reward(n_steps=500, seed=[0, 1])
     seed = int(np.random.SeedSequence([0, 1, 1]).generate_state(1)[0])
-    made = simulate(world, "q_learning", seed=seed, n_windows=3 * N_WINDOWS)
+    made = simulate(world, "q_learning", seed=seed, n_windows=3 * PHASE_WINDOWS)
     mdp = world.phases[1].mdp
     random = mdp.reward_rate(np.full((mdp.n_states, 4), 0.25))
     optimal = mdp.reward_rate(mdp.solve(0.99).policy, 0.1)
     rows = measured.query("learner == 'q_learning' and seed == 1 and phase == 1")
-    expected = made.reward_rate["reward_rate"][N_WINDOWS : 2 * N_WINDOWS]
+    expected = made.reward_rate["reward_rate"][PHASE_WINDOWS : 2 * PHASE_WINDOWS]
     assert (rows["reward_rate"] * (optimal - random) + random).to_numpy() == pytest.approx(
         expected.to_numpy()
     )
@@ -106,7 +106,7 @@ def test_recovery_by_hand():
 
 def test_summaries(tables):
     assert {name: len(table) for name, table in tables.items()} == {
-        "change_rates": 2 * 3 * N_WINDOWS,
+        "change_rates": 2 * 3 * PHASE_WINDOWS,
         "change_recovery": 2 * 2,
         "change_replay": 2 * 2 * 2 * 5,
     }
@@ -167,7 +167,7 @@ def test_the_command(tmp_path):
     for file in files:
         assert (folders[0] / file).read_bytes() == (folders[1] / file).read_bytes(), file
     (tmp_path / "one" / "figures" / "changes.png").unlink()
-    assert [path.name for path in draw("changes", tmp_path / "one")] == [
+    assert [path.name for path in draw_one("changes", tmp_path / "one")] == [
         "changes.pdf",
         "changes.png",
     ]

@@ -66,6 +66,11 @@ def test_the_first_wrong_value_is_named(values, kind, place):
         check_array(values, "values", kind=kind, n_dims=dims)
 
 
+def test_an_empty_column_of_any_numbers_is_empty():
+    for dtype in (complex, float, bool, object, np.uint64):
+        assert check_array(np.array([], dtype=dtype), "values", kind="whole").dtype == np.int64
+
+
 def test_missing_numbers_may_be_allowed():
     found = check_array([1, None, math.nan], "values", kind="number", missing=True)
     np.testing.assert_array_equal(found, [1, np.nan, np.nan])

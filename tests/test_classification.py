@@ -447,7 +447,7 @@ def test_refused_options(options, message):
 @pytest.mark.parametrize("state", [-1, 10**9])
 def test_states_that_are_none_are_refused(state):
     """A negative one would count as another state, a huge one would need gigabytes."""
-    message = "must lie between 0 and 10000000; row"
+    message = "must lie between 0 and 9999999; row"
     with pytest.raises(ValueError, match=message):
         classify(event_log(run_of([0, 1, state]), sweep(1, 0, step=1)))
     with pytest.raises(ValueError, match=message):

@@ -1,13 +1,16 @@
 """The command, as a newcomer would type it."""
 
-import os
+import io
+import re
 import subprocess
 import sys
+from contextlib import redirect_stdout
 
 import pandas as pd
 import pytest
 
 from analyses.cli import main
+from analyses.cli.terminal import print_table
 from replay.learners import LEARNERS, find_learner
 from replay.simulation import simulate
 from replay.worlds.mazes import from_ascii
@@ -41,9 +44,8 @@ def test_help_needs_no_numba():
 
 
 def test_lists():
-    family = replay("learners", env={**os.environ, "COLUMNS": "100"}).stdout
+    family = replay("learners").stdout
     assert all(name in family for name in LEARNERS)
-    assert max(map(len, family.splitlines())) <= 100
     one = replay("learners", "sfma").stdout
     assert "Diekmann & Cheng 2023" in one
     assert "One of default, reverse, dynamic." in one
@@ -118,22 +120,25 @@ WRONG = [
     ("compare --task empty.py", 1, "it has no TASK"),
     ("compare --task fails.py", 1, "fails.py, line 2: ZeroDivisionError: division by zero"),
     ("compare --task without.py", 1, "asks for no statistic"),
-    (f"compare --animals {BIG}", 1, "The number of animals must be a whole number from 1"),
-    ("compare --animals 0", 1, "got 0"),
-    ("compare --behaviour wild", 1, "Unknown behaviour 'wild'"),
+    (f"compare --draws {BIG}", 1, "The number of draws must be a whole number from 2"),
+    ("compare --draws 0", 1, "got 0"),
+    ("compare --account wild", 1, "Unknown account of replay 'wild'"),
     ("compare --findings nowhere.csv", 1, "nowhere.csv"),
     ("compare --findings empty.py", 1, "empty.py is empty"),
     ("compare --findings folder", 1, "folder"),
-    (["compare", "--learner", "dyna_q n_replays"], 1, "parameters as name=value"),
-    (["compare", "--learner", "dyna_q n_replays="], 1, "parameters as name=value"),
-    (["compare", "--learner", "dyna_q n_replays=-1"], 1, "n_replays of 'dyna_q' must be between"),
-    (["compare", "--learner", "dyna_q discount=NaN"], 1, "discount of 'dyna_q' must be a number"),
-    (["compare", "--learner", ""], 1, "Unknown learner ''"),
+    (["change", "--world", "shortcut", "--learner", "dyna_q n"], 1, "parameters as name=value"),
+    (["change", "--world", "shortcut", "--learner", "dyna_q n="], 1, "parameters as name=value"),
     (
-        ["compare", "--task", "linear_track", "--learner", "full_backups reversible=true"],
+        ["change", "--world", "shortcut", "--learner", "dyna_q n_replays=-1"],
         1,
-        "Nothing is left to compare",
+        "n_replays of 'dyna_q' must be between",
     ),
+    (
+        ["change", "--world", "shortcut", "--learner", "dyna_q discount=NaN"],
+        1,
+        "discount of 'dyna_q' must be a number",
+    ),
+    (["change", "--world", "shortcut", "--learner", ""], 1, "Unknown learner ''"),
     ("change", 2, "Missing option '--world'"),
     ("change --world nowhere", 1, "Unknown world 'nowhere'"),
     (f"change --world shortcut --mdps {BIG}", 1, "The number of worlds"),
@@ -157,6 +162,15 @@ WRONG = [
     ("figures old", 1, "another version of this toolkit"),
     ("classify nowhere", 1, "nowhere is not a folder"),
     ("classify file", 1, "is not a folder"),
+    ("classify nowhere --out folder", 1, "must end with .parquet, got 'folder'"),
+    ("classify nowhere --out file/there.parquet", 1, "there.parquet cannot be written: Not a dir"),
+    ("gallery --out picture.jpg", 1, "must end with .png, got 'picture.jpg'"),
+    ("gallery --out taken.png", 1, "taken.png cannot be written: there is a folder of that name"),
+    ("gallery --out file/there/picture.png", 1, "picture.png cannot be written: Not a directory"),
+    (f"gallery --out {LONG}.png", 1, "File name too long. Choose another file with --out"),
+    (f"gallery --out {LONG}/picture.png", 1, "File name too long. Choose another file"),
+    ("animate nowhere --out file/there.gif", 1, "there.gif cannot be written: Not a directory"),
+    ("animate nowhere --out pause.avi", 1, "A film is written as .gif or .mp4"),
     ("animate nowhere", 1, "nowhere is not a folder"),
     ("animate nowhere --mdp folder", 1, "folder"),
     ("animate nowhere --mdp fails.py", 1, "holds no MDP"),
@@ -171,6 +185,7 @@ def wrong_things(tmp_path, monkeypatch):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "notes.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
+    (tmp_path / "taken.png").mkdir()
     (tmp_path / "empty.py").write_text("")
     (tmp_path / "fails.py").write_text("x = 1\nx / 0")
     entry = "from replay.tasks.published import TaskEntry\nTASK = TaskEntry(dict, ())"
@@ -200,14 +215,41 @@ def test_wrong_input_is_one_sentence(
     assert sorted(tmp_path.rglob("*")) == wrong_things, "something was left behind"
 
 
-def test_no_word_is_broken_on_a_narrow_screen():
-    for width in ("40", "80", "120"):
-        shown = replay("learners", env={**os.environ, "COLUMNS": width}).stdout
-        words = set(shown.split())
-        for name in LEARNERS:
-            told = find_learner(name).description
-            parts = (name, told.stores, told.pauses, told.priority, told.source)
-            assert {word for part in parts for word in part.split()} <= words, width
+class Terminal(io.StringIO):
+    """What is written to it is shown on a screen."""
+
+    def isatty(self):
+        return True
+
+    def text(self):
+        return re.sub(r"\x1b\[[\d;]*m", "", self.getvalue())
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_word_is_broken_on_a_narrow_screen(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys, "argv", ["replay", "learners"])
+    with redirect_stdout(Terminal()) as screen, pytest.raises(SystemExit):
+        main()
+    lines = screen.text().splitlines()
+    assert max(map(len, lines)) <= width
+    words = set(screen.text().split())
+    for name in LEARNERS:
+        told = find_learner(name).description
+        parts = (name, told.stores, told.pauses, told.priority, told.source)
+        assert {word for part in parts for word in part.split()} <= words
+
+
+@pytest.mark.parametrize("width", [20, 80])
+def test_a_row_is_a_line_wherever_it_is_piped_to(width, monkeypatch):
+    """The terminal's width, which a pipe inherits, is none of its business."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    header = [f"column_{place}" for place in range(12)]
+    rows = [["several words in a cell", "", *map(str, range(10))], ["x" * 30] * 12]
+    with redirect_stdout(io.StringIO()) as piped:
+        print_table(header, rows)
+    lines = [re.split(r" {2,}", line.rstrip()) for line in piped.getvalue().splitlines()]
+    assert lines == [header, [*rows[0][:1], *rows[0][2:]], rows[1]]
 
 
 @pytest.mark.parametrize(

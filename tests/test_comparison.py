@@ -1,4 +1,4 @@
-"""The comparison: same bytes, resumable, with tasks, learners and findings of one's own."""
+"""The comparison: same bytes, resumable, with tasks, accounts and findings of one's own."""
 
 import json
 
@@ -9,31 +9,25 @@ from test_cli import replay
 from typer.testing import CliRunner
 
 from analyses.cli import app
+from analyses.findings.accounts import Account
+from analyses.findings.priors import OneOf
 from analyses.findings.table import findings
 from analyses.jobs.results import Results
-from analyses.jobs.study import Piece
-from analyses.jobs.workers import pool
 from analyses.measures import STATISTICS
-from analyses.measures.summary import over_animals
-from analyses.plots.findings import draw_grid, draw_statistic, grid_figure, statistics_figure
-from analyses.plots.style import new_figure, save
+from analyses.plots.findings import page_figure, study_figures
+from analyses.plots.style import save
 from analyses.studies.comparison import compare
-from analyses.studies.comparison.plan import all_learners, plan_comparison
-from analyses.studies.comparison.timing import estimate_animals
+from analyses.studies.comparison.plan import plan_comparison
+from analyses.studies.comparison.scores import weights
 from replay.tasks.published import TaskEntry, find_task
-from replay.tasks.published.linear_tracks import linear_track
+from replay.tasks.published.linear_tracks import long_track
 from replay.tasks.published.two_choice_t import gupta_2t
 
-LEARNERS = {
-    "episodic_control": ("episodic_control", {}),
-    "few": ("dyna_q", {"n_replays": 2}),
-    "q_learning": ("q_learning", {}),
-    "reversible": ("full_backups", {"reversible": True}),
-}
+ACCOUNTS = ["episodic_control", "prioritized_memory_access", "graph_walks", "uniform_reactivation"]
 
 
-def short_track():
-    return linear_track(n_training=2, n_laps=4)
+def short_track(rng=None):
+    return long_track(n_laps=6 if rng is None else int(rng.integers(4, 8)))
 
 
 def short_t():
@@ -41,10 +35,10 @@ def short_t():
 
 
 TASKS = {
-    "linear_track": TaskEntry(short_track, ("S1", "S3", "S9")),
-    "gupta_2t": TaskEntry(short_t, ("S1", "S6_shortcut", "S6_composed")),
+    "long_track": TaskEntry(short_track, ("S1", "S3")),
+    "gupta_2t": TaskEntry(short_t, ("S1", "S6_shortcut")),
 }
-SIZES = {"n_animals": 7, "seed": 3}
+SIZES = {"n_draws": 6, "seed": 3}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +48,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tables(folder):
-    return compare(TASKS, LEARNERS, **SIZES, out=folder)
+    return compare(TASKS, ACCOUNTS, **SIZES, out=folder)
 
 
 def files(folder):
@@ -67,90 +61,72 @@ def files(folder):
 
 def test_what_is_written(folder, tables):
     names = {name for name in files(folder) if "/" not in name}
-    assert names == {
-        "animals.parquet", "chains.csv", "findings.csv", "pauses.csv", "statistics.csv",
-        "verdicts.csv", "manifest.json", "manifest.sha256", "tables.sha256", "figures.sha256",
+    written = {
+        "evidence.csv", "sums.csv", "confusion.csv", "robustness.csv", "regions.csv",
+        "measurements.csv", "findings.csv", "studies.parquet", "parameters.parquet",
+    }  # fmt: skip
+    assert names == written | {
+        "manifest.json", "manifest.sha256", "tables.sha256", "figures.sha256",
     }  # fmt: skip
     figures = {path.stem for path in (folder / "figures").iterdir()}
-    assert figures == {"findings", "statistics_linear_track", "statistics_gupta_2t"}
+    assert figures == {"findings", "study_gupta2010", "study_davidson2009"}
     status = Results(folder).status()
     assert not status.missing
     assert not status.damaged
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["learners"]["few"] == [
-        "dyna_q", {"learning_rate": 1.0, "discount": 0.9, "n_replays": 2}
-    ]  # fmt: skip
-    assert "chosen" in manifest["remarks"]["gupta_2t"].lower()
-    written = pd.read_csv(folder / "statistics.csv")
-    pd.testing.assert_frame_equal(written, tables["statistics"], check_dtype=False, atol=1e-9)
+    assert manifest["accounts"]["episodic_control"]["priors"]["discount"]["low"] == 0.8
 
 
-def test_tables_are_tidy(tables):
-    statistics = tables["statistics"]
-    keys = ["task", "learner", "statistic", "order", "min_length"]
-    assert not statistics.duplicated(keys).any()
-    assert set(statistics["min_length"]) == {3, 5}
-    assert set(statistics["order"]) == {"causal", "temporal"}
-    judged = statistics[statistics["judged"]]
-    assert not judged.duplicated(keys[:3]).any()
-    assert set(judged["min_length"]) == {5}
-    assert set(judged["order"]) == {"causal"}
-    assert statistics.groupby("learner")["reversible"].first().to_dict() == {
-        "episodic_control": False, "few": False, "q_learning": False, "reversible": True
-    }  # fmt: skip
-    assert set(statistics.query("learner == 'reversible'")["task"]) == {"gupta_2t"}
-    verdicts = tables["verdicts"]
-    assert not verdicts.duplicated(["learner", "finding"]).any()
-    assert set(verdicts["learner"]) == set(LEARNERS)
-    assert verdicts.loc[verdicts["verdict"] != "not comparable", "reversible"].notna().all()
-    assert list(dict.fromkeys(statistics["task"])) == list(TASKS)
-    assert len(tables["animals"]) == 7 * len(statistics)
-    chains = tables["chains"].query("order == 'causal' and phase != 'rest'")
-    counted = chains.groupby(["task", "learner"])["count"].sum()
-    s3 = judged.query("statistic == 'S3'").set_index(["task", "learner"])["n_chains"]
-    assert (counted.reindex(s3.index).fillna(0) == s3).all()
+def test_all_accounts_are_scored_by_all_findings(tables):
+    found = tables["evidence"]
+    assert not found.duplicated(["finding", "account"]).any()
+    assert set(found["account"]) == {*ACCOUNTS, "prioritized_memory_access (as published)"}
+    assert found.groupby("finding").size().eq(5).all()
+    # What is replayed backwards only is no reverse share of .39, and no walk is.
+    reverse = found[found["finding"] == "davidson2009.reverse_of_directional"]
+    reverse = reverse.set_index("account")
+    assert reverse.loc["episodic_control", "predicted"] == 1
+    assert reverse.loc["episodic_control", "evidence"] == pytest.approx(np.log2(0.05), abs=0.1)
+    assert (found["evidence"] >= np.log2(0.05) - 1e-9).all()
 
 
-def test_findings_are_measured_whatever_the_task_lists():
-    plan = plan_comparison(["linear_track"], LEARNERS)
-    assert {"S1_after_minus_before", "S13_stop", "S3_away"} <= set(
-        plan.tasks["linear_track"].statistics
+def test_a_study_has_one_vote(tables):
+    found = tables["evidence"].drop_duplicates("finding")
+    assert found.groupby("study")["weight"].sum().to_numpy() == pytest.approx(1.0)
+    rows = pd.DataFrame(
+        {"id": ["a", "b", "c"], "study": ["a", "b", "c"], "contradicts": ["b c", "a c", "a b"]}
     )
+    assert weights(rows).sum() == pytest.approx(1.0)
 
 
-def test_statistics_are_those_of_each_animal(tables):
-    """The summary of all at once agrees with that of one statistic at a time."""
-    statistics = tables["statistics"].set_index(
-        ["task", "learner", "statistic", "order", "min_length"]
+def test_the_sums_are_those_of_diagnostic_findings(tables):
+    found, sums = tables["evidence"], tables["sums"].set_index("account")
+    best = found[~found["is_control"] & ~found["account"].str.contains("published")]
+    control = found[found["is_control"]].groupby("finding")["evidence"].max()
+    told = best.groupby("finding")["evidence"].max() - control > 1
+    assert (
+        found.groupby("finding")["diagnostic"]
+        .first()
+        .astype(bool)
+        .equals(told.rename("diagnostic"))
     )
-    for key, animals in tables["animals"].groupby(list(statistics.index.names)):
-        (expected,) = over_animals(animals).to_dict("records")
-        got = statistics.loc[key]
-        for name in ("value", "ci_low", "ci_high", "null", "p", "n_animals", "n_chains"):
-            assert got[name] == pytest.approx(expected[name], nan_ok=True), (key, name)
-        differences = animals["value"] - animals["null"]
-        assert got["n_above"] == (differences > 1e-12).sum()
-        assert got["n_below"] == (differences < -1e-12).sum()
+    for account, own in found.groupby("account"):
+        kept = own[own["diagnostic"].astype(bool)]
+        total = (kept["evidence"] * kept["weight"]).sum()
+        assert sums.loc[account, "evidence"] == pytest.approx(total)
 
 
-def test_what_must_hold(tables):
-    """Going back along the last lap alone is reverse, and composes nothing."""
-    found = tables["statistics"].query("learner == 'episodic_control'")
-    value = found.set_index(["task", "statistic", "order", "min_length"])["value"]
-    for key in value.index:
-        if key[1] == "S1":
-            assert value[key] == 1.0
-        elif key[1] in ("S6_shortcut", "S6_composed"):
-            assert value[key] == 0.0
-    verdicts = tables["verdicts"].set_index(["learner", "finding"])
-    assert verdicts.loc[("episodic_control", "mallory2025.rev_fraction"), "verdict"] == "disagrees"
-    quiet = verdicts.loc["q_learning"]
-    assert quiet.loc["mallory2025.rev_fraction", "reason"] == "no replay at all"
-    assert set(quiet["verdict"]) == {"disagrees", "not comparable"}
+def test_truths_are_found_in_the_end(tables):
+    confusion = tables["confusion"].pivot_table("share", "truth", "found")
+    assert confusion.sum(axis=1).to_numpy() == pytest.approx(1.0)
+    assert confusion.idxmax(axis=1)["episodic_control"] == "episodic_control"
+    told = tables["measurements"]
+    assert told["apart"].between(0, 1).all()
+    assert (told["information"] <= np.log2(len(ACCOUNTS))).all()
 
 
 def test_any_number_of_processes_gives_the_same_bytes(folder, tables, tmp_path):
-    compare(TASKS, LEARNERS, **SIZES, out=tmp_path / "two", jobs=2)
+    compare(TASKS, ACCOUNTS, **SIZES, out=tmp_path / "two", jobs=2)
     one, two = files(folder), files(tmp_path / "two")
     assert one.keys() == two.keys()
     for name in one:
@@ -167,77 +143,33 @@ def test_it_goes_on_where_it_was_interrupted(folder, tables, tmp_path):
 
     out = tmp_path / "again"
     with pytest.raises(KeyboardInterrupt):
-        compare(TASKS, LEARNERS, **SIZES, out=out, on_piece=interrupt)
+        compare(TASKS, ACCOUNTS, **SIZES, out=out, on_piece=interrupt)
     assert Results(out).status().missing
-    kept = {name: (out / name).stat().st_mtime_ns for name in files(out) if "pieces" in name}
-    assert len(kept) == 4 * 3
-    told = []
-    (out / "pieces" / "linear_track" / "0" / "animals.parquet").write_bytes(b"spoilt")
-    compare(TASKS, LEARNERS, **SIZES, out=out, tell=told.append)
-    assert told == ["pieces/linear_track/0/animals.parquet is damaged or gone, and is made again."]
-    untouched = {name for name, time in kept.items() if (out / name).stat().st_mtime_ns == time}
-    assert untouched == {
-        name
-        for name in kept
-        if not name.startswith(("pieces/linear_track/0.", "pieces/linear_track/0/"))
-    }
+    compare(TASKS, ACCOUNTS, **SIZES, out=out)
     assert files(out) == files(folder)
     with pytest.raises(FileExistsError, match=r"another run \(seed is 3 there and 4 here\)"):
-        compare(TASKS, LEARNERS, n_animals=7, seed=4, out=out)
+        compare(TASKS, ACCOUNTS, n_draws=6, seed=4, out=out)
 
 
-def test_own_findings_are_held_against_too(tables):
+def test_findings_and_accounts_of_ones_own(tmp_path):
     own = pd.DataFrame(
         {
             "id": ["mine2026.reverse"], "citation": ["Mine M (2026) My track."], "year": [2026],
-            "quantity": ["paths run both ways"], "statistic": ["S1_both"], "task_name": ["mine"],
+            "quantity": ["paths run both ways"], "statistic": ["S1"], "task_name": ["mine"],
             "likelihood": ["direction"], "sign": [1], "p_value": [0.01], "n_units": [6],
+            "n_animals": [6],
         }
     )  # fmt: skip
-    table = findings(own)
+    accounts = {
+        "backwards": Account("episodic_control", {"discount": OneOf((0.9, 0.95), "any")}),
+        "walks": plan_comparison(["long_track"], ["graph_walks"]).accounts["graph_walks"],
+    }
     task = {"mine": TaskEntry(short_track, ("S1",))}
-    learner = {"episodic_control": ("episodic_control", {})}
-    found = compare(task, learner, n_animals=6, findings=table)
-    assert "S1_both" in set(found["statistics"]["statistic"])
-    mine = found["verdicts"].set_index("finding").loc["mine2026.reverse"]
-    assert mine["reason"] == "the statistic has no null to differ from"
-
-
-def test_the_cost_is_told_before(capsys):
-    told = []
-    compare(
-        {"linear_track": TASKS["linear_track"]}, {"few": LEARNERS["few"]}, n_animals=2,
-        on_cost=told.append, on_piece=told.append,
-    )  # fmt: skip
-    cost, *pieces = told
-    assert cost.counts == {"animals": 2}
-    assert cost.seconds > 0
-    assert pieces == [Piece("linear_track", 0)]
-
-
-def test_the_cost_of_what_is_slow(monkeypatch):
-    """Learners and tasks that take k times as long make the whole k times as long."""
-    seconds = {"episodic_control": 1.0, "few": 3.0, "q_learning": 0.5, "reversible": 2.0}
-    longer = {"linear_track": 1.0, "gupta_2t": 4.0}
-    monkeypatch.setattr(
-        "analyses.studies.comparison.timing.time_animal",
-        lambda plan, task, learner: ((task, learner), seconds[learner] * longer[task]),
-    )
-    plan = plan_comparison(TASKS, LEARNERS, n_animals=10)
-    left = [Piece(task, number) for task, n in plan.n_pieces().items() for number in range(n)]
-    with pool() as call:
-        cost = estimate_animals(plan, left, call)
-    assert cost.seconds == pytest.approx(10 * (4.5 + 4 * 6.5))
-    assert cost.counts == {"animals": 70}
-
-
-def test_all_learners_come_with_ways_back():
-    everyone = all_learners()
-    assert everyone["full_backups"] == ("full_backups", {})
-    assert everyone["prioritized_sweeping reversible=true"][1] == {"reversible": True}
-    one_way = plan_comparison(["linear_track", "gupta_2t"], everyone)
-    assert not any("reversible" in name for name, _ in one_way.batches("linear_track"))
-    assert any("reversible" in name for name, _ in one_way.batches("gupta_2t"))
+    found = compare(task, accounts, n_draws=4, findings=findings(own))["evidence"]
+    mine = found.set_index(["finding", "account"])["evidence"]
+    assert mine["mine2026.reverse", "backwards"] == pytest.approx(np.log2(0.95 * 3 + 0.05))
+    with pytest.raises(TypeError, match="must be an Account, got 3"):
+        compare(task, {"x": 3})
 
 
 @pytest.mark.parametrize(
@@ -247,88 +179,30 @@ def test_all_learners_come_with_ways_back():
         ({"tasks": []}, ValueError, "Name at least one task"),
         ({"tasks": ["nowhere.py"]}, FileNotFoundError, "'nowhere.py' is no file"),
         ({"tasks": {"x": TaskEntry(short_track, ("S99",))}}, ValueError, "Unknown statistic 'S99'"),
-        ({"learners": {}}, ValueError, "Name at least one learner"),
-        ({"learners": {"x": ("dyna", {})}}, ValueError, "Unknown learner 'dyna'"),
-        ({"learners": {"x": ("dyna_q", {"n": 1})}}, ValueError, "has no parameter 'n'"),
-        ({"n_animals": 0}, ValueError, "number of animals must be a whole number from 1"),
-        ({"behaviour": "wild"}, ValueError, "Unknown behaviour 'wild'"),
-        ({"n_animals": 99999999999}, ValueError, "from 1 to 1000000, got 99999999999"),
+        ({"accounts": {}}, ValueError, "Name at least one account"),
+        ({"accounts": ["dyna"]}, ValueError, "Unknown account of replay 'dyna'"),
+        ({"accounts": {"x": Account("dyna_q", {}, {"n": 1})}}, ValueError, "has no parameter 'n'"),
+        ({"n_draws": 1}, ValueError, "number of draws must be a whole number from 2"),
+        ({"n_draws": 99999999999}, ValueError, "from 2 to 1000000, got 99999999999"),
         ({"seed": -1}, ValueError, "The seed must be a whole number of at least 0"),
         ({"tasks": {"x": TaskEntry(short_track, ())}}, ValueError, "x asks for no statistic"),
         ({"jobs": 0}, ValueError, "number of jobs must be a whole number from 1"),
     ],
 )
 def test_mistakes_are_explained(change, error, message):
-    options = {"tasks": ["linear_track"], "learners": LEARNERS, **change}
+    options = {"tasks": ["linear_track"], "accounts": ACCOUNTS, **change}
     with pytest.raises(error, match=message):
-        compare(options.pop("tasks"), options.pop("learners"), **options)
+        compare(options.pop("tasks"), options.pop("accounts"), **options)
 
 
-# -- figures ------------------------------------------------------------------------------
-
-
-def test_the_grid_of_one_learner_has_room(tables, tmp_path):
-    """A layout that fails is a warning, and so an error."""
-    alone = tables["verdicts"].query("learner == 'episodic_control'")
-    assert [path.suffix for path in save(grid_figure(alone), tmp_path / "grid")] == [".pdf", ".png"]
-
-
-def test_the_grid(tables):
-    verdicts = tables["verdicts"]
-    ax = draw_grid(verdicts, new_figure(8, 6).subplots())
-    learners = [label.get_text() for label in ax.get_xticklabels()]
-    assert learners == ["Episodic control", "few", "Q-learning", "reversible"]
-    rows = [label.get_text() for label in ax.get_yticklabels()]
-    assert rows[0].startswith("S1 reverse among directional sequences\nGupta 2010; gupta 2t: 0.391")
-    texts = [text.get_text() for text in ax.texts]
-    assert texts.count("none") >= 1
-    hatched = sum(patch.get_hatch() is not None for patch in ax.patches)
-    no_replay = verdicts[verdicts["reason"] == "no replay at all"]
-    assert hatched == len(no_replay.drop_duplicates(["statistic", "task", "expected_sign"]))
-    figure = grid_figure(verdicts)
-    explained = figure.axes[0].get_xlabel()
-    assert "published values are not comparable" in explained
-    assert "These exclude each other, and no model agrees with all:" in explained
-    empty = draw_grid(verdicts.assign(verdict="not comparable"), new_figure(3, 2).subplots())
-    assert "no finding is tested in these tasks" in [text.get_text() for text in empty.texts]
-
-
-def test_statistics_stand_beside_the_studies(tables):
-    rows = tables["statistics"].query(
-        "statistic == 'S1' and task == 'gupta_2t' and min_length == 5"
-    )
-    ax = draw_statistic(rows, findings(), new_figure(3, 3).subplots())
-    texts = [text.get_text() for text in ax.texts]
-    assert "Gupta 2010: 0.49" in texts
-    assert "Shin 2019, w track: 0.543" in texts
-    diamonds = next(line for line in ax.lines if line.get_marker() == "D")
-    assert sorted(diamonds.get_xdata()) == [0.3908, 0.4698, 0.49, 0.5306, 0.543]
-    gupta = tables["statistics"].query("task == 'gupta_2t' and min_length == 5")
-    figure = statistics_figure(gupta, findings())
-    assert figure.get_suptitle() == "gupta 2t"
-    with pytest.raises(ValueError, match="of one task, got 2"):
-        statistics_figure(tables["statistics"], findings())
-
-
-def test_what_was_published_elsewhere_in_other_units_is_left_out(tables):
-    rows = tables["statistics"].query("statistic == 'S3' and min_length == 5")
-    other = rows.assign(statistic="S8")  # directions of other tasks
-    ax = draw_statistic(other, findings(), new_figure(3, 3).subplots())
-    assert not ax.texts
-
-
-def test_second_hand_values_say_so_in_the_figure():
-    rows = pd.DataFrame(
-        {"task": "mattar_open_maze", "learner": "x", "statistic": "S9_rest", "label": "exponent",
-         "order": "causal", "value": [0.7], "ci_low": 0.6, "ci_high": 0.8, "null": np.nan,
-         "n_animals": 5}
-    )  # fmt: skip
-    ax = draw_statistic(rows, findings(), new_figure(3, 3).subplots())
-    texts = [text.get_text() for text in ax.texts]
-    assert sum(text.startswith("Stella 2019 (second-hand)") for text in texts) == 2
-
-
-# -- the command --------------------------------------------------------------------------
+def test_figures_have_a_row_a_finding(tables, tmp_path):
+    found = tables["evidence"]
+    page = page_figure(found, tables["sums"], tables["confusion"])
+    assert len(page.axes[0].get_yticklabels()) == found["finding"].nunique()
+    assert len(page.axes[0].get_xticklabels()) == found["account"].nunique()
+    save(page, tmp_path / "page")
+    of_study = dict(study_figures(found))
+    assert set(of_study) == set(found["study"])
 
 
 OWN_TASK = """
@@ -344,21 +218,15 @@ TASK = TaskEntry(build, ("S1",))
 
 def test_the_command_takes_a_task_of_ones_own(tmp_path):
     (tmp_path / "mine.py").write_text(OWN_TASK)
-    done = replay(
-        "compare", "--task", tmp_path / "mine.py", "--learner", "dyna_q n_replays=2,q_learning",
-        "--animals", 2, "--jobs", 2, "--out", tmp_path / "out",
-    )  # fmt: skip
+    options = ("--account", "dyna_q,graph_walks", "--draws", 2, "--out", tmp_path / "out")
+    done = replay("compare", "--task", tmp_path / "mine.py", *options, "--jobs", 2)
     assert done.returncode == 0, done.stderr
     assert "animals are left: about" in done.stderr
-    assert "dyna_q n_replays=2" in done.stdout
-    statistics = pd.read_csv(tmp_path / "out" / "statistics.csv")
-    assert set(statistics["task"]) == {"mine"}
-    assert set(statistics["statistic"]) == {"S1"}
+    assert "No published finding is tested in these tasks." in done.stdout
+    told = pd.read_csv(tmp_path / "out" / "measurements.csv")
+    assert set(told["task"]) == {"mine"}
     (tmp_path / "mine.py").write_text(OWN_TASK + "\n# edited")
-    done = replay(
-        "compare", "--task", tmp_path / "mine.py", "--learner", "dyna_q n_replays=2,q_learning",
-        "--animals", 2, "--out", tmp_path / "out",
-    )  # fmt: skip
+    done = replay("compare", "--task", tmp_path / "mine.py", *options)
     assert done.returncode == 1
     assert "holds another run (files mine is" in " ".join(done.stderr.split())
 
@@ -398,18 +266,18 @@ def test_a_task_of_ones_own_that_fails_tells_where(tmp_path, text, message):
 def test_files_whose_names_will_not_do(tmp_path, name):
     (tmp_path / name).write_text(OWN_TASK)
     with pytest.raises(ValueError, match=r"There are two tasks|at most 80 letters"):
-        plan_comparison([str(tmp_path / name)], LEARNERS)
+        plan_comparison([str(tmp_path / name)], ACCOUNTS)
 
 
-def test_the_command_prints_the_grid(tmp_path):
+def test_the_command_prints_the_evidence(tmp_path):
     command = (
-        "compare", "--task", "liu2019_chains,linear_track", "--learner",
-        "episodic_control,q_lambda", "--animals", 2, "--jobs", 1, "--out", tmp_path / "out",
+        "compare", "--task", "long_track", "--account", "episodic_control,graph_walks",
+        "--draws", 4, "--jobs", 1, "--out", tmp_path / "out",
     )  # fmt: skip
     done = replay(*command)
     assert done.returncode == 0, done.stderr
-    assert "-0" in done.stdout  # going backwards only, and no replay
-    assert "0 of" in done.stdout
+    assert "Evidence for each account" in done.stderr
+    assert "episodic_control" in done.stdout
     again = replay(*command)
     assert again.stdout == done.stdout
     assert "are left" not in again.stderr

@@ -12,7 +12,7 @@ from analyses.cli import app
 from analyses.plots.demands import demands_figure, draw_demands
 from analyses.studies import demands as demands_of_worlds
 from analyses.studies.demands import measure_demands
-from analyses.studies.figures import draw
+from analyses.studies.figures import draw_one
 from replay import LEARNERS, simulate
 from replay.demands import count_demands
 from replay.experiments import EXPERIMENTS
@@ -249,7 +249,7 @@ def test_the_figure_has_words_above_operations(table, tmp_path):
         draw_demands(table.drop(columns="words"), figure.axes[0])
     (tmp_path / "manifest.json").write_text('{"study": "demands"}')
     table.to_csv(tmp_path / "demands.csv", index=False)
-    assert [path.name for path in draw("demands", tmp_path)] == ["demands.pdf", "demands.png"]
+    assert [path.name for path in draw_one("demands", tmp_path)] == ["demands.pdf", "demands.png"]
 
 
 def test_the_command_writes_table_and_figure(tmp_path, monkeypatch):

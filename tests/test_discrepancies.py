@@ -58,7 +58,7 @@ def test_only_what_changes_acts_again(folder):
 
 
 def test_all_variants_of_the_whole_paper_are_planned(tmp_path, monkeypatch):
-    monkeypatch.setattr(Results, "is_finished", lambda results, piece: True)
+    monkeypatch.setattr(Results, "is_finished", lambda results, group, index: True)
     with_all = plan_reproduction(full=True)
     folder = tmp_path / "full"
     folder.mkdir()

@@ -165,7 +165,8 @@ def test_a_corridor_walked_once_is_imagined_both_ways(learner):
 def test_what_was_assumed_is_replaced_by_what_is_found():
     rows = [(1, RIGHT, 0.0, 2), (2, LEFT, 3.0, 1), (1, RIGHT, 0.0, 2)]
     memory, backups = walked("dyna_q", rows, n_replays=50, discount=0.0)
-    assert memory.known[: memory.n_known[0]].tolist() == [1 * 4 + RIGHT, 2 * 4 + LEFT]
+    known = memory.outcomes.pairs[: memory.outcomes.n_pairs[0]]
+    assert known.tolist() == [1 * 4 + RIGHT, 2 * 4 + LEFT]
     rewards = replayed(backups).query("state == 2").groupby("step")["reward"].unique()
     assert [rewards[step].tolist() for step in (0, 1, 2)] == [[0.0], [3.0], [3.0]]
 

@@ -18,7 +18,7 @@ from strategies import (
     step_tables,
 )
 
-from analyses.sequences.experience import Experience, Piece
+from analyses.sequences.experience import Experience, PathPiece
 from analyses.sequences.suffix_automaton import latest_ends, suffix_automaton
 
 COLUMNS = ("episode", "step", "state", "action", "next_state")
@@ -50,7 +50,7 @@ def test_pieces_are_those_of_a_search(query, by):
     path = [moves[0][0], *(move[2] for move in moves)]
     pieces = experience.pieces(path, until, [move[1] for move in moves])
     episodes = experienced_episodes(steps, until)
-    assert pieces == [Piece(*piece) for piece in greedy_pieces(moves, episodes, by)]
+    assert pieces == [PathPiece(*piece) for piece in greedy_pieces(moves, episodes, by)]
     assert (len(pieces) or None) == least_pieces(moves, episodes, by)
     if pieces:
         assert (pieces[0].begin, pieces[-1].end) == (0, len(moves))
@@ -78,7 +78,7 @@ def test_all_that_was_experienced_is_found(steps):
             part = moves[begin:]
             path = [part[0][0], *(move[2] for move in part)]
             latest = holding_episodes(part, episodes)[-1]
-            assert experience.pieces(path, until) == [Piece(0, len(part), latest)]
+            assert experience.pieces(path, until) == [PathPiece(0, len(part), latest)]
 
 
 @given(queries(), st.sampled_from(["states", "actions"]), st.lists(st.integers(0, 50), max_size=4))
@@ -156,7 +156,7 @@ def test_bumps_are_no_moves():
     }
     experience = Experience(pd.DataFrame(steps))
     assert experience.n_moves == 2
-    assert experience.pieces([0, 1, 2]) == [Piece(0, 2, 0)]
+    assert experience.pieces([0, 1, 2]) == [PathPiece(0, 2, 0)]
     assert experience.moves_by([-1, 0, 1, 2, 3]).tolist() == [0, 1, 1, 1, 2]
 
 

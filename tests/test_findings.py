@@ -397,6 +397,7 @@ ROW = b'mine,"Mine M (2026) My track.",2026,share,S1,linear_track,count,60,100'
     [
         (b"", "mine.csv is empty: its first line must name the columns"),
         (b"\n\n", "mine.csv is empty"),
+        (b"\t", "mine.csv is empty"),
         (
             HEADER + b"\n" + ROW.replace(b"M (", b"\xe9 ("),
             "must be text in UTF-8, but line 2 is not",

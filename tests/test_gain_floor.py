@@ -1,7 +1,11 @@
 """The simulations of Mattar & Daw in short, and their figure."""
 
-import pytest
+from contextlib import redirect_stdout
 
+import pytest
+from test_cli import Terminal
+
+from analyses.cli.terminal import print_frame
 from analyses.jobs.study import Piece
 from analyses.plots.gain_floor import draw_gain_floor, gain_floor_figure
 from analyses.studies.gain_floor import STUDY, compare_gain_floors, simulate_laps
@@ -54,6 +58,16 @@ def test_another_seed_is_other_animals():
 
 def make_piece(plan, number):
     return STUDY.make(plan, Piece("animals", number))["segments"]
+
+
+def test_the_table_fits_into_a_narrow_terminal(table, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    (shown,) = STUDY.show(STUDY.usual_plan(), {"gain_floor.csv": table})
+    with redirect_stdout(Terminal()) as screen:
+        print_frame(shown.table)
+    lines = screen.text().splitlines()
+    assert len(lines) == 1 + len(table)
+    assert max(map(len, lines)) <= 80
 
 
 def test_the_figure(table):

@@ -1,4 +1,4 @@
-"""One maze, one moment: what each account would replay next."""
+"""One maze, one moment: what each learner would replay next."""
 
 import matplotlib as mpl
 import pandas as pd
@@ -129,7 +129,7 @@ def test_nothing_to_draw_is_an_error(experience, replays):
 
 
 @pytest.mark.slow
-def test_all_accounts_are_in_the_gallery(experience):
+def test_all_learners_are_in_the_gallery(experience):
     replays = next_replay(*experience)
     assert set(replays["learner"]) == set(LEARNERS)
     replaying = replays.loc[replays["order"] >= 0, "learner"].unique()

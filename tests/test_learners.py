@@ -664,7 +664,7 @@ def test_worlds_that_a_learner_cannot_learn_in():
     with pytest.raises(ValueError, match=f"{endless}.*take a discount below 1"):
         simulate(RING, "q_learning", {"discount": 1.0}, n_steps=10)
     for learner in AT_ENDS:
-        with pytest.raises(ValueError, match=f"{endless}.*{learner}.*take another learner"):
+        with pytest.raises(ValueError, match=f"{endless}.*{learner}.*choose another learner"):
             simulate(RING, learner, n_steps=10)
 
 

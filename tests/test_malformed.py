@@ -19,8 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from malformed import damage, is_ours, malformed_options, time_limit
+from typer.testing import CliRunner
 
+from analyses.cli import app, paper, simulations, studies
 from analyses.findings import table
+from analyses.jobs.results import Results
+from analyses.jobs.workers import n_processes
 from analyses.reward_rate import normalise
 from analyses.sequences.classification import classify, classify_paths
 from analyses.sequences.experience import Experience
@@ -110,7 +114,7 @@ TABLE = {
 
 def from_environment(table, start, name):
     world = SimpleNamespace(P=table, initial_state_distrib=start)
-    return MDP.from_gymnasium(SimpleNamespace(unwrapped=world, spec=SimpleNamespace(id="T-v0")))
+    return MDP.from_gymnasium(SimpleNamespace(unwrapped=world, spec=SimpleNamespace(id=name)))
 
 
 def t_maze():
@@ -396,8 +400,7 @@ def feed_few(n_states, n_actions, **options):
 
 def own_findings():
     own = table.findings().drop(columns=["source", "second_hand", "unpublished"])
-    own = own.drop(columns=["test", "expected_sign"]).head(3)
-    return own.assign(id=["own_1", "own_2", "own_3"])
+    return own.head(3).assign(id=["own_1", "own_2", "own_3"])
 
 
 def read_findings(text):
@@ -497,7 +500,86 @@ OTHER_ENTRIES = {
     "findings, a table": Entry({"extra": own_findings()}, table.findings),
 }
 
-ENTRIES = WORLD_ENTRIES | LOG_ENTRIES | TASK_ENTRIES | OTHER_ENTRIES
+# -- commands --------------------------------------------------------------------------------
+
+
+def planned(command, **options):
+    """Type a command, with a text for each option, and plan what it asks for; nothing is made.
+
+    None is returned if the command line itself refuses, in a sentence of its own.
+    """
+    words = [command]
+    for name, value in options.items():
+        text = value if isinstance(value, str) else shown(value)
+        words += (
+            [text.replace("\0", "")] if name == "name" else [f"--{name}", text.replace("\0", "")]
+        )
+    plans = []
+
+    def plan_only(study, plan, out, jobs, cluster=None):
+        n_processes(jobs)
+        Results(out)
+        plans.append(study.all_pieces(plan)[:1000])
+        study.describe(plan)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (paper, simulations, studies):
+            patch.setattr(module, "do_study", plan_only)
+        ended = CliRunner().invoke(app, words)
+    if ended.exit_code == 2:
+        return None
+    if ended.exception is not None:
+        raise ended.exception
+    return plans
+
+
+def is_planned(plans):
+    assert plans is None or len(plans) == 1
+
+
+COMMAND_ENTRIES = {
+    f"replay {command}": Entry(
+        {"command": command, **options},
+        lambda command, **options: planned(command if isinstance(command, str) else "", **options),
+        is_planned,
+    )
+    for command, options in {
+        "reproduce": {
+            "experiment": "maze,stochastic_tree",
+            "learner": "q_learning",
+            "mdps": "2",
+            "seeds": "2",
+            "steps": "maze=1000,stochastic_tree=200",
+            "seed": "1",
+            "jobs": "1",
+            "log": "all",
+            "keep-logs": "1",
+            "variant": "D1+D2",
+            "out": "results",
+        },
+        "compare": {
+            "task": "linear_track",
+            "learner": "dyna_q n_replays=5",
+            "animals": "2",
+            "behaviour": "own",
+            "seed": "1",
+            "out": "comparison",
+        },
+        "change": {
+            "world": "shortcut",
+            "learner": "dyna_q n_replays=5",
+            "mdps": "2",
+            "seeds": "2",
+            "steps": "100",
+            "rest": "1",
+            "out": "changes",
+        },
+        "demands": {"learner": "q_learning,sfma", "mdps": "2", "visits": "2", "out": "demands"},
+        "study": {"name": "gain_floor", "size": "0.1", "seed": "1", "jobs": "2", "out": "study"},
+    }.items()
+}
+
+ENTRIES = WORLD_ENTRIES | LOG_ENTRIES | TASK_ENTRIES | OTHER_ENTRIES | COMMAND_ENTRIES
 
 
 def taken_or_refused(entry, options):

@@ -422,8 +422,9 @@ def test_graph_of_a_corridor():
 
 def test_a_graph_of_an_mdp_is_complete():
     graph = corridor().to_networkx()
-    with pytest.raises(ValueError, match="start is for track graphs"):
-        MDP.from_networkx(graph, start=0)
+    for start in (0, np.array([1, 2]), (0,)):
+        with pytest.raises(ValueError, match="start is for track graphs"):
+            MDP.from_networkx(graph, start=start)
     del graph.nodes[1]["terminal"]
     with pytest.raises(ValueError, match="attribute 'terminal' on each node"):
         MDP.from_networkx(graph)

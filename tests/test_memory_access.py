@@ -299,7 +299,7 @@ def test_exploring_before_the_first_step():
     moves = tree.transition_matrix().toarray().reshape(*tried.shape, -1).mean(axis=1)
     np.testing.assert_allclose(T[~tree.terminal], moves[~tree.terminal], rtol=1e-12)
     assert (T[tree.terminal] == tree.start_probability).all()
-    assert memory.lap.earned.tolist() == [0.0, tried.sum()]
+    assert memory.whereabouts.earned.tolist() == [0.0, tried.sum()]
     with pytest.raises(ValueError, match="pre_explored needs to know the world: give feed its mdp"):
         taught(LAP, pre_explored=True)
 
@@ -367,7 +367,7 @@ def links(mdp, **params):
 def test_an_end_is_linked_to_every_start_alike(pre_explored):
     """As in the published code: before the first episode, Tgoal2start is uniform over all starts.
 
-    (`replay/parts/memory_access/laps.py` then learns it, with the transition rate.)
+    (`replay/parts/memory_access/whereabouts.py` then learns it, with the transition rate.)
     """
     random_starts = from_ascii("...G")
     third = pytest.approx(1 / 3)

@@ -14,7 +14,7 @@ from strategies import event_log, examples, logs
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.jobs.worlds import read_mdps, world_of_log, write_mdps
+from analyses.jobs.mdp_files import read_mdps, world_of_log, write_mdps
 from analyses.plots.film import write_film
 from analyses.plots.pause import animate_pause, pause_frames
 from analyses.plots.style import KIND_COLOURS

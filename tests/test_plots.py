@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
 from analyses import plots
-from analyses.jobs.worlds import read_mdps, write_mdps
+from analyses.jobs.mdp_files import read_mdps, write_mdps
 from analyses.plots.attribution import draw_attribution
 from analyses.plots.bounded_memory import draw_bounded_memory
 from analyses.plots.changes import draw_change_replay

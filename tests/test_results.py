@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
-from analyses.jobs.study import Piece
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from replay.files import damaged_files, write_checksums
@@ -273,8 +272,14 @@ def test_a_process_killed_at_the_very_start_leaves_nothing_in_the_way(tmp_path, 
         assert Results(tmp_path).manifest() == MANIFEST
 
 
+@pytest.mark.parametrize("name", ["a\udcffb", "a\nb", ""])
+def test_a_folder_has_a_name_that_can_be_written(name):
+    with pytest.raises(ValueError, match="The result folder must be"):
+        Results(name)
+
+
 def keep_a_piece(folder):
-    Results(folder).keep_piece(Piece("maze", 0), {"pieces/maze/0/windows.parquet": b"a piece"})
+    Results(folder).keep_piece("maze", 0, {"pieces/maze/0/windows.parquet": b"a piece"})
 
 
 @pytest.mark.parametrize(("key", "old"), [("numpy", "2.1.0"), ("hippocampal-replay", "0.1.0")])

@@ -81,6 +81,10 @@ def test_normalise_refuses_what_it_cannot_do(baselines):
     known = windows[windows["mdp"] == 0]
     with pytest.raises(ValueError, match="cannot be normalised: maze 1"):
         normalise(known, baselines.assign(optimal=[3.0, 2.0]))
+    with pytest.raises(ValueError, match="cannot be normalised: maze 1"):
+        normalise(known, baselines.assign(random=[1.0, 0.1 + 0.2], optimal=[3.0, 0.3]))
+    with pytest.raises(ValueError, match=r"No policy earns more than .* in maze 1"):
+        normalise(known, baselines.assign(optimal=[3.0, -2.0]))
     with pytest.raises(ValueError, match="given twice: maze 0"):
         normalise(known, pd.concat([baselines, baselines.head(1)]))
     for wrong in (np.nan, None, np.inf, "much", 1j):

@@ -198,7 +198,7 @@ def test_offline_replay_begins_anywhere_by_strength():
 def test_surprise_makes_the_reverse_mode_likelier(surprise, expected):
     """From state 0 the default mode reactivates (0, 0); what leads there is (1, 0)."""
     params = PARAMS._replace(
-        replay_mode=sfma.DYNAMIC, n_replays=1, learning_rate=0.0, inverse_temperature=700.0
+        replay_mode=sfma.DYNAMIC_MODE, n_replays=1, learning_rate=0.0, inverse_temperature=700.0
     )
     memory = sfma.init(params, Sizes(3, 1, 16, 100))
     for s, s_next in [(0, 2), (1, 0), (1, 0)]:

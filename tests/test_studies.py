@@ -9,7 +9,7 @@ import pytest
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.studies import STUDIES, find_study
-from analyses.studies.figures import draw
+from analyses.studies.figures import draw_one
 from analyses.studies.gain_floor import STUDY
 
 
@@ -57,7 +57,7 @@ def test_a_study_is_a_table_and_a_figure_and_goes_into_a_folder_of_its_own(tmp_p
         run(STUDY, STUDY.usual_plan(0.04, seed=2), folder)
     assert pd.read_csv(folder / "gain_floor.csv").equals(written)
     with pytest.raises(ValueError, match="Choose from: gain_floor"):
-        draw("gain_flor", folder)
+        draw_one("gain_flor", folder)
 
 
 def test_unknown_studies_are_refused():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analyses.measures import STATISTICS
-from analyses.measures.animals import replays
+from analyses.studies.simulated_animals import simulated_replays
 from replay.tasks import give_laps
 from replay.tasks.published import TASKS, TaskEntry, find_maze, landmarks, maze_graph
 from replay.tasks.published.linear_tracks import linear_track_4x
@@ -169,9 +169,9 @@ def test_statistics_work_on_every_variant(name):
     entry = TASKS[name]
     found = 0
     for animal, task in enumerate(variants(name)):
-        made = replays(task, "prioritized_sweeping", {"max_pops": 20}, animals=[animal])
+        made = simulated_replays(task, "prioritized_sweeping", {"max_pops": 20}, animals=[animal])
         for statistic in entry.statistics:
-            rows = STATISTICS[statistic].compute(made, min_length=entry.min_length)
+            rows = STATISTICS[statistic].compute(made)
             assert len(rows) == 1
             found += np.isfinite(rows["value"].iloc[0])
     assert found >= 5

@@ -79,8 +79,9 @@ def descendants(process):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="finds processes in /proc")
+@pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how):
+def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how, jobs):
     """However it ends, within seconds, though they are at work."""
     scratch, started = tmp_path / "scratch", tmp_path / "started"
     scratch.mkdir()
@@ -88,7 +89,7 @@ def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how):
     shared = set(Path("/dev/shm").glob("*")) if Path("/dev/shm").is_dir() else set()
     code = (
         "from test_workers import run, write_and_wait\n"
-        f"list(run(write_and_wait, [({str(started)!r}, 600)] * 4, jobs=2))"
+        f"list(run(write_and_wait, [({str(started)!r}, 600)] * 4, jobs={jobs}))"
     )
     paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     main = subprocess.Popen(
@@ -99,9 +100,9 @@ def test_workers_end_with_the_main_process_and_leave_nothing(tmp_path, how):
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     try:
-        wait_until(lambda: len(list(started.iterdir())) == 2, 120)
+        wait_until(lambda: len(list(started.iterdir())) == jobs, 120)
         everyone = descendants(main.pid)
-        assert {int(path.stem) for path in started.iterdir()} <= set(everyone)
+        assert {int(path.stem) for path in started.iterdir()} <= {main.pid, *everyone}
         assert list(scratch.iterdir())
         main.send_signal(how)
         main.wait(30)

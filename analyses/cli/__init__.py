@@ -53,7 +53,7 @@ def main() -> None:
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         message = str(error) or f"{type(error).__name__}, of which nothing more is known."
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            message = "The disk is full. Make room and run the same command again: it goes on from "
+            message = "The disk is full. Make room, and run the same command again to go on from "
             message += f"what is finished. ({error})"
         if isinstance(error, MemoryError):
             message = f"There is not enough memory. Ask for less at once. ({error})"

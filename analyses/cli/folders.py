@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from analyses.cli.options import check_out
 from analyses.cli.terminal import print_table
 
 __all__ = ["figures", "gallery", "status"]
 
 
 def figures(
-    folder: Annotated[Path, typer.Argument(help="What a command made with --out.")],
+    folder: Annotated[Path, typer.Argument(help="What a command has written with --out.")],
 ) -> None:
     """Draw the figures of a result folder anew, as PDF and PNG."""
     from analyses.studies.figures import draw_all
@@ -23,7 +24,7 @@ def figures(
 
 
 def gallery(
-    out: Annotated[Path, typer.Option(help="The picture to write; beside it comes a PDF.")] = Path(
+    out: Annotated[Path, typer.Option(help="The picture to write; a PDF is put beside it.")] = Path(
         "gallery.png"
     ),
 ) -> None:
@@ -35,6 +36,7 @@ def gallery(
     from analyses.plots.style import save
     from analyses.studies.gallery import laps, next_replay
 
+    check_out(out, ".png")
     mdp, transitions = laps()
     figure = gallery_figure(next_replay(mdp, transitions), transitions, mdp)
     for path in save(figure, out.with_suffix("")):
@@ -42,9 +44,11 @@ def gallery(
 
 
 def status(
-    folder: Annotated[Path, typer.Argument(help="What a command made with --out, or is making.")],
+    folder: Annotated[
+        Path, typer.Argument(help="What a command has written with --out, or is writing.")
+    ],
 ) -> None:
-    """Tell what there is in a result folder, what is missing, and what is damaged.
+    """Show what a result folder holds, what is missing, and what is damaged.
 
     The exit code is 0 if it is complete and whole, else 1.
     """
@@ -61,6 +65,6 @@ def status(
         for name in names:
             print(what, name)
     if found.missing or found.damaged:
-        print("The command that made it, with the same options, goes on.")
+        print("Run the command that made it again, with the same options, to go on.")
         raise typer.Exit(1)
     print("Complete and whole.")

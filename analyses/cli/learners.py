@@ -15,7 +15,7 @@ __all__ = ["learners"]
 
 def learners(
     name: Annotated[
-        str | None, typer.Argument(help="One of them: shows its parameters instead.")
+        str | None, typer.Argument(help="A learner, to show its parameters instead.")
     ] = None,
 ) -> None:
     """List the learners: what each stores, when it replays, and by which priority."""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from analyses.cli.options import check_out
 from analyses.cli.terminal import print_table, say, screen
 
 __all__ = ["animate", "classify"]
@@ -25,6 +26,7 @@ def classify(
     from replay.files import replacing
     from replay.log.event_log import EventLog
 
+    check_out(out, ".parquet")
     sequences = classify_log(EventLog.read(log), across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
@@ -38,7 +40,8 @@ def classify(
 def animate(
     log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
     event: Annotated[
-        int | None, typer.Option(help="Which replay event; by default that of the longest sequence")
+        int | None,
+        typer.Option(help="Which replay event; default: of the longest sequence."),
     ] = None,
     run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
     mdp: Annotated[
@@ -48,10 +51,13 @@ def animate(
     out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
 ) -> None:
     """Show a pause: the agent at rest, and the replay that runs over the world."""
-    from analyses.jobs.worlds import read_mdp, world_of_log
+    from analyses.jobs.mdp_files import read_mdp, world_of_log
+    from analyses.plots.film import check_film
     from analyses.plots.pause import animate_pause
     from replay.log.event_log import EventLog
 
+    check_film(out)
+    check_out(out, out.suffix)
     world = world_of_log(log) if mdp is None else read_mdp(mdp)
     with screen.status(f"{out}: some seconds"):
         animate_pause(EventLog.read(log), event, out, run=run, mdp=world)

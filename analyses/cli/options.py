@@ -3,23 +3,81 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Cluster", "Jobs", "Seed", "is_all", "read_learners", "read_steps", "split"]
+__all__ = ["Cluster", "Jobs", "Seed", "check_out", "is_all", "read_learners", "read_steps", "split"]
 
 Jobs = Annotated[
     int | None, typer.Option(help="How many processes to use; by default one for each core.")
 ]
 Cluster = Annotated[
-    str | None, typer.Option(help="A Dask scheduler whose workers do it: tcp://host:port.")
+    str | None, typer.Option(help="A Dask scheduler whose workers do the work: tcp://host:port.")
 ]
 Seed = Annotated[int, typer.Option(help="The seed of all random numbers.")]
 
 _WHOLE = re.compile(r"-?[\d_]{1,30}")
+
+
+def check_out(path: Path, ending: str) -> Path:
+    """Check, before the work begins, that its result can be written.
+
+    Parameters
+    ----------
+    path : Path
+        What was typed.
+    ending : str
+        How its name must end.
+
+    Returns
+    -------
+    Path
+        The path; nothing was made there.
+
+    Raises
+    ------
+    OSError
+        If no file can be written there.
+    ValueError
+        If the name ends otherwise.
+
+    Examples
+    --------
+    >>> check_out(Path("table.csv"), ".parquet")
+    Traceback (most recent call last):
+    ValueError: The name of the file to write must end with .parquet, got 'table.csv'.
+    """
+    from replay.checks import shown
+
+    if path.suffix != ending:
+        raise ValueError(
+            f"The name of the file to write must end with {ending}, got {shown(path.name)}."
+        )
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(None, "there is a folder of that name")
+        folder = next(each for each in path.parents if _is_there(each))
+        beside = folder / f".{path.name}.{os.getpid()}"
+        beside.touch()
+        beside.unlink()
+    except OSError as error:
+        raise type(error)(
+            f"{path} cannot be written: {error.strerror}. Choose another file with --out."
+        ) from error
+    return path
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def split(names: Sequence[str]) -> list[str]:

@@ -16,10 +16,11 @@ __all__ = ["discrepancies", "experiments", "reproduce"]
 
 def reproduce(
     experiment: Annotated[
-        list[str], typer.Option(help="Which experiment; several times, or with commas.")
+        list[str],
+        typer.Option(help="An experiment, or several of them with commas."),
     ] = [],  # noqa: B006
     learner: Annotated[
-        list[str], typer.Option(help="Which learner; several times, or with commas.")
+        list[str], typer.Option(help="A learner, or several of them with commas.")
     ] = [],  # noqa: B006
     mdps: Annotated[int | None, typer.Option(help="Worlds of each experiment.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Runs of each learner in a world.")] = None,
@@ -39,12 +40,12 @@ def reproduce(
         ),
     ] = "replay",
     keep_logs: Annotated[
-        int, typer.Option(help="Of how many runs of each learner the whole log is kept.")
+        int, typer.Option(help="How many runs of each learner keep their whole log.")
     ] = 1,
     variant: Annotated[
         str,
         typer.Option(
-            help="What to follow where text and code of the paper disagree. published: the code; "
+            help="Which to follow where the paper's text and code disagree. published: the code; "
             "text: the text; fixed: the code with a corrected queue; or the text in some "
             "discrepancies only, such as D1 or D1+D2."
         ),
@@ -53,8 +54,8 @@ def reproduce(
 ) -> None:
     """Simulate the paper's experiments, classify what is replayed, and draw the figures.
 
-    Without options: all four experiments and all nine learners, in about a minute. The same command
-    goes on where it was interrupted.
+    Without options: all four experiments and all nine learners, in about a minute. Run the same
+    command again to resume after an interruption.
     """
     from analyses.studies.brea_2018.reproduce import STUDY
     from analyses.studies.brea_2018.reproduction import plan_reproduction
@@ -87,10 +88,10 @@ def discrepancies(
     jobs: Jobs = None,
     cluster: Cluster = None,
 ) -> None:
-    """Tell what each disagreement of the paper's text with its code does to the learning curves.
+    """Show what each disagreement between the paper's text and code does to learning curves.
 
     The learners that the text describes act in the same worlds, one discrepancy at a time and all
-    together. The same command goes on where it was interrupted.
+    together. Run the same command again to resume after an interruption.
     """
     from analyses.studies.discrepancies import STUDY, plan_variants
 

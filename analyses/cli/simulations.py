@@ -17,46 +17,44 @@ def compare(
     task: Annotated[
         list[str],
         typer.Option(
-            help="Which task; several times, or with commas; an unknown name lists them. Or a "
-            "Python file of yours that defines TASK."
+            help="A task, or several of them with commas; an unknown name lists all. Or your own "
+            "Python file that defines TASK."
         ),
     ] = ["all"],  # noqa: B006
-    learner: Annotated[
+    account: Annotated[
         list[str],
         typer.Option(
-            help="Which learner; several times, or with commas. Parameters follow the name: "
-            "'dyna_q n_replays=5'."
+            help="Which account of replay or control; several times, or with commas; an unknown "
+            "name lists them."
         ),
     ] = ["all"],  # noqa: B006
-    animals: Annotated[int, typer.Option(help="Animals of each learner in each task.")] = 20,
-    behaviour: Annotated[
-        str, typer.Option(help="given: all run the same laps; own: as the learner acts.")
-    ] = "given",
+    draws: Annotated[
+        int, typer.Option(help="Draws of the parameters of each account from their priors.")
+    ] = 128,
     findings: Annotated[
-        Path | None, typer.Option(help="A CSV file of published numbers of your own.")
+        Path | None, typer.Option(help="Your own CSV file of published numbers.")
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     cluster: Cluster = None,
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("comparison"),
 ) -> None:
-    """Let learners go through the tasks of experiments, and hold their replay against findings.
+    """Ask how probable each published finding is if an account of replay were true.
 
-    Without options: all learners in all tasks. The same command goes on where it was interrupted.
+    Each draw of an account's parameters is a simulated study, by the protocol, the number of
+    animals and the criteria of the real one. Controls, which know nothing of learning, are scored
+    in the same way. --draws 16 gives a first look in a few minutes. The same command goes on where
+    it was interrupted.
     """
     from analyses.findings.table import findings as read_findings
-    from analyses.studies.comparison.compare_learners import STUDY
-    from analyses.studies.comparison.plan import all_learners, plan_comparison
+    from analyses.studies.comparison.compare_accounts import STUDY
+    from analyses.studies.comparison.plan import plan_comparison
     from replay.tasks.published import TASKS
 
-    named = split(learner)
-    chosen = dict(all_learners()) if is_all(learner) else {}
-    chosen |= read_learners(named) if named or not chosen else {}
     plan = plan_comparison(
         [*(TASKS if is_all(task) else ()), *split(task)],
-        chosen,
-        n_animals=animals,
-        behaviour=behaviour,
+        None if is_all(account) else split(account),
+        n_draws=draws,
         seed=seed,
         findings=read_findings(findings),
     )
@@ -68,7 +66,7 @@ def change(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="Which learner; several times, or with commas. Parameters follow the name: "
+            help="A learner, or several of them with commas. Parameters follow the name: "
             "'prioritized_sweeping forgetting=0.5'."
         ),
     ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
@@ -85,7 +83,7 @@ def change(
 ) -> None:
     """Let learners act in a world that changes: reward rate, time to recover, and replay.
 
-    The same command goes on where it was interrupted.
+    Run the same command again to resume after an interruption.
     """
     from analyses.studies.changes import STUDY, plan_change
 
@@ -103,7 +101,7 @@ def change(
 
 def demands(
     learner: Annotated[
-        list[str], typer.Option(help="Which learner; several times, or with commas.")
+        list[str], typer.Option(help="A learner, or several of them with commas.")
     ] = ["all"],  # noqa: B006
     mdps: Annotated[int, typer.Option(help="Worlds of each size.")] = 3,
     visits: Annotated[
@@ -114,10 +112,10 @@ def demands(
     cluster: Cluster = None,
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("demands"),
 ) -> None:
-    """Count the words of memory and the operations a step that learners need, as worlds grow.
+    """Count the words of memory and the operations per step that learners need as worlds grow.
 
-    Without options: all learners, in a minute or two; most of them need seconds. The same
-    command goes on where it was interrupted.
+    Without options: all learners, in a minute or two; most of them need seconds. Run the same
+    command again to resume after an interruption.
     """
     from analyses.studies.demands import STUDY, plan_demands
     from replay.learners import LEARNERS

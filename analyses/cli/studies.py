@@ -19,7 +19,7 @@ __all__ = ["do_study", "study"]
 
 def study(
     name: Annotated[
-        str | None, typer.Argument(help="Which one; without a name, all are listed.")
+        str | None, typer.Argument(help="The study; without a name, all are listed.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The folder for tables and figures; by default NAME.")
@@ -33,7 +33,8 @@ def study(
 ) -> None:
     """Do a study: a question, its tables and its figures.
 
-    Most need a few minutes at their usual size. The same command goes on where it was interrupted.
+    Most need a few minutes at their usual size. Run the same command again to resume after an
+    interruption.
     """
     from analyses.studies import STUDIES, find_study
 
@@ -81,7 +82,8 @@ def do_study(
         bars = {group: progress.add_task(group, total=total) for group, total in totals.items()}
 
         def on_cost(cost: Cost) -> None:
-            progress.console.print(_told(cost, None if cluster else n_jobs), markup=False)
+            at_work = None if cluster else min(n_jobs, len(pieces))
+            progress.console.print(_told(cost, at_work), markup=False)
 
         def on_piece(piece: Piece) -> None:
             progress.advance(bars[piece.group], study.size(plan, piece))
@@ -107,7 +109,7 @@ def do_study(
 
 
 def _told(cost: Cost, n_jobs: int | None) -> str:
-    """Tell a cost in a sentence; how many workers a cluster will have, nobody knows."""
+    """State a cost in a sentence; the number of workers of a cluster is not known."""
     left = " and ".join(
         f"{_rounded(count)} {name.removesuffix('s') if count == 1 else name}"
         for name, count in cost.counts.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -60,7 +61,7 @@ def progress_bars() -> Iterator[Progress]:
         with Progress(*columns, console=screen) as progress:
             yield progress
     except KeyboardInterrupt:
-        say("Interrupted. The same command goes on from what is finished.")
+        say("Interrupted. Run the same command again to go on from what is finished.")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -83,20 +84,25 @@ def _text(value: object) -> str:
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table on standard output; no word is broken.
 
+    In a terminal, long cells are broken into lines, the first one of a row excepted; if it is too
+    narrow for the longest words of all columns, rows are printed as paragraphs. In a pipe or file,
+    each row is one line.
+
     Parameters
     ----------
     header : sequence of str
         The names of the columns.
     rows : sequence of sequence of str
-        The cells. The first one of a row is not broken. If the terminal is too narrow for the
-        longest words of all columns, rows are printed as paragraphs.
+        The cells.
     """
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
     columns = [[name, *(row[place] for row in rows)] for place, name in enumerate(header)]
-    widths = _widths(columns, console.width - 2 * (len(header) - 1))
+    gaps = 2 * (len(header) - 1)
+    natural = sum(max(map(cell_len, cells)) for cells in columns) + gaps
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else natural)
+    widths = _widths(columns, console.width - gaps)
     if widths is None:
         _print_paragraphs(header, rows, console.width)
         return

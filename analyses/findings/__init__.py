@@ -1,1 +1,1 @@
-"""Published findings, and how learners are held against them."""
+"""Published findings, accounts of replay with their priors, and evidence for them."""

@@ -118,7 +118,6 @@ _DETECTION = {
     "min_correlation": "min_correlation",
 }
 _ROUNDED = 0.0051
-_TESTS = {"count": "range", "value": "range", "direction": "sign", "null": "sign", "none": "none"}
 
 
 def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
@@ -170,8 +169,6 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
             The ids of findings that it excludes, with blanks between.
         ``why_not``
             Why it is not tested; empty if it is.
-        ``test, expected_sign``
-            What `analyses.findings.verdicts` reads: `range`, `sign` or `none`; and the sign.
 
     Raises
     ------
@@ -217,9 +214,7 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     columns.insert(columns.index("citation"), "source")
     columns[columns.index("note") : columns.index("note")] = ["second_hand", "unpublished"]
     table = table.assign(source=names + marks, second_hand=second_hand, unpublished=unpublished)
-    tests = table["likelihood"].map(_TESTS)
-    expected = table["sign"].where(table["likelihood"] != "null", 0.0)
-    return table[columns].assign(test=tests, expected_sign=expected)
+    return table[columns]
 
 
 def _read(path: str | Path) -> pd.DataFrame:
@@ -241,7 +236,7 @@ def _read(path: str | Path) -> pd.DataFrame:
         raise ValueError(
             f"{path} must be a CSV table with all quotes closed, got {error}: it may be cut short."
         ) from None
-    if not header:
+    if not "".join(header).strip():
         raise ValueError(f"{path} is empty: its first line must name the columns.")
     twice = [column for column in header if header.count(column) > 1]
     if twice:

@@ -1,1 +1,1 @@
-"""Long work: done piece by piece, kept, and gone on with."""
+"""Long work: done piece by piece, kept, and resumed."""

@@ -29,7 +29,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 import pandas as pd
 import pyarrow as pa
@@ -37,6 +37,7 @@ from pyarrow import parquet
 
 from replay.checks import shown
 from replay.files import (
+    check_path,
     damaged_files,
     exclusive,
     is_leftover,
@@ -44,9 +45,6 @@ from replay.files import (
     replacing,
     write_checksums,
 )
-
-if TYPE_CHECKING:
-    from analyses.jobs.study import Piece
 
 __all__ = ["Results", "Status", "write_parts", "write_table"]
 
@@ -85,6 +83,13 @@ class Results:
     folder : path
         Where it is, or will be.
 
+    Raises
+    ------
+    TypeError
+        If it is no path.
+    ValueError
+        If no folder can have that name, or tables cannot be written there: it must be text.
+
     Examples
     --------
     >>> import tempfile
@@ -96,13 +101,13 @@ class Results:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = check_path("The result folder", folder)
 
     @contextmanager
     def writing(
         self, manifest: dict[str, Any], on_damage: Callable[[str], None] = lambda name: None
     ) -> Iterator[None]:
-        """Take possession of the folder, or go on with what it holds; no other process may.
+        """Lock the folder, and write to it or go on with what it holds.
 
         Parameters
         ----------
@@ -201,7 +206,7 @@ class Results:
         write_checksums(listing, [path], self.folder)
 
     def _refuse(self, held: dict[str, Any], wanted: dict[str, Any]) -> NoReturn:
-        """Say why the folder cannot be gone on with."""
+        """Explain why the run in the folder cannot be continued."""
         what_to_do = "Choose another folder with --out, or remove this one."
         if held.get("study") != wanted.get("study"):
             raise FileExistsError(
@@ -222,7 +227,7 @@ class Results:
         return any(found for pattern in listings for found in self.folder.glob(pattern))
 
     def _forget_products(self, on_damage: Callable[[str], None]) -> None:
-        """Count tables and figures as not made, because they will be made of all pieces again."""
+        """Count tables and figures as not made: they will be made again from all pieces."""
         for name in _PRODUCTS:
             listing = self.folder / f"{name}.sha256"
             for damaged in self._damaged(listing):
@@ -231,7 +236,7 @@ class Results:
             listing.unlink(missing_ok=True)
 
     def _damaged(self, listing: Path) -> list[str]:
-        """Name the files of a listing that are damaged or gone; a link is none of ours."""
+        """Name the files of a listing that are damaged or gone, or were replaced by a link."""
         name = listing.relative_to(self.folder).as_posix()
         if self._is_linked(name):
             return [name]
@@ -279,13 +284,15 @@ class Results:
             "or make the results again in another folder."
         )
 
-    def keep_piece(self, piece: Piece, files: Mapping[str, bytes | Path]) -> None:
+    def keep_piece(self, group: str, index: int, files: Mapping[str, bytes | Path]) -> None:
         """Write the files of a piece, and count it as done.
 
         Parameters
         ----------
-        piece : Piece
-            Which.
+        group : str
+            The group that it belongs to.
+        index : int
+            Its number in the group.
         files : mapping of str to bytes or Path
             Place in the folder -> content, or a file that is moved there.
         """
@@ -295,18 +302,20 @@ class Results:
                     beside.write_bytes(content)
                 else:
                     shutil.move(content, beside)
-        write_checksums(self._listing(piece), [self.folder / name for name in files], self.folder)
+        write_checksums(
+            self._listing(group, index), [self.folder / name for name in files], self.folder
+        )
 
-    def is_finished(self, piece: Piece) -> bool:
+    def is_finished(self, group: str, index: int) -> bool:
         """Tell whether a piece was done, damaged since or not."""
-        return self._listing(piece).exists()
+        return self._listing(group, index).exists()
 
-    def damaged(self, piece: Piece) -> list[str]:
+    def damaged(self, group: str, index: int) -> list[str]:
         """Name the files of a finished piece that are damaged or gone."""
-        return self._damaged(self._listing(piece))
+        return self._damaged(self._listing(group, index))
 
-    def _listing(self, piece: Piece) -> Path:
-        return self.folder / "pieces" / piece.group / f"{piece.number}.sha256"
+    def _listing(self, group: str, index: int) -> Path:
+        return self.folder / "pieces" / group / f"{index}.sha256"
 
     def finish(self, products: str) -> None:
         """Count all ``"tables"`` or all ``"figures"`` as made."""
@@ -351,7 +360,7 @@ class Results:
         return found
 
     def read_pieces(self, table: str, group: str | None = None) -> pd.DataFrame:
-        """Read one table of all pieces, one below the other.
+        """Read one table of all pieces, joined in order.
 
         Parameters
         ----------
@@ -381,8 +390,12 @@ class Results:
 
         Parameters
         ----------
-        table, group, index
-            Which.
+        table : str
+            The name of the table.
+        group : str
+            The group that the piece belongs to.
+        index : int
+            Its number in the group.
 
         Returns
         -------

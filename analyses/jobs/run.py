@@ -50,7 +50,7 @@ def run(
     out : path, optional
         The result folder. Without it nothing is kept and nothing is drawn.
     jobs : int, default 1
-        How many processes to use; 1 starts none.
+        How many processes to use; with 1 all is done in this one.
     cluster : str, optional
         Address of a Dask scheduler whose workers make the pieces; the rest is done here.
     on_cost : callable, optional
@@ -86,10 +86,10 @@ def run(
         with results.writing(manifest(study, plan), tell_damage):
             left = []
             for piece in study.all_pieces(plan):
-                damaged = results.damaged(piece)
+                damaged = results.damaged(*piece)
                 for name in damaged:
                     tell_damage(name)
-                if results.is_finished(piece) and not damaged:
+                if results.is_finished(*piece) and not damaged:
                     on_piece(piece)
                 else:
                     left.append(piece)
@@ -167,7 +167,7 @@ def _make_pieces(
     with closing(call(_make, work)) as made:
         for n_made, (piece, files, took) in enumerate(made, start=1):
             n_bytes += sum(map(_size, files.values()))
-            results.keep_piece(piece, files)
+            results.keep_piece(*piece, files)
             seconds += took if n_made > n_first else 0.0
             yield piece
             n_left = len(left) - n_made

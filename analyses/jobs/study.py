@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 import pandas as pd
 
 from analyses.jobs.cost import Cost
+from analyses.jobs.results import Results
 from replay.checks import check_number, check_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from analyses.jobs.results import Results
 
 __all__ = [
     "MOST",
@@ -62,7 +61,7 @@ class Piece(NamedTuple):
 
 
 class SizedPlan(NamedTuple):
-    """The plan of a study without other options than its size and its seed.
+    """The plan of a study whose only options are its size and its seed.
 
     Attributes
     ----------
@@ -112,7 +111,7 @@ class Runner(Protocol):
         ...
 
 
-Figures = Callable[["Results"], Iterator[tuple[str, "Figure"]]]
+Figures = Callable[[Results], Iterator[tuple[str, "Figure"]]]
 """Reads the tables of a result folder and gives figures, each with the name of its file."""
 
 

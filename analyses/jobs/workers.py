@@ -11,6 +11,8 @@ import os
 import platform
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -40,6 +42,7 @@ _MOST_PROCESSES = 10_000
 _ANSWER_SECONDS = 10
 _LOOK_SECONDS = 10
 _PARENT_SECONDS = 0.5
+_REMOVE = "import shutil, sys; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
 
 def n_processes(jobs: int | None) -> int:
@@ -102,7 +105,7 @@ def software() -> dict[str, str]:
 
 
 class Call(NamedTuple):
-    """Calls functions where a `pool` has them called.
+    """Calls functions in the processes of a `pool`.
 
     Attributes
     ----------
@@ -144,7 +147,7 @@ class Call(NamedTuple):
 def pool(
     jobs: int = 1, cluster: str | None = None, tell: Callable[[str], None] = print
 ) -> Iterator[Call]:
-    """Hold processes ready that call functions; they are ended afterwards, however the work ended.
+    """Keep processes ready to call functions, and end them afterwards, however the work ended.
 
     Parameters
     ----------
@@ -180,7 +183,10 @@ def pool(
     if cluster is not None:
         yield Call(1, partial(_on_cluster, cluster, tell), is_far=True)
         return
-    with tempfile.TemporaryDirectory(prefix="hippocampal-replay-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="hippocampal-replay-") as scratch,
+        _removed_if_killed(scratch),
+    ):
         if jobs <= 1:
             with _temporary_files_in(scratch):
                 yield Call(1, _here)
@@ -199,6 +205,23 @@ def pool(
 
 
 @contextmanager
+def _removed_if_killed(folder: str) -> Iterator[None]:
+    """Have a folder removed when this process ends, however that happens.
+
+    A process that is killed cannot clean up, and has no workers to do it as long as they start. So
+    a small one waits for the end of its input, which comes at the latest when this process is gone.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _REMOVE, folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is not meant for it
+    ):
+        yield
+
+
+@contextmanager
 def _temporary_files_in(folder: str) -> Iterator[None]:
     before, tempfile.tempdir = tempfile.tempdir, folder
     try:
@@ -209,7 +232,7 @@ def _temporary_files_in(folder: str) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep it to ourselves that processes which have grown are replaced between pieces."""
+    """Silence the warning that processes which have grown are replaced between pieces."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped while some jobs were given")
         yield
@@ -321,7 +344,7 @@ def _on_cluster(
 
 @contextmanager
 def _reaching(address: str) -> Iterator[None]:
-    """Say it in a sentence if the scheduler does not answer any more."""
+    """Explain in a sentence that the scheduler no longer answers."""
     try:
         yield
     except (CancelledError, OSError) as error:

@@ -54,7 +54,7 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Raises
     ------
     ValueError
-        If columns are missing, or a share is there several times.
+        If columns are missing, or there are several rows of a share.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     check_table(table, _COLUMNS, "attribution")
     if len(table["over"].unique()) > 1 or table.duplicated(["of", "up_to", "attribution"]).any():
         raise ValueError(
-            "A share is there several times: choose one experiment, learner and view, or use "
+            "There are several rows of a share: choose one experiment, learner and view, or use "
             "attribution_figure."
         )
     ax = new_axes() if ax is None else ax

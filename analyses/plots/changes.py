@@ -166,7 +166,7 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     check_table(rates, ["world", *_RATES], "change_rates")
     worlds = rates["world"].unique()
     if len(worlds) != 1:
-        raise ValueError(f"The figure is of one world, got {len(worlds)}.")
+        raise ValueError(f"The figure shows one world, got {len(worlds)}.")
     heights = [2.7, 0.6 + 0.3 * rates["learner"].nunique()]
     figure = new_figure(FULL_WIDTH, sum(heights))
     parts: Any = figure.subfigures(2, 1, height_ratios=heights)

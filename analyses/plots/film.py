@@ -15,7 +15,7 @@ from PIL import Image
 from analyses.plots.style import figure_style
 from replay.files import replacing
 
-__all__ = ["FRAMES_PER_SECOND", "Frames", "write_film"]
+__all__ = ["FRAMES_PER_SECOND", "Frames", "check_film", "write_film"]
 
 FRAMES_PER_SECOND = 20
 
@@ -55,17 +55,47 @@ def write_film(frames: Frames, path: str | Path) -> Path:
     500
     """
     path = Path(path)
-    write = {".gif": _write_gif, ".mp4": _write_mp4}.get(path.suffix.lower())
-    if write is None:
+    write = _write_gif if check_film(path) == ".gif" else _write_mp4
+    with replacing(path) as beside:
+        write(frames, beside)
+    return path
+
+
+def check_film(path: str | Path) -> str:
+    """Check that a film can be written in the format that its name asks for.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+
+    Returns
+    -------
+    {".gif", ".mp4"}
+        The format.
+
+    Raises
+    ------
+    ValueError
+        If the name has another ending.
+    FileNotFoundError
+        If ffmpeg is needed and missing.
+
+    Examples
+    --------
+    >>> check_film("film.GIF")
+    '.gif'
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in (".gif", ".mp4"):
         raise ValueError(f"A film is written as .gif or .mp4; got the name {path.name!r}.")
-    if write is _write_mp4 and not animation.FFMpegWriter.isAvailable():
+    if suffix == ".mp4" and not animation.FFMpegWriter.isAvailable():
         raise FileNotFoundError(
             "MP4 needs the program ffmpeg, which was not found. Install it (apt install ffmpeg, "
             f"brew install ffmpeg, conda install ffmpeg), or write {path.stem}.gif."
         )
-    with replacing(path) as beside:
-        write(frames, beside)
-    return path
+    return suffix
 
 
 def _write_gif(frames: Frames, path: Path) -> None:

@@ -17,7 +17,7 @@ from matplotlib.quiver import Quiver
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
-from analyses.plots.film import FRAMES_PER_SECOND, Frames, write_film
+from analyses.plots.film import FRAMES_PER_SECOND, Frames, check_film, write_film
 from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
 from analyses.plots.style import KIND_COLOURS, figure_style, label
 from analyses.sequences.pauses import longest_event, replayed_moves
@@ -117,6 +117,7 @@ def animate_pause(
     ...     animate_pause(run.log, out=Path(folder) / "pause.gif").stat().st_size < 100_000
     True
     """
+    check_film(out)
     return write_film(pause_frames(log, event, run=run, mdp=mdp), out)
 
 
@@ -151,7 +152,7 @@ def pause_frames(
     if world is None:
         raise ValueError(
             "The log was read from files and knows no positions. Give the world: an MDP as mdp=, "
-            "or --mdp FILE, as analyses.jobs.worlds.write_mdps writes it."
+            "or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
         )
     learner = log.runs.set_index("run").loc[run, "learner"]
     return _frames(moves, steps, world, str(learner))

@@ -21,9 +21,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.sequences.runs import MOST_STATES, Columns, whole_columns
+from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.sequences import Lists
 from replay.checks import (
+    MOST_STATES,
     check_array,
     check_choice,
     check_column,

@@ -36,7 +36,7 @@ from analyses.sequences.chains import (
     link_backups,
 )
 from analyses.sequences.experience import Experience
-from analyses.sequences.kinds import DIRECTIONS, NOVELTIES, classify_chains
+from analyses.sequences.kinds import CHAIN_DIRECTIONS, CHAIN_NOVELTIES, classify_chains
 from analyses.sequences.runs import Columns, of_run, rows_by_run, runs_of
 from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.tables import KINDS
@@ -50,8 +50,8 @@ _CATEGORIES = {
     "phase": PHASES,
     "order": ORDERS,
     "orientation": ORIENTATIONS,
-    "direction": DIRECTIONS,
-    "novelty": NOVELTIES,
+    "direction": CHAIN_DIRECTIONS,
+    "novelty": CHAIN_NOVELTIES,
     "kind": KINDS,
 }
 

@@ -16,7 +16,7 @@ from analyses.sequences.experience import Experience
 from analyses.sequences.growing import ChainKinds, GrowingChains
 from analyses.tables import KINDS
 from replay.jit import kernel
-from replay.log.blocks import Block, window_ends
+from replay.log.blocks import LogBlock, window_ends
 from replay.log.event_log import EventLog
 
 __all__ = ["CHAINS", "ReplayCounts"]
@@ -72,12 +72,12 @@ class ReplayCounts:
         self._chains = [GrowingChains(across_events=chains == "across_events") for chains in CHAINS]
         self.counts = np.zeros((n_windows, len(CHAINS), len(KINDS)), dtype=np.int64)
 
-    def add(self, block: Block) -> None:
+    def add(self, block: LogBlock) -> None:
         """Count the chains of the next block.
 
         Parameters
         ----------
-        block : Block
+        block : LogBlock
             As `simulate` hands it over.
 
         Raises

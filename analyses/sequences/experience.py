@@ -29,12 +29,12 @@ from replay.checks import check_array, check_choice, check_whole
 from replay.jit import jitable, kernel
 from replay.log.arrays import GrowingArray, uninitialised
 
-__all__ = ["Experience", "Piece", "stitch"]
+__all__ = ["Experience", "PathPiece", "stitch"]
 
 _BY = ("states", "actions")
 
 
-class Piece(NamedTuple):
+class PathPiece(NamedTuple):
     """A stretch of a path that was run contiguously.
 
     Attributes
@@ -115,7 +115,7 @@ class Experience:
     >>> experience = Experience({"episode": [0, 0, 1, 1], "step": [0, 1, 2, 3],
     ...                          "state": [0, 1, 3, 1], "next_state": [1, 2, 1, 4]})
     >>> experience.pieces([0, 1, 4])
-    [Piece(begin=0, end=1, episode=0), Piece(begin=1, end=2, episode=1)]
+    [PathPiece(begin=0, end=1, episode=0), PathPiece(begin=1, end=2, episode=1)]
     >>> experience.pieces([0, 1, 4], step=2)
     []
     """
@@ -150,7 +150,7 @@ class Experience:
         >>> experience = Experience({"episode": [0], "step": [0], "state": [0], "next_state": [1]})
         >>> experience.extend({"episode": [0], "step": [1], "state": [1], "next_state": [2]})
         >>> experience.pieces([0, 1, 2])
-        [Piece(begin=0, end=2, episode=0)]
+        [PathPiece(begin=0, end=2, episode=0)]
         """
         wanted = ["episode", "step", "state", "next_state"] + ["action"] * (self.by == "actions")
         episode, step, state, next_state, *action = whole_columns(steps, wanted, "steps", _WIDE)
@@ -273,7 +273,7 @@ class Experience:
         path: Sequence[int],
         step: int | None = None,
         actions: Sequence[int] | None = None,
-    ) -> list[Piece]:
+    ) -> list[PathPiece]:
         """Stitch a path from the least number of experienced pieces.
 
         Parameters
@@ -287,7 +287,7 @@ class Experience:
 
         Returns
         -------
-        list of Piece
+        list of PathPiece
             One piece if the path was experienced, none if one of its moves never was.
 
         Raises
@@ -310,7 +310,7 @@ class Experience:
         ends, nodes = ends[:n_pieces], nodes[:n_pieces]
         episodes = self.latest_episodes(nodes, np.full(n_pieces, limit))
         begins = np.append(0, ends)[:-1].tolist()
-        return list(map(Piece, begins, ends.tolist(), episodes.tolist()))
+        return list(map(PathPiece, begins, ends.tolist(), episodes.tolist()))
 
 
 @jitable

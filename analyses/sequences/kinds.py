@@ -14,12 +14,12 @@ from analyses.sequences.suffix_automaton import SuffixAutomaton
 from analyses.tables import KINDS
 from replay.jit import kernel
 
-__all__ = ["AMBIGUOUS", "DIRECTIONS", "FORWARD_EPISODE", "NEVER_TAKEN", "NOVELTIES", "NOVEL_PATH"]
-__all__ += ["REVERSE_EPISODE", "Classes", "classify_chains"]
+__all__ = ["AMBIGUOUS", "CHAIN_DIRECTIONS", "CHAIN_NOVELTIES", "FORWARD_EPISODE", "NEVER_TAKEN"]
+__all__ += ["NOVEL_PATH", "REVERSE_EPISODE", "Classes", "classify_chains"]
 
-DIRECTIONS = ("forward", "reverse", "both", "neither")
+CHAIN_DIRECTIONS = ("forward", "reverse", "both", "neither")
 _TAKEN_FORWARD, _TAKEN_REVERSE, _TAKEN_BOTH, _TAKEN_NEITHER = range(4)
-NOVELTIES = ("experienced", "composed", "unexperienced")
+CHAIN_NOVELTIES = ("experienced", "composed", "unexperienced")
 _EXPERIENCED, _COMPOSED, _UNEXPERIENCED = range(3)
 REVERSE_EPISODE, FORWARD_EPISODE, NOVEL_PATH, AMBIGUOUS, NEVER_TAKEN = range(len(KINDS))
 
@@ -30,7 +30,7 @@ class Classes(NamedTuple):
     Attributes
     ----------
     direction, novelty, kind : ndarray of int32, shape (n_chains,)
-        In ``DIRECTIONS``, ``NOVELTIES`` and ``KINDS``.
+        In ``CHAIN_DIRECTIONS``, ``CHAIN_NOVELTIES`` and ``KINDS``.
     n_pieces : ndarray of int32, shape (n_chains,)
         The least number of experienced pieces; 0 if a move was never made.
     n_distinct : ndarray of int32, shape (n_chains,)

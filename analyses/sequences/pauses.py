@@ -51,7 +51,7 @@ def longest_event(log: EventLog, run: int = 0) -> int:
     backups = _backups(log, run)
     length = link_backups(backups).length
     if not length.any():
-        raise ValueError(f"Run {run} of this log has no replay: online updates are none.")
+        raise ValueError(f"Run {run} of this log has no replay: online updates do not count.")
     return int(backups["event"][np.argmax(length)])
 
 

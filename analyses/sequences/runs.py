@@ -9,16 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import DTypeLike, NDArray
 
-from replay.checks import check_array, check_column, shown
+from replay.checks import MOST_STATES, check_array, check_column, shown
 from replay.log.event_log import EventLog
 
-__all__ = ["MOST_STATES", "Columns", "of_run", "rows_by_run", "runs_of", "whole_columns"]
+__all__ = ["Columns", "of_run", "rows_by_run", "runs_of", "whole_columns"]
 
 Columns = Mapping[str, NDArray[Any]]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
-
-MOST_STATES = 10_000_000
-"""States count from 0 to below this number, as in a log: arrays are as long as the largest."""
 
 
 def runs_of(log: EventLog) -> list[int]:

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from analyses.sequences.runs import MOST_STATES
 from analyses.sequences.sequences import Lists
-from replay.checks import check_choice, check_flag, check_number, check_whole
+from replay.checks import MOST_STATES, check_choice, check_flag, check_number, check_whole
 from replay.jit import kernel
 from replay.log.event_log import EventLog
 

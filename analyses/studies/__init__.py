@@ -17,7 +17,7 @@ __all__ = ["STUDIES", "find_study"]
 STUDIES = {
     "reproduction": "analyses.studies.brea_2018.reproduce",
     "discrepancies": "analyses.studies.discrepancies",
-    "comparison": "analyses.studies.comparison.compare_learners",
+    "comparison": "analyses.studies.comparison.compare_accounts",
     "changes": "analyses.studies.changes",
     "demands": "analyses.studies.demands",
     "gain_floor": "analyses.studies.gain_floor",

@@ -316,7 +316,7 @@ def summarise_attribution(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def attribution_overview(table: pd.DataFrame) -> pd.DataFrame:
-    """Take from a summary the shares of all sequences: one row a world and learner.
+    """Give the shares of all sequences in a summary: one row for each world and learner.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Between what reward rates are normalised: those of the random and of the optimal policy."""
+"""The reward rates that count as 0 and as 1: of the random and of the optimal policy."""
 
 from typing import NamedTuple, TypeVar
 

@@ -164,7 +164,11 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
 
 
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
-    return [Shown(table=tables["bounded_memory.csv"])]
+    found = tables["bounded_memory.csv"]
+    half_width = (found["ci_high"] - found["ci_low"]) / 2
+    rates = [f"{a:.3f} ± {b:.3f}" for a, b in zip(found["mean"], half_width, strict=True)]
+    shown = found[["experiment", "retention", "capacity", "n_transitions"]]
+    return [Shown(table=shown.assign(**{"reward rate": rates}))]
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:

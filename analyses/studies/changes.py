@@ -34,14 +34,14 @@ from replay.worlds.protocols import Protocol
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["N_WINDOWS", "STUDY", "ChangePlan", "measure_change", "plan_change"]
+__all__ = ["PHASE_WINDOWS", "STUDY", "ChangePlan", "measure_change", "plan_change"]
 __all__ += ["summarise_rates", "summarise_recovery", "summarise_replay"]
 
-N_WINDOWS = 50
+PHASE_WINDOWS = 50
 """Into how many windows each phase is cut."""
 
 _CRITERION = 0.9
-_STRETCH = N_WINDOWS // 10  # windows; a single one holds few episodes
+_STRETCH = PHASE_WINDOWS // 10  # windows; a single one holds few episodes
 _LATE = 0.2  # of a phase, at its end
 _AROUND = 0.1  # of a phase, before and after a change, in which replay is counted
 _MIN_LENGTH = 3
@@ -122,9 +122,9 @@ def _draw_world(world: str, index: int, n_steps: int | None, n_rest: int, seed: 
     size = {} if n_steps is None else {"n_steps": n_steps}
     protocol = find_world(world)(seed=[seed, index], n_rest=n_rest, **size)
     shortest = min(phase.n_steps for phase in protocol.phases)
-    if shortest < N_WINDOWS:
+    if shortest < PHASE_WINDOWS:
         raise ValueError(
-            f"A phase needs at least {N_WINDOWS} steps, one for each window, got {shortest}."
+            f"A phase needs at least {PHASE_WINDOWS} steps, one for each window, got {shortest}."
         )
     return protocol
 
@@ -133,7 +133,7 @@ def _rates(run: Run, protocol: Protocol, between: Sequence[Baselines]) -> pd.Dat
     reward = np.append(0.0, np.cumsum(run.log.columns("steps")["reward"]))
     tables = []
     for number, (phase, end) in enumerate(zip(protocol.phases, protocol.ends, strict=True)):
-        ends = np.arange(N_WINDOWS + 1) * phase.n_steps // N_WINDOWS
+        ends = np.arange(PHASE_WINDOWS + 1) * phase.n_steps // PHASE_WINDOWS
         rate = np.diff(reward[end - phase.n_steps + ends]) / np.diff(ends)
         tables.append(
             pd.DataFrame(
@@ -389,7 +389,7 @@ def plan_change(
     check_whole("The seed", seed)
     if n_steps is not None:
         check_whole(
-            "The number of steps of a phase", n_steps, at_least=N_WINDOWS, at_most=MOST_STEPS,
+            "The number of steps of a phase", n_steps, at_least=PHASE_WINDOWS, at_most=MOST_STEPS,
             hint="Each phase is cut into so many windows.",
         )  # fmt: skip
     if not learners:
@@ -440,7 +440,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _in_order(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
-    """Let learners come in the order in which another table has them."""
+    """Order learners as another table does."""
     rank = {name: place for place, name in enumerate(like["learner"].unique())}
     by_rank = table.assign(rank=table["learner"].astype(str).map(rank))
     ordered = by_rank.sort_values("rank", kind="stable", ignore_index=True).drop(columns="rank")

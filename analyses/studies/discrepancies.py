@@ -29,13 +29,13 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import manifest
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.studies.brea_2018 import reproduce
+from analyses.studies.brea_2018.reproduced_runs import make_runs
 from analyses.studies.brea_2018.reproduced_tables import (
     learning_curves,
     normalise_windows,
     world_means,
 )
 from analyses.studies.brea_2018.reproduction import Reproduction
-from analyses.studies.brea_2018.runs import make_runs
 from analyses.studies.brea_2018.sampling import estimate_cost
 from analyses.tables import in_order, in_paper_order
 from replay.experiments import DISCREPANCIES, EXPERIMENTS
@@ -131,7 +131,7 @@ def plan_variants(folder: str | Path) -> Variants:
             f"{folder} was made with other source files of this toolkit, and runs are compared in "
             "pairs. Make it again with these, in another folder."
         )
-    if not all(map(results.is_finished, reproduce.STUDY.all_pieces(published))):
+    if not all(results.is_finished(*piece) for piece in reproduce.STUDY.all_pieces(published)):
         raise ValueError(
             f"{folder} is not finished. Run the replay reproduce command that began it again, with "
             "the same options."
@@ -274,7 +274,7 @@ def _summarise(plan: Variants, results: Results) -> dict[str, pd.DataFrame]:
 
 
 def _differing(runs: pd.DataFrame, changed: Reproduction) -> pd.DataFrame:
-    """Take the runs of learners whose parameters the variant changes in their experiment."""
+    """Select the runs of learners whose parameters the variant changes in their experiment."""
     differ = [
         _parameters(changed.variant, name, learner) != _parameters("published", name, learner)
         for name, learner in zip(runs["experiment"], runs["learner"], strict=True)

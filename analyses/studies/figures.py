@@ -9,10 +9,10 @@ from analyses.jobs.study import Study
 from analyses.studies import STUDIES, find_study
 from replay.checks import unknown_name
 
-__all__ = ["draw", "draw_all"]
+__all__ = ["draw_all", "draw_one"]
 
 
-def draw(name: str, folder: str | Path = "results") -> list[Path]:
+def draw_one(name: str, folder: str | Path = "results") -> list[Path]:
     """Draw one figure of a result folder.
 
     Parameters

@@ -33,9 +33,10 @@ from replay.worlds.mdp import MDP
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["GAIN_FLOOR_TASKS", "SETTINGS", "STUDY", "compare_gain_floors", "simulate_laps"]
+__all__ = ["GAIN_FLOOR_SETTINGS", "GAIN_FLOOR_TASKS", "STUDY", "compare_gain_floors"]
+__all__ += ["simulate_laps"]
 
-SETTINGS = {
+GAIN_FLOOR_SETTINGS = {
     "floor": {"gain_floor": 1e-10},
     "no_floor": {"gain_floor": 0.0},
     "no_need": {"gain_floor": 1e-10, "need": "one"},
@@ -166,7 +167,7 @@ def count_segments(seed: int, n_episodes: int = 50) -> pd.DataFrame:
     """
     cells = []
     for task in GAIN_FLOOR_TASKS:
-        for setting, params in SETTINGS.items():
+        for setting, params in GAIN_FLOOR_SETTINGS.items():
             log = simulate_laps(task, params, n_episodes=n_episodes, seed=seed)
             counts = segments_per_episode(find_segments(log.backups), log.steps)
             counts.insert(0, "task", task)
@@ -224,7 +225,7 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
 
 
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
-    return [Shown(table=tables["gain_floor.csv"])]
+    return [Shown(table=tables["gain_floor.csv"].drop(columns="sem"))]
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:

@@ -254,7 +254,7 @@ class Known(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What a learner does, in the words of a table; its parameters may make a difference.
+    """What a learner does, in short; it may depend on its parameters.
 
     Attributes
     ----------

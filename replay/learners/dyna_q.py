@@ -34,7 +34,14 @@ from replay.learners.contract import (
     Value,
 )
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, record
-from replay.parts.forgetting import assume, remember, unknown_way_back
+from replay.parts.forgetting import assume, unknown_way_back
+from replay.parts.outcomes import (
+    Outcomes,
+    draw_outcome,
+    outcome_words,
+    outcomes_of,
+    remember_outcome,
+)
 from replay.parts.pauses import (
     Earnings,
     earnings,
@@ -45,12 +52,10 @@ from replay.parts.pauses import (
     note_experience,
 )
 from replay.parts.policies import epsilon_greedy
-from replay.parts.world_model import WorldModel, draw_edge, edge_to, model_words, world_model
+from replay.parts.world_model import WorldModel, draw_edge, model_words, world_model
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["needs_way_back", "replay"]
-
-_OUTCOME = np.dtype([("reward", np.float64), ("terminated", np.int8)], align=True)
 
 
 class Params(NamedTuple):
@@ -107,21 +112,15 @@ class Memory(NamedTuple):
         Q.
     model : WorldModel
         The transitions seen.
-    outcomes : structured ndarray, shape (n_edges,)
-        ``reward`` of each edge of the model, and whether it ``terminated``.
-    known : ndarray of int32, shape (n_states * n_actions,)
-        The pairs in the model, as state * n_actions + action, each once, in the order of discovery.
-    n_known : ndarray of int64, shape (1,)
-        How many there are.
+    outcomes : Outcomes
+        What they brought.
     earnings : Earnings
         What the end of a pause depends on.
     """
 
     action_values: NDArray[np.float64]
     model: WorldModel
-    outcomes: NDArray[np.void]
-    known: NDArray[np.int32]
-    n_known: NDArray[np.int64]
+    outcomes: Outcomes
     earnings: Earnings
 
 
@@ -150,14 +149,8 @@ def init(params: Params, sizes: Sizes) -> Memory:
         surprise_rate=params.surprise_rate,
         way_back=sizes.way_back,
     )
-    return Memory(
-        np.full((n_states, n_actions), params.initial_value),
-        model,
-        np.zeros(len(model.edges), dtype=_OUTCOME),
-        np.zeros(n_states * n_actions, dtype=np.int32),
-        np.zeros(1, dtype=np.int64),
-        earnings(),
-    )
+    Q = np.full((n_states, n_actions), params.initial_value)
+    return Memory(Q, model, outcomes_of(model), earnings())
 
 
 def most_backups(params: Params, memory: Memory) -> int:
@@ -167,39 +160,29 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair in the model and its place in the list, outcomes."""
-    outcomes = len(_OUTCOME.names or ()) * int(memory.model.n_edges[0])
-    held = model_words(memory.model) + outcomes + earnings_words(params)
-    return 2 * int(memory.n_known[0]) + held
-
-
-def _remember(params: Params, memory: Memory, transition: Transition) -> None:
-    model, known, n_known = memory.model, memory.known, memory.n_known
-    s, a, reward, s_next = transition[:4]
-    if model.visits[s, a] == 0:
-        known[n_known[0]] = s * memory.action_values.shape[1] + a
-        n_known[0] += 1
-    remember(model, params.surprise_rate, s, a, s_next, transition.terminated)
-    outcome = memory.outcomes[edge_to(model, s, a, s_next)]
-    outcome["reward"] = reward
-    outcome["terminated"] = transition.terminated
+    n_pairs, model = int(memory.outcomes.n_pairs[0]), memory.model
+    held = model_words(model) + outcome_words(memory.outcomes, model)
+    return n_pairs + held + earnings_words(params)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Make the backup of the transition, and remember it in the model."""
     note_experience(params, memory.earnings, memory.action_values, transition)
     q_learning.learn(params, memory, transition, log)
-    _remember(params, memory, transition)
+    model, outcomes = memory.model, memory.outcomes
+    remember_outcome(outcomes, model, params.surprise_rate, transition)
     s, a, s_next = transition.state, transition.action, transition.next_state
-    back = unknown_way_back(memory.model, s, a, s_next, transition.terminated)
+    back = unknown_way_back(model, s, a, s_next, transition.terminated)
     if back >= 0:
-        _remember(params, memory, Transition(s_next, back, 0.0, s, -1, False, False))
-        assume(memory.model, s_next, back)
+        way_back = Transition(s_next, back, 0.0, s, -1, False, False)
+        remember_outcome(outcomes, model, params.surprise_rate, way_back)
+        assume(model, s_next, back)
 
 
 def _back_up(
     params: Params, memory: Memory, edge: int, phase: int, pop: int, cause: int, log: Log
 ) -> int:
-    Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes[edge]
+    Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes.rows[edge]
     s, a, s_next, r = known["state"], known["action"], known["next_state"], outcome["reward"]
     before = q_learning.back_up(params, Q, s, a, r, s_next, outcome["terminated"])
     note_change(params, memory.earnings, before, Q[s, a])
@@ -207,12 +190,10 @@ def _back_up(
 
 
 def _replay_at_random(params: Params, memory: Memory, phase: int, rng: Generator, log: Log) -> None:
-    n_actions = memory.action_values.shape[1]
     for i in range(params.n_replays):
         if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
             break
-        pair = memory.known[int(rng.random() * memory.n_known[0])]
-        edge = draw_edge(memory.model, pair // n_actions, pair % n_actions, rng)
+        edge = draw_outcome(memory.outcomes, memory.model, rng)
         _back_up(params, memory, edge, phase, i, -1, log)
 
 
@@ -229,7 +210,7 @@ def _replay_trajectories(
             edge = draw_edge(memory.model, s, a, rng)
             cause = _back_up(params, memory, edge, pause.phase, i, cause, log)
             s = memory.model.edges[edge]["next_state"]
-            ended = memory.outcomes[edge]["terminated"]
+            ended = memory.outcomes.rows[edge]["terminated"]
         if ended:
             s, cause = pause.state, -1
 

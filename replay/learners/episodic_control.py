@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from replay.learners.contract import Description, Known, Pause, Share, Sizes, Transition, Value
 from replay.log.backups import EPISODE_END, Log, record
-from replay.parts.episode import Episode, begin, episode, episode_words, remember
+from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 
 __all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
 __all__ += ["most_backups", "n_words", "needs_episodes", "replay"]
@@ -108,7 +108,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition."""
     s, a = transition.state, transition.action
-    remember(memory.episode, s, a, transition.reward)
+    add_transition(memory.episode, s, a, transition.reward)
     if memory.action_values[s, a] == np.inf:
         memory.action_values[s, a] = -np.inf
 
@@ -133,4 +133,4 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
             )
             next_state = s
     if pause.phase == EPISODE_END:
-        begin(memory.episode)
+        begin_episode(memory.episode)

@@ -35,7 +35,7 @@ from replay.learners.contract import (
     Transition,
 )
 from replay.log.backups import EPISODE_END, Log, record
-from replay.parts.episode import Episode, begin, episode, episode_words, remember
+from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 from replay.parts.pauses import (
     Earnings,
     earnings,
@@ -45,6 +45,7 @@ from replay.parts.pauses import (
     note_change,
     note_experience,
 )
+from replay.parts.policies import best_value
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["needs_episodes", "replay"]
@@ -176,14 +177,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition."""
     note_experience(params, memory.earnings, memory.action_values, transition)
-    remember(memory.episode, transition.state, transition.action, transition.reward)
-
-
-def _best_return(memory: Memory, state: int) -> float:
-    best = -np.inf
-    for a in range(memory.best_returns.shape[1]):
-        best = max(best, memory.best_returns[state, a])
-    return best
+    add_transition(memory.episode, transition.state, transition.action, transition.reward)
 
 
 def _keep_sequence(memory: Memory, state: int, goal: int) -> None:
@@ -221,7 +215,7 @@ def _replay_backwards(params: Params, memory: Memory, goal: int, rng: Generator,
             visit["total"] = total
             before = Q[s, a]
             if total > params.expected_return:
-                if total > _best_return(memory, s):
+                if total > best_value(best, s):
                     _keep_sequence(memory, s, goal)
                 best[s, a] = max(total, best[s, a])
                 Q[s, a] = best[s, a]
@@ -239,5 +233,5 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
     if pause.terminated:
         _replay_backwards(params, memory, pause.state, rng, log)
     if pause.phase == EPISODE_END:
-        begin(memory.episode)
+        begin_episode(memory.episode)
         memory.following[0] = -1

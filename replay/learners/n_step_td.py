@@ -28,7 +28,7 @@ from replay.learners.contract import (
 )
 from replay.log.backups import ONLINE, TRACE, Log
 from replay.parts.policies import best_tried
-from replay.parts.recent_steps import RecentSteps, follow, note_step, recent_steps, step_words
+from replay.parts.recent_steps import RecentSteps, add_step, follow, recent_steps, step_words
 from replay.parts.traces import (
     Traces,
     add_trace,
@@ -135,7 +135,7 @@ def _n_step_return(params: Params, memory: Memory, oldest: int, s: int, a: int) 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Remember the transition and update the pair that was visited n steps ago."""
     Q, window = memory.action_values, memory.window
-    note_step(window, transition)
+    add_step(window, transition)
     if window.n_seen[0] < params.n:
         return
     oldest, s_next, a_next = window.n_seen[1], transition.next_state, transition.next_action

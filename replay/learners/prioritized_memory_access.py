@@ -40,9 +40,7 @@ from replay.learners.contract import (
 )
 from replay.log.backups import ONLINE, START, STEP, TRACE, Log, record
 from replay.parts.markov_chain import chain_words, move
-from replay.parts.memory_access import laps
 from replay.parts.memory_access.exploration import explore_world, link_ends
-from replay.parts.memory_access.laps import Lap
 from replay.parts.memory_access.paths import (
     Path,
     begin_path,
@@ -59,11 +57,19 @@ from replay.parts.memory_access.priority_table import (
     best_pair,
     priority_table,
     refresh,
-    set_priorities,
+    weigh_by_need,
 )
 from replay.parts.memory_access.values import change_value, state_value
+from replay.parts.memory_access.whereabouts import (
+    Whereabouts,
+    is_enough,
+    link_episodes,
+    need_origin,
+    note_step,
+    whereabouts,
+)
 from replay.parts.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
-from replay.parts.pauses import is_over_by_chance, is_worth_it
+from replay.parts.pauses import is_over_by_chance
 from replay.parts.policies import POLICIES, SOFTMAX, Policy, draw_action
 from replay.parts.priorities import IN_PAUSES, MOMENTS, phases_of
 from replay.parts.traces import (
@@ -197,7 +203,7 @@ class Memory(NamedTuple):
         Transitions seen, for their predecessors.
     need : Need
         How often each state will be visited, from the latest pause on, and T.
-    lap : Lap
+    whereabouts : Whereabouts
         Where the agent stands.
     """
 
@@ -210,7 +216,7 @@ class Memory(NamedTuple):
     traces: Traces
     model: WorldModel
     need: Need
-    lap: Lap
+    whereabouts: Whereabouts
 
 
 def description(params: Params) -> Description:
@@ -219,9 +225,8 @@ def description(params: Params) -> Description:
     phases = (at_start if phase == START else phase for phase in phases_of(params.replay_at))
     terms = ["gain"] * params.use_gain + ["need"] * (params.need != ONE)
     stores = "the last try of each pair; moves between states"
-    return Description(
-        stores, tuple(sorted(phases)), " x ".join(terms) or "any", "Mattar & Daw 2018"
-    )
+    priority = " x ".join(terms) or "any"
+    return Description(stores, tuple(sorted(phases)), priority, "Mattar & Daw 2018")
 
 
 def evaluates(params: Params) -> bool:
@@ -248,7 +253,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         traces(*shape, params.discount * params.trace_decay, sizes.n_steps),
         world_model(*shape, sizes.n_transitions),
         need_of(n_states, sizes.n_transitions + sizes.n_links),
-        laps.begin_lap(),
+        whereabouts(),
     )
 
 
@@ -289,7 +294,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     """Remember the transition, move T, and send the error of Q-learning to all traced pairs."""
     Q, traces, n_actions = memory.action_values, memory.traces, memory.action_values.shape[1]
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
-    laps.note_step(memory.lap, s, r)
+    note_step(memory.whereabouts, s, r)
     observe(memory.model, s, a, s_next, transition.terminated)
     move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a] = s_next
@@ -333,14 +338,12 @@ def _back_up(
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """Make the backup that is worth most, again and again, until none is worth enough."""
-    laps.link_episodes(params, memory.lap, memory.need.chain, pause)
-    origin = laps.need_origin(params, memory.lap, pause)
+    link_episodes(params, memory.whereabouts, memory.need.chain, pause)
+    origin = need_origin(params, memory.whereabouts, pause)
     if origin < 0:
         return
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
-    for s in range(len(memory.values)):
-        set_priorities(params, memory, s)
-    least, earned = laps.least_priority(params, memory.lap), laps.mean_reward(memory.lap)
+    weigh_by_need(params, memory)
     path, next_state = memory.path, memory.next_state
     length, row, end, end_next = 0, -1, -1, -1
     for pop in range(params.max_backups):
@@ -352,9 +355,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
         else:
             length = 1
             priority = begin_path(params, memory, s, a)
-        if priority < 0.0 or priority <= least:
-            break
-        if not is_worth_it(params, priority, earned) or is_over_by_chance(params, rng):
+        if not is_enough(params, memory.whereabouts, priority) or is_over_by_chance(params, rng):
             break
         joins = length == 1 and (path.state[0] == end_next or end_of(path, 1, next_state) == end)
         cause = row if joins else -1

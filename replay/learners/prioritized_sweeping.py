@@ -6,7 +6,7 @@ popping s tells the change to all its predecessors in the learned model. With ``
 sweep waits for the end of the episode, makes as many pops as the episode had steps, and the model
 is forgotten.
 
-Other accounts are a parameter away: which state is next, when the queue is worked off, how the
+Variants are a parameter away: which state is next, when the queue is worked off, how the
 model follows a world that changes, and how much of it is kept. Small backups stay exact whatever
 the model is: Q(s, a) is the average of r + discount * U(s') over what is remembered of (s, a), and
 with an empty queue, where U = V, the action values solve the learned model. A pair that was

@@ -47,7 +47,7 @@ from replay.parts.pauses import (
     note_experience,
 )
 from replay.parts.policies import best_tried
-from replay.parts.recent_steps import RecentSteps, follow, note_step, recent_steps, step_words
+from replay.parts.recent_steps import RecentSteps, add_step, follow, recent_steps, step_words
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -145,7 +145,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     """Remember the step, in place of the oldest."""
     s, a, now = transition.state, transition.action, memory.steps.n_seen[0]
     note_experience(params, memory.earnings, memory.action_values, transition)
-    memory.earlier[note_step(memory.steps, transition)] = memory.latest[s, a]
+    memory.earlier[add_step(memory.steps, transition)] = memory.latest[s, a]
     memory.latest[s, a] = now
 
 

@@ -74,12 +74,12 @@ from replay.parts.pauses import (
 from replay.parts.policies import draw_weighted
 from replay.parts.similarity import Similarity, link, similarity_of, similarity_words
 
-__all__ = ["DEFAULT", "DYNAMIC", "MODES", "REVERSE", "Memory", "Params", "description", "init"]
-__all__ += ["learn", "most_backups", "n_words", "replay"]
+__all__ = ["DEFAULT_MODE", "DYNAMIC_MODE", "MODES", "REVERSE_MODE", "Memory", "Params"]
+__all__ += ["description", "init", "learn", "most_backups", "n_words", "replay"]
 
 MODES = ("default", "reverse", "dynamic")
 """Similar experiences begin, or end, at the state reactivated last; or either."""
-DEFAULT, REVERSE, DYNAMIC = range(3)
+DEFAULT_MODE, REVERSE_MODE, DYNAMIC_MODE = range(3)
 
 
 class Params(NamedTuple):
@@ -126,7 +126,7 @@ class Params(NamedTuple):
     n_replays: Count = 10
     backup_cost: Cost = 0.0
     mean_backups: Mean = np.inf
-    replay_mode: Annotated[int, Choice(MODES)] = DEFAULT
+    replay_mode: Annotated[int, Choice(MODES)] = DEFAULT_MODE
     replay_at_start: bool = False
     similarity_discount: Annotated[float, Between(0.0, 0.999999)] = 0.1
     inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 9.0
@@ -215,7 +215,7 @@ def _back_up(
     Q, experience = memory.action_values, memory.experiences.rows[place]
     s, a, s_next = experience["state"], experience["action"], experience["next_state"]
     r, terminated = experience["reward"], experience["terminated"]
-    if params.replay_mode == DYNAMIC and Q[s, a] < np.inf:
+    if params.replay_mode == DYNAMIC_MODE and Q[s, a] < np.inf:
         memory.surprise[0] += abs(q_learning.target(params, Q, r, s_next, terminated) - Q[s, a])
     before = q_learning.back_up(params, Q, s, a, r, s_next, terminated)
     if phase != ONLINE:
@@ -306,8 +306,8 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
     """Reactivate experiences, one after the other, from where the agent is, or from anywhere."""
     at_start = pause.phase == START and params.replay_at_start
     if pause.phase == EPISODE_END or pause.phase == REST or at_start:
-        reverse = params.replay_mode == REVERSE
-        if params.replay_mode == DYNAMIC:
+        reverse = params.replay_mode == REVERSE_MODE
+        if params.replay_mode == DYNAMIC_MODE:
             reverse = rng.random() < 1.0 / (1.0 + math.exp(2.0 - 5.0 * memory.surprise[0]))
             memory.surprise[0] = 0.0
         _reactivate(params, memory, pause, reverse, rng, log)

@@ -1,4 +1,4 @@
-"""Large arrays: in memory that earlier work is done with, or on disk."""
+"""Large arrays: in memory that is used again, or on disk."""
 
 import errno
 import mmap
@@ -31,7 +31,7 @@ _ALONE = _references([np.empty(0)], 0)
 
 
 def uninitialised(n_rows: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Make an array whose content is yet to be written, of memory that an earlier run is done with.
+    """Make an array without content, if possible in memory that an earlier run has used.
 
     Memory that the operating system hands out anew costs more to touch than a learner's step.
 

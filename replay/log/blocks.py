@@ -7,10 +7,13 @@ from numpy.typing import NDArray
 
 from replay.log.event_log import EventLog
 
-__all__ = ["Block", "window_ends"]
+__all__ = ["STEPS_PER_BLOCK", "LogBlock", "window_ends"]
+
+STEPS_PER_BLOCK = 1 << 18
+"""Steps of a block, at most."""
 
 
-class Block(NamedTuple):
+class LogBlock(NamedTuple):
     """Part of the log of a run: some steps, with all backups made in them.
 
     Attributes

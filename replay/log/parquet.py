@@ -24,7 +24,7 @@ from replay.files import check_path
 from replay.log.backups import PHASES
 from replay.log.schema import SCHEMA, Columns, check_values, schema_of
 
-__all__ = ["LogError", "LogWriter", "beginning", "parts", "read", "writing"]
+__all__ = ["LogError", "LogFileWriter", "beginning", "parts", "read", "writing"]
 
 _VERSION = 1
 _KEY = b"hippocampal-replay"
@@ -36,7 +36,7 @@ class LogError(ValueError):
     """A folder that does not hold a whole event log of this version."""
 
 
-class LogWriter:
+class LogFileWriter:
     """Writes a log part by part; made by `writing`.
 
     Parameters
@@ -109,7 +109,7 @@ class LogWriter:
 
 
 @contextmanager
-def writing(folder: str | os.PathLike[str]) -> Iterator[LogWriter]:
+def writing(folder: str | os.PathLike[str]) -> Iterator[LogFileWriter]:
     """Write a log part by part, all of it or nothing.
 
     Parameters
@@ -119,7 +119,7 @@ def writing(folder: str | os.PathLike[str]) -> Iterator[LogWriter]:
 
     Yields
     ------
-    LogWriter
+    LogFileWriter
         Takes the parts, and where the log comes from.
 
     Raises
@@ -139,7 +139,7 @@ def writing(folder: str | os.PathLike[str]) -> Iterator[LogWriter]:
                 f"{folder} exists already and is not empty. Remove it or choose another folder."
             )
         beside.mkdir(parents=True)
-        writer = LogWriter(beside)
+        writer = LogFileWriter(beside)
         try:
             yield writer
             writer.finish()

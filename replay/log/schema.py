@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from replay.checks import check_array, check_text, shown
+from replay.checks import MOST_STATES, check_array, check_text, shown
 from replay.jit import kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, START, STEP
@@ -228,16 +228,15 @@ def complete(
     return {column: columns[column] for column in names}
 
 
-_MOST_STATES = 10_000_000
 _LIMITS: dict[str, dict[str, tuple[int, int]]] = {
     "runs": {"run": (0, 2**31 - 1)},
     "steps": {
         "run": (0, 2**31 - 1),
         "episode": (0, 2**31 - 1),
         "step": (0, 2**62),
-        "state": (0, _MOST_STATES),
+        "state": (0, MOST_STATES - 1),
         "action": (-1, 2**15 - 1),
-        "next_state": (0, _MOST_STATES),
+        "next_state": (0, MOST_STATES - 1),
     },
     "backups": {
         "run": (0, 2**31 - 1),
@@ -246,10 +245,10 @@ _LIMITS: dict[str, dict[str, tuple[int, int]]] = {
         "event": (-1, 2**62),
         "index": (0, 2**31 - 1),
         "pop": (0, 2**31 - 1),
-        "location": (-1, _MOST_STATES),
-        "state": (0, _MOST_STATES),
+        "location": (-1, MOST_STATES - 1),
+        "state": (0, MOST_STATES - 1),
         "action": (-1, 2**15 - 1),
-        "next_state": (0, _MOST_STATES),
+        "next_state": (0, MOST_STATES - 1),
         "cause": (-1, 2**62),
     },
 }
@@ -285,7 +284,7 @@ def check_values(
     --------
     >>> check_values("steps", complete("steps", {"state": [0, 1], "next_state": [1, -2]}))
     Traceback (most recent call last):
-    ValueError: The column 'next_state' of 'steps' must lie between 0 and 10000000; row 1 has -2.
+    ValueError: The column 'next_state' of 'steps' must lie between 0 and 9999999; row 1 has -2.
     """
     for column, (least, most) in _LIMITS[name].items():
         values = columns[column]
@@ -398,7 +397,7 @@ def _is_structured(rows: object) -> bool:
 
 
 def _columns_of(name: str, tables: Sequence[NDArray[Any]]) -> Columns:
-    """Take structured arrays, one after the other, apart into columns."""
+    """Split structured arrays, one after the other, into columns."""
     n_rows, dtype = sum(map(len, tables)), tables[0].dtype
     names = dtype.names or ()
     columns = {column: uninitialised(n_rows, _wide(name, column, dtype)) for column in names}

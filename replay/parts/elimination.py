@@ -378,7 +378,7 @@ def _mark_neighbours(elimination: Elimination, state: int) -> None:
 
 @inlined
 def _list_earlier(elimination: Elimination) -> None:
-    """Turn the table of who goes later round: for each place, those before it, in order."""
+    """Invert the table of later states: list, for each place, those before it, in order."""
     n_states = len(elimination.order)
     begin_earlier, degree = elimination.begin_earlier, elimination.degree
     degree[:] = 0

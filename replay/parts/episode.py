@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 
-__all__ = ["Episode", "begin", "episode", "episode_words", "remember"]
+__all__ = ["Episode", "add_transition", "begin_episode", "episode", "episode_words"]
 
 _STEP = np.dtype(
     [("reward", np.float64), ("state", np.int32), ("action", np.int32)],
@@ -35,7 +35,7 @@ def episode(n_steps: int) -> Episode:
     Examples
     --------
     >>> now = episode(10)
-    >>> remember(now, 3, 0, 1.0)
+    >>> add_transition(now, 3, 0, 1.0)
     >>> int(now.length[0]), float(now.steps[0]["reward"])
     (1, 1.0)
     """
@@ -48,7 +48,7 @@ def episode_words(episode: Episode) -> int:
 
 
 @inlined
-def remember(episode: Episode, state: int, action: int, reward: float) -> None:
+def add_transition(episode: Episode, state: int, action: int, reward: float) -> None:
     """Add one step."""
     length = episode.length[0]
     step = episode.steps[length]
@@ -59,6 +59,6 @@ def remember(episode: Episode, state: int, action: int, reward: float) -> None:
 
 
 @inlined
-def begin(episode: Episode) -> None:
+def begin_episode(episode: Episode) -> None:
     """Drop all steps."""
     episode.length[0] = 0

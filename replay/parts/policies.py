@@ -1,4 +1,4 @@
-"""How values become actions.
+"""Policies: how action values determine actions.
 
 A pair of state and action that was never tried may be marked by an infinite action value: the
 greedy choice then prefers it to everything that was tried, and no maximum that is backed up
@@ -178,7 +178,7 @@ def draw_action(
 
 @inlined
 def best_value(action_values: NDArray[np.float64], state: int) -> float:
-    """Return the largest action value of a state; all of them are finite."""
+    """Return the largest action value of a state, infinite ones included."""
     best: float = action_values[state, 0]
     for a in range(1, action_values.shape[1]):
         best = max(best, action_values[state, a])

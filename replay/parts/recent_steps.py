@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 
-__all__ = ["RecentSteps", "follow", "note_step", "recent_steps", "step_words"]
+__all__ = ["RecentSteps", "add_step", "follow", "recent_steps", "step_words"]
 
 _STEP = np.dtype(
     {
@@ -51,7 +51,7 @@ def recent_steps(n_kept: int) -> RecentSteps:
     >>> from replay.learners.contract import Transition
     >>> recent = recent_steps(2)
     >>> for reward in (1.0, 2.0, 4.0):
-    ...     place = note_step(recent, Transition(0, 0, reward, 0, -1, False, False))
+    ...     place = add_step(recent, Transition(0, 0, reward, 0, -1, False, False))
     >>> recent.rows["reward"].tolist()
     [4.0, 2.0]
     >>> follow(recent, 1, 2, 0.5)[0]
@@ -66,7 +66,7 @@ def step_words(recent: RecentSteps) -> int:
 
 
 @inlined
-def note_step(recent: RecentSteps, transition: Any) -> int:
+def add_step(recent: RecentSteps, transition: Any) -> int:
     """Keep a :class:`replay.learners.contract.Transition`; return its place."""
     place: int = recent.n_seen[1]
     step = recent.rows[place]

@@ -1,4 +1,4 @@
-"""The driver: a learner on its way through a run, and the log that it leaves.
+"""The driver: it takes a learner through a run, and keeps the log.
 
 Whatever lets a learner act, or feeds it, does so through a `Driver`, which calls the compiled loop
 for some steps at a time, so that the log never overflows and Ctrl-C is heard.
@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from replay.checks import MOST_STATES
 from replay.learners.contract import Learner, Pause, Sizes
 from replay.log import backups
 from replay.log.arrays import uninitialised
-from replay.log.blocks import Block
+from replay.log.blocks import STEPS_PER_BLOCK, LogBlock
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt
-from replay.simulation.loop import STEP, Clock, Given, World, kernel_of
+from replay.simulation.loop import STEP_ROW, Clock, Given, World, kernel_of
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
 __all__ = ["Driver", "LogWriter", "replay_rng", "way_back", "world_of"]
 
-_STEPS_PER_BLOCK = 1 << 18
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 _MOST_STEPS = 1 << 20
 _FIRST_WORK = 1e8
@@ -37,7 +37,7 @@ _MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 
 
 def world_of(mdp: MDP) -> World:
-    """Bring an MDP into the form that the loop reads."""
+    """Convert an MDP to the form that the loop reads."""
     starts = np.flatnonzero(mdp.start_probability)
     return World(
         mdp.n_actions,
@@ -78,7 +78,7 @@ def way_back(
 
 
 class LogWriter:
-    """The tables of a run; what was filled is set aside whenever a learner needs more room.
+    """The tables of a run; full ones are set aside whenever a learner needs more room.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class LogWriter:
     n_steps : int
         The steps for which there is room; more come by `lengthen`.
     on_block : callable, optional
-        Called with one `Block` after the other; then nothing is kept.
+        Called with one `LogBlock` after the other; then nothing is kept.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class LogWriter:
         name: str = "",
         seed: int = -1,
         n_steps: int = 0,
-        on_block: Callable[[Block], None] | None = None,
+        on_block: Callable[[LogBlock], None] | None = None,
     ) -> None:
         self.keep, self.learner, self.mdp, self.on_block = keep, learner, mdp, on_block
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
@@ -117,13 +117,13 @@ class LogWriter:
         self.buffer: backups.BackupBuffer | None = None
         if keep != "none" and n_steps > _MOST_LOGGED:
             raise ValueError(
-                f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: take log='none', or "
+                f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: use log='none', or "
                 "fewer steps."
             )
-        self.n_steps = n_steps if on_block is None else min(n_steps, _STEPS_PER_BLOCK)
-        self.steps = np.empty(0, dtype=STEP)
+        self.n_steps = n_steps if on_block is None else min(n_steps, STEPS_PER_BLOCK)
+        self.steps = np.empty(0, dtype=STEP_ROW)
         if keep != "none":
-            self.steps = _held(self.n_steps, STEP, f"the log of {self.n_steps} steps")
+            self.steps = _held(self.n_steps, STEP_ROW, f"the log of {self.n_steps} steps")
             self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, learner.evaluates)
         self.pieces: list[tuple[NDArray[np.void], ...]] = []
         self.excerpt = WHOLE_RUN
@@ -136,7 +136,7 @@ class LogWriter:
     def lengthen(self, n_steps: int) -> None:
         """Make room for so many steps of the run in all, and for some more."""
         if n_steps > len(self.steps):
-            more = np.zeros(max(n_steps, 2 * len(self.steps)) - len(self.steps), dtype=STEP)
+            more = np.zeros(max(n_steps, 2 * len(self.steps)) - len(self.steps), dtype=STEP_ROW)
             self.steps = np.append(self.steps, more)
 
     def make_room(self, n_rows: int) -> None:
@@ -151,7 +151,7 @@ class LogWriter:
         if backups.n_kept(self.buffer) > _MOST_LOGGED - room:
             raise ValueError(
                 f"A log counts at most {_MOST_LOGGED} backups, and that of {self.learner.name!r} "
-                "is full: take log='none', fewer steps, or fewer backups a step."
+                "is full: use log='none', fewer steps, or fewer backups a step."
             )
         rows, self.buffer = backups.renew(self.buffer, room)
         if not few:  # or what little was written keeps the whole
@@ -168,7 +168,7 @@ class LogWriter:
         n_backups = sum(len(rows[0]) for rows in log.tables["backups"])
         causes = np.unique(self.learner.causes(memory))
         known = causes[(causes >= 0) & (not is_last)]
-        self.on_block(Block(log, n_backups, self.first_row, known))
+        self.on_block(LogBlock(log, n_backups, self.first_row, known))
         n_events = self.excerpt.n_events
         if n_backups:
             n_events = int(log.columns("backups")["event"].max(initial=n_events - 1)) + 1
@@ -183,7 +183,7 @@ class LogWriter:
         RuntimeError
             If the learner's bound of its backups was too small.
         """
-        steps: NDArray[np.void] = np.empty(0, dtype=STEP)
+        steps: NDArray[np.void] = np.empty(0, dtype=STEP_ROW)
         made: list[tuple[NDArray[np.void], ...]] = [(np.empty(0, dtype=backups.BACKUP),)]
         if self.buffer is not None:
             n_lost = backups.n_lost(self.buffer)
@@ -196,14 +196,14 @@ class LogWriter:
             self.make_room(0)
             steps, made, self.pieces = self.steps[:n_steps], self.pieces, []
             if self.on_block is not None:
-                self.steps = uninitialised(self.n_steps, STEP)
+                self.steps = uninitialised(self.n_steps, STEP_ROW)
         return EventLog.from_run(
             self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, excerpt=self.excerpt
         )
 
 
 class Driver:
-    """A learner on its way through a run.
+    """A learner in the course of a run.
 
     Parameters
     ----------
@@ -246,11 +246,16 @@ class Driver:
         known: MDP | None = None,
         window_ends: NDArray[np.int64] | None = None,
     ) -> None:
-        if log.buffer is not None and sizes.n_actions > _MOST_ACTIONS:
-            raise ValueError(
-                f"A log holds at most {_MOST_ACTIONS} actions, got {sizes.n_actions}: take "
-                "log='none', or fewer actions."
-            )
+        if log.buffer is not None:
+            for name, number, most in (
+                ("states", sizes.n_states, MOST_STATES),
+                ("actions", sizes.n_actions, _MOST_ACTIONS),
+            ):
+                if number > most:
+                    raise ValueError(
+                        f"A log holds at most {most} {name}, got {number}; only simulate with "
+                        "log='none' can have more."
+                    )
         self.learner, self.writer, self.rng, self.replay_rng = learner, log, rng, replay_rng
         self.memory = _made(learner, sizes)
         learner.explore(learner.params, self.memory, known)
@@ -305,7 +310,7 @@ class Driver:
         self._go(world, _NOTHING, n_steps, max_episode_steps, n_rest)
 
     def feed(self, given: Given, n_rest: int = 0) -> None:
-        """Let the learner see recorded steps, and rest after each end of an episode among them."""
+        """Let the learner see recorded steps, and rest after the ends of episodes."""
         self._go(_nowhere(), given, len(given.steps), -1, n_rest)
 
     def rest(self, state: int, n_pauses: int) -> None:
@@ -427,7 +432,7 @@ def _held(n_rows: int, dtype: np.dtype[np.void], what: str) -> NDArray[np.void]:
 
 
 def _check_fits(n_bytes: int, what: str) -> None:
-    """Refuse what the machine's memory cannot hold."""
+    """Refuse what does not fit in the machine's memory."""
     if n_bytes > _memory_bytes():
         raise ValueError(
             f"There is no room for {what}: it takes {n_bytes / 1e9:,.1f} GB of memory, and this "
@@ -448,5 +453,5 @@ def _nowhere() -> World:
     return world_of(MDP.from_tables([[0]], reward=[0.0]))
 
 
-_NO_STEPS = np.empty(0, dtype=STEP)
+_NO_STEPS = np.empty(0, dtype=STEP_ROW)
 _NOTHING = Given(_NO_STEPS, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from replay.checks import (
     LARGEST_NUMBER,
+    MOST_STATES,
     check_choice,
     check_column,
     check_table,
@@ -23,13 +24,12 @@ from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
-from replay.simulation.loop import STEP, Given
+from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
 __all__ = ["Experience", "feed"]
 
-_MOST_STATES = 2**31 - 1
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
 
 
@@ -172,8 +172,8 @@ class Experience:
         >>> Experience.of(lap, n_states=3, n_actions=1).sizes.n_transitions
         2
         """
-        n_states = check_whole("n_states", n_states, at_least=1, at_most=_MOST_STATES)
-        n_actions = check_whole("n_actions", n_actions, at_least=1, at_most=_MOST_STATES)
+        n_states = check_whole("n_states", n_states, at_least=1, at_most=MOST_STATES)
+        n_actions = check_whole("n_actions", n_actions, at_least=1, at_most=2**31 - 1)
         if mdp is not None and not isinstance(mdp, MDP):
             raise TypeError(f"mdp must be an MDP, got {type(mdp).__name__}.")
         if mdp is not None and mdp.n_states != n_states:
@@ -231,7 +231,7 @@ class Experience:
         if learner.needs_episodes and len(steps) and not steps["terminated"].any():
             raise ValueError(
                 f"{learner.name!r} learns at an episode's end, but no row of transitions is "
-                "terminated: mark the ends, or take another learner."
+                "terminated: mark the ends, or choose another learner."
             )
         ways = way_back(learner, self.mdp, self.sizes.n_actions)
         sizes = self.sizes._replace(way_back=ways)
@@ -289,7 +289,7 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
         for name, limit in limits.items()
         if name in table
     }
-    steps = np.zeros(len(table), dtype=STEP)
+    steps = np.zeros(len(table), dtype=STEP_ROW)
     for name in ("state", "action", "next_state"):
         steps[name] = columns[name]
     for name in ("terminated", "truncated"):

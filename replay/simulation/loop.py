@@ -20,9 +20,9 @@ from replay.jit import inlined, jitable, loop_kernel, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
 
-__all__ = ["STEP", "Clock", "Given", "World", "kernel_of", "start"]
+__all__ = ["STEP_ROW", "Clock", "Given", "World", "kernel_of", "start"]
 
-STEP = np.dtype(
+STEP_ROW = np.dtype(
     [
         ("reward", np.float64),
         ("state", np.int32),
@@ -72,7 +72,7 @@ class Given(NamedTuple):
 
     Attributes
     ----------
-    steps : ndarray of STEP, shape (n_steps,)
+    steps : ndarray of STEP_ROW, shape (n_steps,)
         What was done.
     next_action, start : ndarray of int32, shape (n_steps,)
         The action after each step, and the first state of the episode after one that ends with this

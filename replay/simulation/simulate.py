@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from replay.checks import check_choice, check_whole
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
-from replay.log.blocks import Block, window_ends
+from replay.log.blocks import LogBlock, window_ends
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
 from replay.simulation.loop import start
@@ -27,7 +27,7 @@ _MOST_STEPS = 10**15  # a hundred days even of the fastest learner
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one learner in one world.
+    """The result of one learner in one world.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def simulate(
     seed: int = 0,
     log: str = "replay",
     n_windows: int = 100,
-    on_block: Callable[[Block], None] | None = None,
+    on_block: Callable[[LogBlock], None] | None = None,
 ) -> Run:
     """Let a learner act in a world.
 
@@ -99,7 +99,7 @@ def simulate(
     n_windows : int, default 100
         Into how many adjacent windows the steps are cut for the reward rate.
     on_block : callable, optional
-        Called as ``on_block(block)`` with one part of the log after the other, a `Block`, cut
+        Called as ``on_block(block)`` with one part of the log after the other, a `LogBlock`, cut
         between steps. The run keeps none of them, so its memory is bounded however long it is.
 
     Returns
@@ -179,7 +179,7 @@ def simulate(
 
 
 def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
-    """Take a world that stays as it is for a protocol of one phase."""
+    """Make a protocol of one phase from a world that does not change."""
     if isinstance(mdp, Protocol):
         if n_steps is not None:
             raise ValueError(
@@ -203,7 +203,7 @@ def _check_world(found: Learner, mdp: MDP) -> None:
         cure = "take a discount below 1"
     elif found.needs_episodes:
         why = f"{found.name!r} learns at an episode's end"
-        cure = "take another learner"
+        cure = "choose another learner"
     else:
         return
     lost = np.flatnonzero(np.isinf(mdp.steps_to_end))

@@ -381,7 +381,7 @@ def _from_matrices(
 
 
 def _without(mdp: MDP, state: int) -> MDP:
-    """Build a wall: who would have entered this state stays, for no reward."""
+    """Build a wall: an action that led to this state now leads nowhere, without reward."""
     chance, reward = _matrices(mdp)
     is_open = sparse.diags_array((np.arange(mdp.n_states) != state).astype(float))
     open_chance = chance @ is_open

@@ -116,7 +116,7 @@ def from_networkx(
     if graph.is_multigraph():
         given = {"rewards": rewards, "terminal": terminal, "start": start, "bin_size": bin_size}
         for argument, value in given.items():
-            if value is not None and value != ():
+            if value is not None and not (isinstance(value, tuple) and not value):
                 raise ValueError(
                     f"{argument} is for track graphs (networkx.Graph or DiGraph); "
                     f"got {type(graph).__name__}, which holds a whole MDP."

@@ -30,7 +30,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["from_ascii", "layout", "open_maze", "random_maze", "two_way_track"]
 
 _MOST_CELLS = 3000  # along a side
-MOVES = {"up": (0, 1), "right": (1, 0), "down": (0, -1), "left": (-1, 0)}
+_MOVES = {"up": (0, 1), "right": (1, 0), "down": (0, -1), "left": (-1, 0)}
 
 
 def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> MDP:
@@ -88,7 +88,7 @@ def random_maze(size: int = 40, seed: int | np.random.Generator | None = 0) -> M
 
 
 def from_ascii(text: str, cell_size: float = 10.0, name: str = "maze") -> MDP:
-    """Make a maze of a drawing.
+    """Make a maze from a drawing.
 
     Parameters
     ----------
@@ -323,14 +323,14 @@ def _maze(
     y, x = np.nonzero(free.T)  # x changes fastest
     number = np.full(free.shape, -1)
     number[x, y] = np.arange(len(x))
-    neighbour = np.stack([number[x + dx, y + dy] for dx, dy in MOVES.values()], axis=1)
+    neighbour = np.stack([number[x + dx, y + dy] for dx, dy in _MOVES.values()], axis=1)
     is_goal = goal[x, y]
     return MDP.from_tables(
         np.where(neighbour < 0, number[x, y][:, None], neighbour),
         reward=is_goal,
         start=start[x, y] / start.sum(),
         terminal=is_goal,
-        action_names=tuple(MOVES),
+        action_names=tuple(_MOVES),
         position=cell_size * (np.column_stack((x, y)) + 0.5),
         labels=list(zip(x.tolist(), y.tolist(), strict=True)),
         name=name,

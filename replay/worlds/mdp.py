@@ -557,7 +557,7 @@ class MDP:
         bin_size: float | None = None,
         name: str | None = None,
     ) -> MDP:
-        """Make an MDP of a track graph, or of the graph of an MDP that `to_networkx` made.
+        """Make an MDP from a track graph, or from the graph of an MDP that `to_networkx` made.
 
         In a track graph action k leads to the k-th neighbour, counted anticlockwise from the east
         if nodes have `pos`, else in the order of `graph.adj`. Where there are fewer neighbours, the
@@ -637,7 +637,7 @@ class MDP:
 
     @classmethod
     def from_gymnasium(cls, environment: gymnasium.Env[Any, Any] | str) -> MDP:
-        """Make an MDP of a tabular Gymnasium environment, such as FrozenLake or Taxi.
+        """Make an MDP from a tabular Gymnasium environment, such as FrozenLake or Taxi.
 
         A state that is entered only at the end of an episode is terminal. Where a state is also
         passed through, or episodes start in it, its end is a terminal copy instead, numbered after
@@ -721,7 +721,7 @@ class MDP:
         )
 
     def __repr__(self) -> str:
-        """Name and size."""
+        """Show the name and the size."""
         return (
             f"MDP({self.name!r}, n_states={self.n_states}, n_actions={self.n_actions}, "
             f"n_transitions={self.n_transitions})"

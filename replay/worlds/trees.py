@@ -14,14 +14,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import check_choice, check_seed, check_whole, shown
+from replay.checks import MOST_STATES, check_choice, check_seed, check_whole, shown
 from replay.worlds.mdp import MDP
 
 __all__ = ["deterministic_tree", "stochastic_tree"]
 
 REWARDS = ("terminal", "intermittent")
 
-_MOST_STATES = 10_000_000
 _MOST_ENTRIES = 200_000_000
 
 
@@ -153,12 +152,12 @@ def stochastic_tree(
 def _check_size(**sizes: int) -> None:
     """Check depth, number of actions, and branching (of trees whose actions lead by chance)."""
     for name, value in sizes.items():
-        check_whole(name, value, at_least=1, at_most=_MOST_STATES)
+        check_whole(name, value, at_least=1, at_most=MOST_STATES)
     depth, n_actions = sizes["depth"], sizes["n_actions"]
     branching = sizes.get("branching", n_actions)
     n_states = depth if branching == 1 else sum(branching**level for level in range(min(depth, 64)))
     n_entries = n_states * n_actions * (n_states if "branching" in sizes else 1)
-    if n_states > _MOST_STATES or n_entries > _MOST_ENTRIES:
+    if n_states > MOST_STATES or n_entries > _MOST_ENTRIES:
         raise ValueError(
             f"A tree of {shown(sizes)} has about {float(n_states):.3g} states, too many to be held "
             "in tables: make it smaller."

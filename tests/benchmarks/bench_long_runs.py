@@ -16,7 +16,7 @@ from rich.table import Table
 
 from analyses.sequences.counts import ReplayCounts
 from replay.experiments import EXPERIMENTS
-from replay.log.blocks import Block
+from replay.log.blocks import LogBlock
 from replay.simulation import simulate
 
 LENGTHS = (1_000_000, 5_000_000, 10_000_000)
@@ -35,7 +35,7 @@ def measure(world: str, learner: str, changed: dict, n_steps: int) -> tuple[int,
     params = experiment.parameters[learner]._replace(**changed)
     counts, anonymous = ReplayCounts(n_steps, 100), [0]
 
-    def on_block(block: Block) -> None:
+    def on_block(block: LogBlock) -> None:
         counts.add(block)
         status = Path("/proc/self/status").read_text().split()
         anonymous.append(int(status[status.index("RssAnon:") + 1]) * 1024)

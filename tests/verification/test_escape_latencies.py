@@ -29,11 +29,12 @@ from replay.learners.sfma import Memory, Params, init, learn, most_backups
 
 def replay(params, memory, pause, rng, log):
     if pause.phase == EPISODE_END:
-        n_states, n_actions = memory.place.shape
+        places = memory.experiences.place
+        n_states, n_actions = places.shape
         for _ in range(params.n_replays):
-            place = memory.place[int(rng.random() * n_states), int(rng.random() * n_actions)]
+            place = places[int(rng.random() * n_states), int(rng.random() * n_actions)]
             if place >= 0:
-                it = memory.experiences[place]
+                it = memory.experiences.rows[place]
                 q_learning.back_up(
                     params, memory.action_values, it["state"], it["action"], it["reward"],
                     it["next_state"], it["terminated"],

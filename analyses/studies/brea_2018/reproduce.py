@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from analyses.jobs.mdp_files import read_mdps
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, Study
-from analyses.jobs.worlds import read_mdps
+from analyses.studies.brea_2018.reproduced_runs import make_runs
 from analyses.studies.brea_2018.reproduced_tables import make_tables
 from analyses.studies.brea_2018.reproduction import Reproduction, log_folder, plan_reproduction
-from analyses.studies.brea_2018.runs import make_runs
 from analyses.studies.brea_2018.sampling import estimate_cost
 from replay.log.event_log import EventLog
 from replay.log.parquet import beginning

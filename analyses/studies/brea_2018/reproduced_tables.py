@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from analyses import intervals, reward_rate
+from analyses.jobs.mdp_files import write_mdps
 from analyses.jobs.results import Results
-from analyses.jobs.worlds import write_mdps
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
 from replay.experiments import EXPERIMENTS
 from replay.files import replacing

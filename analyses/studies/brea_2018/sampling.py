@@ -11,13 +11,14 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import NamedTuple
 
-from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.cost import BYTES_OF_FIGURES, BYTES_OF_PROCESS, Cost
 from analyses.jobs.study import Piece, Runner
 from analyses.sequences.counts import ReplayCounts
+from analyses.studies.brea_2018.reproduced_runs import keep_log
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
-from analyses.studies.brea_2018.runs import keep_log
 from replay.learners import LEARNERS
 from replay.learners.contract import LearnerModule
+from replay.log.blocks import STEPS_PER_BLOCK
 from replay.simulation import simulate
 from replay.worlds.mazes import random_maze
 
@@ -28,6 +29,7 @@ _LONGEST = 1_000_000
 _BYTES_PER_STEP = 4
 _BYTES_PER_BACKUP = 10
 _BYTES_PER_RUN = 3_000
+_BYTES_HELD = 240  # for each backup of the block that is being counted or written
 _READINGS = 2  # of a log that is kept: to classify it, and to draw it
 
 
@@ -186,9 +188,10 @@ def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample
     Returns
     -------
     Cost
-        The sum, with room for tables and figures. Memory does not grow with the steps of a run:
-        what does, the index of experience, is in a temporary file when it is large, of a hundred
-        bytes a step at most, and logs are written and read part by part.
+        The sum, with room for tables and figures. Memory does not grow with the steps of a run,
+        only with the backups of a block of steps: the index of experience is in a temporary file
+        when it is large, of a hundred bytes a step at most, and logs are written and read part by
+        part.
     """
     samples = list(samples)
     n_steps, n_backups, seconds, n_bytes = 0, 0.0, 0.0, float(BYTES_OF_FIGURES)
@@ -207,4 +210,9 @@ def add_up(plan: Reproduction, pieces: Iterable[Piece], samples: Iterable[Sample
     counts = {"steps": n_steps}
     if plan.log != "none":
         counts["backups"] = round(n_backups)
-    return Cost(counts, seconds, n_bytes)
+    of_block = (
+        each.n_backups * min(STEPS_PER_BLOCK / plan.n_steps[each.experiment], 1.0)
+        for each in samples
+    )
+    memory = BYTES_OF_PROCESS + _BYTES_HELD * max(of_block, default=0.0)
+    return Cost(counts, seconds, n_bytes, memory)

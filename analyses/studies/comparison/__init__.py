@@ -1,4 +1,4 @@
-"""Learners in the tasks of the experiments, and each published finding held against what they do.
+"""How probable each published finding is if an account of replay were true.
 
 :func:`compare` does all of it.
 """
@@ -10,7 +10,7 @@ __all__ = ["compare"]
 
 def __getattr__(name: str) -> Any:
     if name == "compare":
-        from analyses.studies.comparison.compare_learners import compare
+        from analyses.studies.comparison.compare_accounts import compare
 
         return compare
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

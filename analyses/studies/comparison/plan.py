@@ -1,4 +1,4 @@
-"""What is to be compared: tasks with their statistics, learners, and how many animals."""
+"""What is to be compared: tasks with their statistics, accounts of replay, and how many draws."""
 
 from __future__ import annotations
 
@@ -6,38 +6,47 @@ import hashlib
 import re
 import runpy
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.table import findings as read_findings
 from analyses.jobs.study import MOST
 from analyses.measures import STATISTICS
-from analyses.studies.simulated_animals import parameters
-from replay.checks import check_choice, check_whole, shown, unknown_name
-from replay.learners import LEARNERS, find_learner
-from replay.learners.contract import LearnerModule
-from replay.tasks import BEHAVIOURS, Task
+from replay.checks import check_whole, shown, unknown_name
+from replay.learners import find_learner
+from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
-__all__ = ["Batch", "ComparedLearners", "Comparison", "all_learners", "plan_comparison"]
+__all__ = ["AS_PUBLISHED", "N_DRAWS", "Accounts", "Comparison", "Part", "plan_comparison"]
+__all__ = [*__all__, "tested_findings"]
 
-_BATCH = 10  # animals of a piece
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
-ComparedLearners = Mapping[str, tuple[Any, Mapping[str, Any]]]
-"""Name in the tables -> name in ``LEARNERS`` (or a module), and the parameters that differ."""
+Accounts = Iterable[str] | Mapping[str, Account]
+"""Names in ``ACCOUNTS``, or accounts of one's own by name."""
+
+AS_PUBLISHED = " (as published)"
+"""Follows the name of an account whose parameters are those of its authors."""
+
+N_DRAWS = 128
+"""Draws of an account's parameters from their priors."""
+
+DRAWS_OF_PIECE = 32
+_MOST_ANIMALS = 8  # of a simulated study; larger ones are extrapolated by their standard deviation
+_FEWEST_ANIMALS = 3
 
 
-class Batch(NamedTuple):
-    """What a piece is: a learner's name in the tables, and numbers of animals."""
+class Part(NamedTuple):
+    """What a piece is: an account in a task, and some of its draws."""
 
-    learner: str
-    animals: range
+    account: str
+    draws: range
 
 
 class Comparison(NamedTuple):
@@ -47,12 +56,10 @@ class Comparison(NamedTuple):
     ----------
     tasks : dict of str to TaskEntry
         The tasks, with all statistics that are asked of them.
-    learners : dict
-        Name in the tables -> name in ``LEARNERS`` (or a module), and parameters.
-    n_animals : int
-        Animals of each learner in each task.
-    behaviour : str
-        ``given`` laps, or the learner's ``own``.
+    accounts : dict of str to Account
+        The accounts of replay and controls.
+    n_draws : int
+        Draws of each account's parameters: simulated studies.
     seed : int
         Seed of everything.
     findings : pandas.DataFrame
@@ -62,20 +69,11 @@ class Comparison(NamedTuple):
     """
 
     tasks: dict[str, TaskEntry]
-    learners: dict[str, tuple[Any, dict[str, Any]]]
-    n_animals: int
-    behaviour: str
+    accounts: dict[str, Account]
+    n_draws: int
     seed: int
     findings: pd.DataFrame
     files: dict[str, str]
-
-    def task(self, name: str) -> Task:
-        """Build a task, once."""
-        with self.told(name):
-            task = _built(self.tasks[name].builder)
-            if not isinstance(task, Task):
-                raise TypeError(f"build() must give a Task, got {shown(task)}.")
-            return task
 
     @contextmanager
     def told(self, task: str) -> Iterator[None]:
@@ -94,84 +92,84 @@ class Comparison(NamedTuple):
         with _told(self.files[task]) if task in self.files else nullcontext():
             yield
 
-    def module(self, learner: str) -> LearnerModule:
-        """Give the module that a learner is compiled from."""
-        return find_learner(self.learners[learner][0]).module
+    def tested(self, task: str) -> pd.DataFrame:
+        """List the findings that are held against models in a task."""
+        found = tested_findings(self.findings)
+        return found[found["task_name"] == task]
 
-    def is_reversible(self, learner: str) -> bool:
-        """Tell whether the learner's model knows each move's reverse before it was made."""
-        name, given = self.learners[learner]
-        return find_learner(name, given).needs_way_back
+    def n_animals(self, task: str) -> int:
+        """Give the number of animals of a simulated study in a task: what its findings need."""
+        asked = self.tested(task)["n_animals"].max()
+        return int(np.clip(np.nan_to_num(asked), _FEWEST_ANIMALS, _MOST_ANIMALS))
 
-    def batches(self, task: str) -> list[Batch]:
-        """List the pieces of a task: learners, and the numbers of their animals."""
-        one_way = self.task(task).one_way
+    def names(self) -> list[str]:
+        """List the accounts, and once more those that have published parameters."""
+        published = [n for n, account in self.accounts.items() if account.as_published is not None]
+        return [*self.accounts, *(f"{name}{AS_PUBLISHED}" for name in published)]
+
+    def n_studies(self, name: str) -> int:
+        """Give the number of simulated studies of an account: a quarter as published."""
+        return max(self.n_draws // 4, 1) if name.endswith(AS_PUBLISHED) else self.n_draws
+
+    def parts(self) -> list[Part]:
+        """List the pieces of every task."""
         return [
-            Batch(learner, range(first, min(first + _BATCH, self.n_animals)))
-            for learner in self.learners
-            if not (one_way and self.is_reversible(learner))
-            for first in range(0, self.n_animals, _BATCH)
+            Part(name, range(first, min(first + DRAWS_OF_PIECE, self.n_studies(name))))
+            for name in self.names()
+            for first in range(0, self.n_studies(name), DRAWS_OF_PIECE)
         ]
 
     def n_pieces(self) -> dict[str, int]:
         """Give the number of pieces of each task."""
-        return {task: len(self.batches(task)) for task in self.tasks}
+        return dict.fromkeys(self.tasks, len(self.parts()))
 
     def describe(self) -> dict[str, Any]:
         """Give what the manifest is to hold: all that the tables depend on."""
         return {
-            "learners": {
-                text: [find_learner(name).name, parameters(name, given)]
-                for text, (name, given) in self.learners.items()
+            "accounts": {
+                name: {
+                    "generator": find_learner(each.generator).name
+                    if not each.is_control
+                    else each.generator,
+                    "priors": {key: prior._asdict() for key, prior in each.priors.items()},
+                    "fixed": dict(each.fixed),
+                    "as_published": each.as_published and dict(each.as_published),
+                }
+                for name, each in self.accounts.items()
             },
             "statistics": {task: list(entry.statistics) for task, entry in self.tasks.items()},
-            "min_length": {task: entry.min_length for task, entry in self.tasks.items()},
-            "blocks": {
-                task: [block._asdict() for block in self.task(task).blocks] for task in self.tasks
-            },
-            "remarks": {task: self.task(task).remark for task in self.tasks},
+            "findings": {task: self.tested(task)["id"].tolist() for task in self.tasks},
             "files": {
                 task: hashlib.sha256(Path(file).read_bytes()).hexdigest()
                 for task, file in self.files.items()
             },
-            "n_animals": self.n_animals,
-            "behaviour": self.behaviour,
+            "n_draws": self.n_draws,
             "seed": self.seed,
         }
 
 
-@cache
-def _built(build: Callable[[], Task]) -> Task:
-    return build()
+def tested_findings(table: pd.DataFrame) -> pd.DataFrame:
+    """Choose the findings that models are held against.
 
-
-def all_learners() -> dict[str, tuple[str, dict[str, Any]]]:
-    """List all learners, and once more those that can know the reverse of each move.
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        What `analyses.findings.table.findings` gives.
 
     Returns
     -------
-    dict
-        Name in the tables -> name in ``LEARNERS`` and parameters.
-
-    Examples
-    --------
-    >>> all_learners()["full_backups reversible=true"]
-    ('full_backups', {'reversible': True})
+    pandas.DataFrame
+        Those with a likelihood.
     """
-    plain: dict[str, tuple[str, dict[str, Any]]] = {name: (name, {}) for name in LEARNERS}
-    return plain | {
-        f"{name} reversible=true": (name, {"reversible": True})
-        for name in LEARNERS
-        if "reversible" in find_learner(name).parameters
-    }
+    kept: pd.DataFrame = table[(table["likelihood"] != "none") & (table["why_not"] == "")]
+    return kept
 
 
 def plan_comparison(
     tasks: Iterable[str] | Mapping[str, TaskEntry] = tuple(TASKS),
-    learners: ComparedLearners | None = None,
+    accounts: Accounts | None = None,
     *,
-    n_animals: int = 20,
-    behaviour: str = "given",
+    n_draws: int = N_DRAWS,
     seed: int = 0,
     findings: pd.DataFrame | None = None,
 ) -> Comparison:
@@ -179,7 +177,7 @@ def plan_comparison(
 
     Parameters
     ----------
-    tasks, learners, n_animals, behaviour, seed
+    tasks, accounts, n_draws, seed
         As in `compare`.
     findings : pandas.DataFrame, optional
         What `analyses.findings.table.findings` gives.
@@ -191,25 +189,27 @@ def plan_comparison(
 
     Raises
     ------
+    TypeError
+        If an account is none.
     ValueError
         If a name is unknown or a number out of range.
 
     Examples
     --------
-    >>> plan = plan_comparison(["linear_track"], {"mine": ("dyna_q", {"n_replays": 5})})
-    >>> plan.batches("linear_track")
-    [Batch(learner='mine', animals=range(0, 10)), Batch(learner='mine', animals=range(10, 20))]
+    >>> plan = plan_comparison(["linear_track"], ["sfma", "graph_walks"], n_draws=16)
+    >>> plan.names(), plan.n_animals("linear_track")
+    (['sfma', 'graph_walks', 'sfma (as published)'], 8)
     """
     table = read_findings() if findings is None else findings
-    check_whole("The number of animals", n_animals, at_least=1, at_most=MOST)
+    check_whole("The number of draws", n_draws, at_least=2, at_most=MOST)
     check_whole("The seed", seed)
-    check_choice("behaviour", behaviour, BEHAVIOURS)
-    chosen = dict(all_learners() if learners is None else learners)
+    tasks = [tasks] if isinstance(tasks, str) else tasks
     found, files = (dict(tasks), {}) if isinstance(tasks, Mapping) else _find_tasks(tasks)
-    for what, names in (("task", found), ("learner", chosen)):
+    chosen = _find_accounts(accounts)
+    for what, names in (("task", found), ("account", chosen)):
         if not names:
             raise ValueError(f"Name at least one {what}.")
-    asked = table[(table["likelihood"] != "none") & (table["why_not"] == "")]
+    asked = tested_findings(table)
     complete = {}
     for name, entry in found.items():
         of_findings = asked.loc[asked["task_name"] == name, "statistic"]
@@ -222,18 +222,35 @@ def plan_comparison(
                 f"The task {name} asks for no statistic. Name some, as in "
                 'TaskEntry(build, ("S1", "S3")).'
             )
-        in_order = tuple(name for name in STATISTICS if name in wanted)
-        complete[name] = entry._replace(statistics=in_order)
-    given = {text: (name, dict(params)) for text, (name, params) in chosen.items()}
-    for name, params in given.values():
-        find_learner(name, params)
-    plan = Comparison(complete, given, n_animals, behaviour, seed, table, files)
-    if not sum(plan.n_pieces().values()):
-        raise ValueError(
-            "Nothing is left to compare: the learners are all reversible, and in the tasks nobody "
-            "can go back."
+        complete[name] = entry._replace(
+            statistics=tuple(name for name in STATISTICS if name in wanted)
         )
+    plan = Comparison(complete, chosen, n_draws, seed, table, files)
+    for name, entry in found.items():
+        if TASKS.get(name) is not entry:  # one of the user's own
+            with plan.told(name):
+                built = entry.build()
+                if not isinstance(built, Task):
+                    raise TypeError(f"build() must give a Task, got {shown(built)}.")
     return plan
+
+
+def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
+    """Find accounts by their names, or check one's own."""
+    if accounts is None:
+        return dict(ACCOUNTS)
+    if isinstance(accounts, str):
+        accounts = [accounts]
+    if not isinstance(accounts, Mapping):
+        return {name: find_account(name) for name in accounts}
+    for name, account in accounts.items():
+        if not isinstance(account, Account):
+            raise TypeError(f"The account {name!r} must be an Account, got {shown(account)}.")
+        if account.is_control:
+            continue
+        middle = {key: prior.quantile(0.5) for key, prior in account.priors.items()}
+        find_learner(account.generator, {**account.fixed, **middle})
+    return dict(accounts)
 
 
 def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, str]]:

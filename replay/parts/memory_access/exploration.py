@@ -8,8 +8,8 @@ from scipy import sparse
 
 from replay.jit import kernel
 from replay.parts.markov_chain import MarkovChain, set_edge
-from replay.parts.memory_access.laps import note_tries
 from replay.parts.memory_access.priority_table import mark_stale
+from replay.parts.memory_access.whereabouts import note_tries
 from replay.parts.world_model import WorldModel, observe
 from replay.worlds.mdp import MDP
 
@@ -44,7 +44,7 @@ def explore_world(memory: Any, mdp: MDP | None, link_starts: bool) -> None:
     explore_chain(memory.need.chain, mdp, link_starts)
     for s in range(mdp.n_states):
         mark_stale(memory.table, s)
-    note_tries(memory.lap, int(np.count_nonzero(memory.next_state >= 0)))
+    note_tries(memory.whereabouts, int(np.count_nonzero(memory.next_state >= 0)))
 
 
 def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:

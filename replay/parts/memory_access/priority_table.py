@@ -14,13 +14,13 @@ from replay.jit import inlined
 from replay.parts.gain import policy_gain
 from replay.parts.policies import Policy
 
-__all__ = ["LONGEST", "RANDOM", "SHORTEST", "TIES", "PriorityTable", "best_pair", "gain_of"]
+__all__ = ["LONGEST", "RANDOM_LENGTH", "SHORTEST", "TIES", "PriorityTable", "best_pair", "gain_of"]
 __all__ += ["leave_out", "mark_stale", "priority_table", "refresh", "set_priorities"]
-__all__ += ["set_priority"]
+__all__ += ["set_pair_priority", "weigh_by_need"]
 
 TIES = ("shortest", "longest", "random")
 """Which backup is made of those of the same priority and different length."""
-SHORTEST, LONGEST, RANDOM = range(3)
+SHORTEST, LONGEST, RANDOM_LENGTH = range(3)
 
 
 class PriorityTable(NamedTuple):
@@ -60,7 +60,7 @@ def priority_table(n_states: int, n_actions: int) -> PriorityTable:
     --------
     >>> table = priority_table(2, 2)
     >>> for action, priority in [(0, 0.5), (1, 0.75)]:
-    ...     set_priority(table, 1, action, priority)
+    ...     set_pair_priority(table, 1, action, priority)
     >>> best_pair(table, -1.0, SHORTEST, np.random.default_rng(0))
     (1, 1)
     """
@@ -85,7 +85,7 @@ def mark_stale(table: PriorityTable, state: int) -> None:
 
 
 @inlined
-def set_priority(table: PriorityTable, state: int, action: int, priority: float) -> None:
+def set_pair_priority(table: PriorityTable, state: int, action: int, priority: float) -> None:
     """Set the priority of a pair. Of a state all are set in a row, after `leave_out`."""
     table.priority[state, action] = priority
     table.highest[state] = max(table.highest[state], priority)
@@ -133,7 +133,7 @@ def best_pair(
         if highest[s] == best:
             for a in range(priority.shape[1]):
                 n_best += priority[s, a] == best
-    n_choices = n_best + (is_tied and tie_break == RANDOM)
+    n_choices = n_best + (is_tied and tie_break == RANDOM_LENGTH)
     left = int(rng.random() * n_choices) if n_choices > 1 else 0
     for s in range(len(highest)):
         if highest[s] == best:
@@ -171,7 +171,14 @@ def set_priorities(params: Any, memory: Any, s: int) -> None:
     leave_out(table, s)
     for a in range(table.gain.shape[1]):
         if _is_replayed(params, memory, s, a):
-            set_priority(table, s, a, need * max(table.gain[s, a], params.gain_floor))
+            set_pair_priority(table, s, a, need * max(table.gain[s, a], params.gain_floor))
+
+
+@inlined
+def weigh_by_need(params: Any, memory: Any) -> None:
+    """Weigh the gains of all states by their need."""
+    for s in range(len(memory.values)):
+        set_priorities(params, memory, s)
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Where a learner stands that replays between episodes, and how one episode leads to the next.
+"""What a learner that replays between episodes knows of the current one and of its links.
 
 Its parameters are ``replay_at``, ``one_step_late``, ``link_starts`` and ``transition_rate``.
 """
@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.markov_chain import MarkovChain, move
+from replay.parts.pauses import is_worth_it
 from replay.parts.priorities import is_due
 
-__all__ = ["Lap", "begin_lap", "least_priority", "link_episodes", "mean_reward", "need_origin"]
-__all__ += ["note_step", "note_tries"]
+__all__ = ["Whereabouts", "is_enough", "link_episodes", "mean_reward", "need_origin"]
+__all__ += ["note_step", "note_tries", "whereabouts"]
 
 _BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
 _TOTAL, _N = range(2)
 
 
-class Lap(NamedTuple):
+class Whereabouts(NamedTuple):
     """What is known of this episode.
 
     Attributes
@@ -37,69 +38,74 @@ class Lap(NamedTuple):
     earned: NDArray[np.float64]
 
 
-def begin_lap() -> Lap:
+def whereabouts() -> Whereabouts:
     """Begin before the first step.
 
     Examples
     --------
-    >>> lap = begin_lap()
+    >>> here = whereabouts()
     >>> for reward in (0.0, 1.0):
-    ...     note_step(lap, 0, reward)
-    >>> float(mean_reward(lap))
+    ...     note_step(here, 0, reward)
+    >>> float(mean_reward(here))
     0.5
     """
-    return Lap(np.array([-1, -1, -1, 0, 0]), np.zeros(2))
+    return Whereabouts(np.array([-1, -1, -1, 0, 0]), np.zeros(2))
 
 
 @inlined
-def note_step(lap: Lap, state: int, reward: float) -> None:
+def note_step(here: Whereabouts, state: int, reward: float) -> None:
     """Note a step that left a state."""
-    lap.moment[_BEFORE] = state
-    if lap.moment[_FIRST] < 0:
-        lap.moment[_FIRST] = state
+    here.moment[_BEFORE] = state
+    if here.moment[_FIRST] < 0:
+        here.moment[_FIRST] = state
     if reward != 0.0:
-        lap.moment[_REWARDED] = 1
-    lap.earned[_TOTAL] += reward
-    lap.earned[_N] += 1.0
+        here.moment[_REWARDED] = 1
+    here.earned[_TOTAL] += reward
+    here.earned[_N] += 1.0
 
 
 @inlined
-def note_tries(lap: Lap, number: int) -> None:
+def note_tries(here: Whereabouts, number: int) -> None:
     """Note so many tries that earned nothing."""
-    lap.earned[_N] += number
+    here.earned[_N] += number
 
 
 @inlined
-def mean_reward(lap: Lap) -> float:
+def mean_reward(here: Whereabouts) -> float:
     """Return what a try earned on average."""
-    mean: float = lap.earned[_TOTAL] / lap.earned[_N]
+    mean: float = here.earned[_TOTAL] / here.earned[_N]
     return mean
 
 
 @inlined
-def least_priority(params: Any, lap: Lap) -> float:
-    """Return the priority above which a backup is made, a parameter or the opportunity cost.
+def is_enough(params: Any, here: Whereabouts, priority: float) -> bool:
+    """Tell whether a backup of this priority is made.
 
     Parameters
     ----------
     params : NamedTuple
-        ``min_priority`` and ``opportunity_cost`` of the learner.
-    lap : Lap
+        ``min_priority``, ``opportunity_cost`` and ``backup_cost`` of the learner.
+    here : Whereabouts
         Where the agent stands.
+    priority : float
+        The expected value of the backup; negative if there is none to make.
 
     Returns
     -------
-    float
-        ``min_priority``, or what a try earned on average where that is less and counts.
+    bool
+        Whether it is above ``min_priority``, or above what a try earned on average where that is
+        less and counts, and worth its time.
     """
     least: float = params.min_priority
     if params.opportunity_cost:
-        least = min(least, mean_reward(lap))
-    return least
+        least = min(least, mean_reward(here))
+    if priority < 0.0 or priority <= least:
+        return False
+    return is_worth_it(params, priority, mean_reward(here))
 
 
 @inlined
-def link_episodes(params: Any, lap: Lap, chain: MarkovChain, pause: Any) -> None:
+def link_episodes(params: Any, here: Whereabouts, chain: MarkovChain, pause: Any) -> None:
     """Let the chain go on from an end to the start that follows.
 
     An end of which no link is known yet is first linked to the start of its own episode.
@@ -108,14 +114,14 @@ def link_episodes(params: Any, lap: Lap, chain: MarkovChain, pause: Any) -> None
     ----------
     params : NamedTuple
         ``link_starts`` and ``transition_rate`` of the learner.
-    lap : Lap
+    here : Whereabouts
         Where the agent stands.
     chain : MarkovChain
         Moves between states; it needs room for both links of each end.
     pause : NamedTuple
         The pause: ``phase``, ``state``, ``terminated``.
     """
-    moment = lap.moment
+    moment = here.moment
     if pause.phase == EPISODE_END:
         moment[_END] = pause.state if pause.terminated and params.link_starts else -1
         if moment[_END] >= 0 and chain.first_out[pause.state] < 0:
@@ -126,19 +132,19 @@ def link_episodes(params: Any, lap: Lap, chain: MarkovChain, pause: Any) -> None
 
 
 @inlined
-def need_origin(params: Any, lap: Lap, pause: Any) -> int:
+def need_origin(params: Any, here: Whereabouts, pause: Any) -> int:
     """Return the state from which need is counted at a pause, or -1 if nothing is replayed.
 
     Parameters
     ----------
     params : NamedTuple
         ``replay_at`` and ``one_step_late`` of the learner.
-    lap : Lap
+    here : Whereabouts
         Where the agent stands.
     pause : NamedTuple
         The pause: ``phase``, ``state``, ``terminated``.
     """
-    moment, late = lap.moment, params.one_step_late
+    moment, late = here.moment, params.one_step_late
     waited = moment[_WAITING] == 1
     if pause.phase != REST:
         moment[_WAITING] = late and pause.phase == START

@@ -9,13 +9,13 @@ from replay.learners.contract import Pause
 from replay.learners.prioritized_memory_access import Params
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.markov_chain import markov_chain
-from replay.parts.memory_access.laps import (
-    begin_lap,
+from replay.parts.memory_access.whereabouts import (
     link_episodes,
     mean_reward,
     need_origin,
     note_step,
     note_tries,
+    whereabouts,
 )
 from replay.parts.priorities import MOMENTS
 
@@ -51,22 +51,22 @@ def test_all_moments_are_tested():
 @pytest.mark.parametrize("reward", [0.0, 1.0])
 def test_origins(replay_at, late, reward):
     params = Params(replay_at=MOMENTS.index(replay_at), one_step_late=late)
-    lap = begin_lap()
-    note_step(lap, 0, reward)
+    here = whereabouts()
+    note_step(here, 0, reward)
     origins = []
     for before, pause in PAUSES:
         if before is not None:
-            note_step(lap, before, 0.0)
-        origins.append(need_origin(params, lap, pause))
+            note_step(here, before, 0.0)
+        origins.append(need_origin(params, here, pause))
     assert origins == (ORIGINS[replay_at, late] if reward else [-1] * len(PAUSES))
 
 
 def test_the_mean_reward():
-    lap = begin_lap()
-    note_tries(lap, 2)
-    note_step(lap, 0, 1.0)
-    note_step(lap, 0, 0.0)
-    assert mean_reward(lap) == 0.25
+    here = whereabouts()
+    note_tries(here, 2)
+    note_step(here, 0, 1.0)
+    note_step(here, 0, 0.0)
+    assert mean_reward(here) == 0.25
 
 
 def successors(chain, state):
@@ -79,16 +79,16 @@ def successors(chain, state):
 
 
 def test_ends_lead_to_the_start_that_follows():
-    lap, chain = begin_lap(), markov_chain(4, 10)
+    here, chain = whereabouts(), markov_chain(4, 10)
     params = Params(transition_rate=0.75)
-    note_step(lap, 1, 0.0)
-    link_episodes(params, lap, chain, Pause(EPISODE_END, 3, True))
+    note_step(here, 1, 0.0)
+    link_episodes(params, here, chain, Pause(EPISODE_END, 3, True))
     assert successors(chain, 3) == {1: 1.0}  # until a start is known, the episode's own
-    link_episodes(params, lap, chain, Pause(START, 0, False))
+    link_episodes(params, here, chain, Pause(START, 0, False))
     assert successors(chain, 3) == {1: 0.25, 0: 0.75}
-    note_step(lap, 0, 0.0)
-    link_episodes(params, lap, chain, Pause(EPISODE_END, 2, False))  # cut off
-    link_episodes(params, lap, chain, Pause(START, 0, False))
+    note_step(here, 0, 0.0)
+    link_episodes(params, here, chain, Pause(EPISODE_END, 2, False))  # cut off
+    link_episodes(params, here, chain, Pause(START, 0, False))
     assert successors(chain, 2) == {}
 
 

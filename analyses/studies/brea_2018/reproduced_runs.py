@@ -23,7 +23,7 @@ from analyses.sequences.counts import CHAINS, ReplayCounts
 from analyses.studies.baselines import baselines
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction, log_folder
 from analyses.tables import KINDS
-from replay.log.blocks import Block, window_ends
+from replay.log.blocks import LogBlock, window_ends
 from replay.log.event_log import EventLog
 from replay.log.parquet import parts
 from replay.simulation import Run, simulate
@@ -131,7 +131,7 @@ def keep_log(
     """
     with EventLog.saving(folder) as add:
 
-        def on_block(block: Block) -> None:
+        def on_block(block: LogBlock) -> None:
             counts.add(block)
             add(block.log.label(experiment=labels["experiment"]))
 

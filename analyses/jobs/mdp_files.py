@@ -1,4 +1,4 @@
-"""Example MDPs beside the results that were got in them: one JSON file each.
+"""Example MDPs, kept beside the results that were obtained in them: one JSON file each.
 
 A file is the MDP's graph in networkx's node-link format, so that other tools read it too.
 """
@@ -98,7 +98,7 @@ def read_mdp(path: str | Path) -> MDP:
 
 
 def world_of_log(folder: str | Path) -> MDP | None:
-    """Draw again the world of an event log that ``replay reproduce`` kept.
+    """Redraw the world of an event log that ``replay reproduce`` kept.
 
     Parameters
     ----------

@@ -1,0 +1,271 @@
+"""The accounts of replay that are compared: learners and controls, with priors of what is free.
+
+An account says what is replayed next; most leave numbers open. Each of these has a prior, so that
+an account is judged by all that it may mean, and not by one setting. ``as_published`` has the
+values that its authors used; what they don't mention stays at the learner's own default.
+
+Controls know nothing of learning. What they predict as well as an account does, speaks for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyses.findings.controls import CONTROLS
+from analyses.findings.priors import (
+    LogUniform,
+    OneOf,
+    Parameter,
+    Prior,
+    Uniform,
+    WholeNumber,
+    draw_parameters,
+)
+from replay.checks import unknown_name
+
+__all__ = ["ACCOUNTS", "Account", "draw_settings", "find_account"]
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account of replay: what replays, and what is known of its parameters.
+
+    Attributes
+    ----------
+    generator : str
+        A name in ``replay.learners.LEARNERS``, or one in ``CONTROLS``.
+    priors : mapping of str to Prior
+        The free parameters.
+    fixed : mapping of str to float, int, bool or str
+        Parameters that are the same always, beside the learner's own defaults.
+    as_published : mapping of str to float, int, bool or str, or None
+        All parameters as its authors had them; None if they published none.
+    source : str
+        Authors and year.
+    """
+
+    generator: str
+    priors: Mapping[str, Prior] = field(default_factory=dict)
+    fixed: Mapping[str, Parameter] = field(default_factory=dict)
+    as_published: Mapping[str, Parameter] | None = None
+    source: str = ""
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it knows nothing of learning."""
+        return self.generator in CONTROLS
+
+
+_DISCOUNT = Uniform(
+    0.8, 0.99, "from Mattar & Daw (2018), 0.9, to Brea (2018), 0.99, and a little below"
+)
+_LEARNING_RATE = LogUniform(0.1, 1.0, "from the textbook's 0.1 to Mattar & Daw's (2018) 1")
+_REACTIVATIONS = WholeNumber(
+    5, 80, "a ripple spans 5 to 20 places, and a stop has one to several ripples"
+)
+_POPS = WholeNumber(3, 80, "from Brea (2018), 3, to four times the places of a track")
+_THRESHOLD = LogUniform(1e-8, 0.1, "from Brea's (2018) 1e-8, which is none, to a tenth of a reward")
+_REVERSIBLE = OneOf(
+    (False, True), "whether a corridor that was run is known to lead back is not known of rats"
+)
+_SWEEPING: dict[str, Prior] = {
+    "discount": _DISCOUNT,
+    "max_pops": _POPS,
+    "min_priority": _THRESHOLD,
+    "reversible": _REVERSIBLE,
+}
+
+ACCOUNTS: dict[str, Account] = {
+    "prioritized_sweeping": Account(
+        "prioritized_sweeping",
+        _SWEEPING
+        | {
+            "priority": OneOf(
+                ("change", "need", "recency", "random"),
+                "change is the original; Mattar & Daw (2018) argue for need",
+            )
+        },
+        fixed={"replay_at": "pauses"},
+        as_published={"discount": 0.99, "max_pops": 3, "min_priority": 1e-8},
+        source="Moore & Atkeson 1993, Brea 2018",
+    ),
+    "prioritized_sweeping_reset": Account(
+        "prioritized_sweeping_reset",
+        {"discount": _DISCOUNT, "max_pops": _POPS, "min_priority": _THRESHOLD},
+        as_published={"discount": 0.99, "max_pops": 3, "min_priority": 1e-8},
+        source="Brea 2018",
+    ),
+    "full_backups": Account(
+        "full_backups",
+        _SWEEPING,
+        fixed={"replay_at": "pauses"},
+        as_published={"discount": 0.99, "max_pops": 3, "min_priority": 1e-8},
+        source="Moore & Atkeson 1993, Peng & Williams 1993",
+    ),
+    "prioritized_memory_access": Account(
+        "prioritized_memory_access",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "inverse_temperature": LogUniform(1.0, 20.0, "around Mattar & Daw's (2018) 5"),
+            "max_backups": _REACTIVATIONS,
+            "min_priority": LogUniform(
+                1e-10, 1e-2, "from the floor under the gain, 1e-10, to a hundredth of a reward"
+            ),
+            "transition_rate": Uniform(0.1, 0.95, "up to Mattar & Daw's (2018) 0.9"),
+            "gain_floor": OneOf(
+                (0.0, 1e-10), "the theory as it stands, and as Mattar & Daw (2018) ran it"
+            ),
+            "pre_explored": OneOf(
+                (False, True), "whether an animal knows a maze before its first lap is not known"
+            ),
+        },
+        as_published={
+            "discount": 0.9,
+            "learning_rate": 1.0,
+            "inverse_temperature": 5.0,
+            "max_backups": 20,
+            "min_priority": 0.0,
+            "transition_rate": 0.9,
+            "gain_floor": 1e-10,
+            "pre_explored": True,
+        },
+        source="Mattar & Daw 2018",
+    ),
+    "dyna_q": Account(
+        "dyna_q",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "n_replays": _REACTIVATIONS,
+            "reversible": _REVERSIBLE,
+        },
+        source="Sutton 1990",
+    ),
+    "trajectory_sampling": Account(
+        "trajectory_sampling",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "n_replays": _REACTIVATIONS,
+            "epsilon": Uniform(0.0, 0.5, "how often a simulated step is not the best known one"),
+            "reversible": _REVERSIBLE,
+        },
+        source="Sutton & Barto 2018",
+    ),
+    "sfma": Account(
+        "sfma",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "n_replays": _REACTIVATIONS,
+            "replay_mode": OneOf(
+                ("default", "reverse", "dynamic"), "Diekmann & Cheng (2023) study all three"
+            ),
+            "similarity_discount": Uniform(
+                0.1, 0.9, "Diekmann & Cheng (2023) use 0.1, and vary it up to 0.9"
+            ),
+            "inverse_temperature": LogUniform(
+                3.0, 30.0, "around the 5 to 15 of Diekmann & Cheng (2023)"
+            ),
+            "inhibition_decay": Uniform(0.5, 0.99, "around Diekmann & Cheng's (2023) 0.9"),
+            "reward_modulation": LogUniform(0.1, 10.0, "around Diekmann & Cheng's (2023) 1"),
+            "replay_at_start": OneOf((False, True), "rats pause at the start of a run, too"),
+        },
+        as_published={
+            "discount": 0.99,
+            "learning_rate": 0.9,
+            "n_replays": 10,
+            "replay_mode": "default",
+            "similarity_discount": 0.1,
+            "inverse_temperature": 9.0,
+            "inhibition_decay": 0.9,
+            "reward_modulation": 1.0,
+            "replay_at_start": True,
+        },
+        source="Diekmann & Cheng 2023",
+    ),
+    "episodic_control": Account(
+        "episodic_control", {"discount": _DISCOUNT}, source="Lengyel & Dayan 2008, Brea 2018"
+    ),
+    "episodic_sequences": Account(
+        "episodic_sequences",
+        {
+            "discount": _DISCOUNT,
+            "expected_return": Uniform(-1.0, 1.0, "from remembering all to the best laps only"),
+        },
+        source="Lengyel & Dayan 2008",
+    ),
+    "retrieved_episodes": Account(
+        "retrieved_episodes",
+        {
+            "discount": _DISCOUNT,
+            "n": WholeNumber(5, 40, "from half a track to two mazes"),
+            "n_retrieved": WholeNumber(1, 10, "around the 5 that the learner has"),
+            "n_remembered": WholeNumber(100, 10_000, "from a few laps to a session and more"),
+        },
+        source="Gershman & Daw 2017",
+    ),
+    **{name: Account(name, control.priors, source="control") for name, control in CONTROLS.items()},
+}
+"""Name -> account; the controls come last. Monte Carlo learning replays what episodic control does,
+the last episode backwards."""
+
+
+def find_account(name: str) -> Account:
+    """Look up an account.
+
+    Parameters
+    ----------
+    name : str
+        A name in ``ACCOUNTS``.
+
+    Returns
+    -------
+    Account
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name; the message lists the choices.
+
+    Examples
+    --------
+    >>> find_account("sfma").source
+    'Diekmann & Cheng 2023'
+    """
+    if name not in ACCOUNTS:
+        raise unknown_name("account of replay", name, ACCOUNTS)
+    return ACCOUNTS[name]
+
+
+def draw_settings(
+    account: Account, n_draws: int, rng: np.random.Generator
+) -> Iterator[dict[str, Parameter]]:
+    """Draw all parameters of an account from their priors.
+
+    Parameters
+    ----------
+    account : Account
+        The account.
+    n_draws : int
+        How many sets.
+    rng : numpy.random.Generator
+        Scrambles the space-filling sequence.
+
+    Yields
+    ------
+    dict
+        Parameter -> value, the fixed ones too.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> [sorted(each) for each in draw_settings(ACCOUNTS["episodic_control"], 2, rng)]
+    [['discount'], ['discount']]
+    """
+    for drawn in draw_parameters(account.priors, n_draws, rng):
+        yield {**account.fixed, **drawn}

@@ -1,0 +1,186 @@
+"""Controls: replay that knows nothing of learning, and what it may know of the world.
+
+A control reactivates places in the same pauses as an animal's. Its events have between 1 and
+`most_places` places, and come in a share of all pauses. It is scored just as any account is.
+
+====================  ==========================================================================
+``CONTROLS``
+====================  ==========================================================================
+uniform_reactivation  places that were visited, each drawn on its own
+shuffled_laps         the places of one of the laps so far, in any order
+blind_walks           a random walk from anywhere, through walls
+graph_walks           a random walk from anywhere, along ways that are open
+====================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.findings.priors import Parameter, Prior, Uniform, WholeNumber
+from replay.log.event_log import EventLog
+
+__all__ = ["CONTROLS", "Control", "Moments", "reactivate"]
+
+_PRIORS: dict[str, Prior] = {
+    "most_places": WholeNumber(10, 40, "as many as accounts reactivate in a pause, or fewer"),
+    "share_of_pauses": Uniform(0.1, 1.0, "from replay now and then to replay in each pause"),
+}
+
+
+class Moments(NamedTuple):
+    """What had happened when a control replays.
+
+    Attributes
+    ----------
+    step : int
+        The last step that was over; -1 before all.
+    state, next_state : ndarray of int32, shape (n_steps,)
+        All steps, of which those up to `step` are known.
+    episode : ndarray of int32, shape (n_steps,)
+        The lap of each.
+    open_moves, all_moves : list of ndarray of int64
+        Place -> its neighbours: where ways are open, and through walls too.
+    """
+
+    step: int
+    state: NDArray[np.int32]
+    next_state: NDArray[np.int32]
+    episode: NDArray[np.int32]
+    open_moves: list[NDArray[np.int64]]
+    all_moves: list[NDArray[np.int64]]
+
+
+Emit = Callable[[Moments, int, np.random.Generator], list[int]]
+"""Gives so many places at one moment."""
+
+
+class Control(NamedTuple):
+    """A way to reactivate places without learning anything.
+
+    Attributes
+    ----------
+    emit : callable
+        ``emit(moments, n_places, rng)`` gives the places of one event; none if nothing is known.
+    priors : mapping of str to Prior
+        Its free parameters: ``most_places`` and ``share_of_pauses``.
+    """
+
+    emit: Emit
+    priors: Mapping[str, Prior]
+
+
+def _uniform(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:
+    visited = np.unique(
+        np.append(moments.state[: moments.step + 1], moments.next_state[: moments.step + 1])
+    )
+    return rng.choice(visited, n_places).tolist() if len(visited) else []
+
+
+def _shuffled(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:
+    if moments.step < 0:
+        return []
+    episode = moments.episode
+    lap = rng.integers(episode[moments.step] + 1)
+    begin, end = np.searchsorted(episode[: moments.step + 1], [lap, lap + 1])
+    if begin == end:
+        return []
+    run = np.append(moments.state[begin:end], moments.next_state[end - 1])
+    places: list[int] = rng.permutation(run)[:n_places].tolist()
+    return places
+
+
+def _walk(moves: list[NDArray[np.int64]], n_places: int, rng: np.random.Generator) -> list[int]:
+    place = int(rng.integers(len(moves)))
+    walk = [place]
+    for draw in rng.random(n_places - 1).tolist():
+        neighbours = moves[place]
+        if not len(neighbours):
+            break
+        place = int(neighbours[int(draw * len(neighbours))])
+        walk.append(place)
+    return walk
+
+
+def _blind(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:
+    return _walk(moments.all_moves, n_places, rng)
+
+
+def _along_graph(moments: Moments, n_places: int, rng: np.random.Generator) -> list[int]:
+    return _walk(moments.open_moves, n_places, rng)
+
+
+CONTROLS: dict[str, Control] = {
+    "uniform_reactivation": Control(_uniform, _PRIORS),
+    "shuffled_laps": Control(_shuffled, _PRIORS),
+    "blind_walks": Control(_blind, _PRIORS),
+    "graph_walks": Control(_along_graph, _PRIORS),
+}
+"""Name -> control."""
+
+
+def reactivate(
+    control: Control,
+    params: Mapping[str, Parameter],
+    log: EventLog,
+    pauses: pd.DataFrame,
+    graph: nx.Graph,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Let a control replay in the pauses of an animal.
+
+    Parameters
+    ----------
+    control : Control
+        What replays.
+    params : mapping
+        ``most_places`` and ``share_of_pauses``.
+    log : EventLog
+        The animal's steps.
+    pauses : DataFrame
+        One row a pause, in order: `step` (the last that was over, -1 before all) and `phase`.
+    graph : networkx.Graph
+        The places, from 0 on; edges may be `impossible`.
+    rng : numpy.random.Generator
+        Of what is drawn.
+
+    Returns
+    -------
+    DataFrame
+        `step, phase, states`, as `analyses.place_sequences` takes them; one row an event.
+
+    Examples
+    --------
+    >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2],
+    ...                           "terminated": [False, True]}})
+    >>> pauses = pd.DataFrame({"step": [1], "phase": ["episode_end"]})
+    >>> replayed = reactivate(CONTROLS["shuffled_laps"], {"most_places": 3, "share_of_pauses": 1.0},
+    ...     log, pauses, nx.path_graph(3), np.random.default_rng(1))
+    >>> set(replayed["states"][0]) <= {0, 1, 2}
+    True
+    """
+    steps, n_places = log.columns("steps"), graph.number_of_nodes()
+    all_moves = [np.array(sorted(graph.adj[place]), dtype=np.int64) for place in range(n_places)]
+    is_open = nx.restricted_view(
+        graph, [], [(u, v) for u, v, closed in graph.edges(data="impossible") if closed]
+    )
+    open_moves = [np.array(sorted(is_open.adj[place]), dtype=np.int64) for place in range(n_places)]
+    rows = []
+    happens = rng.random(len(pauses)) < float(params["share_of_pauses"])
+    n_emitted = rng.integers(1, int(params["most_places"]) + 1, size=len(pauses))
+    moments = Moments(
+        -1, steps["state"], steps["next_state"], steps["episode"], open_moves, all_moves
+    )
+    for step, phase, n, does in zip(
+        pauses["step"].tolist(), pauses["phase"], n_emitted.tolist(), happens.tolist(), strict=True
+    ):
+        places = control.emit(moments._replace(step=step), n, rng) if does else []
+        if places:
+            rows.append((step, phase, places))
+    return pd.DataFrame(rows, columns=["step", "phase", "states"])

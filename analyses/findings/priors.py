@@ -1,0 +1,180 @@
+"""Priors of parameters: what was plausible before anything was compared, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.stats import qmc
+
+from replay.checks import check_whole
+
+__all__ = ["LogUniform", "OneOf", "Parameter", "Prior", "Uniform", "WholeNumber", "draw_parameters"]
+
+Parameter = float | int | bool | str
+"""What a parameter may be."""
+
+
+class Prior(Protocol):
+    """A distribution that can be drawn from by its quantiles, and the reason for it."""
+
+    @property
+    def reason(self) -> str:
+        """Why this distribution; a source where there is one."""
+        ...
+
+    def quantile(self, share: float) -> Parameter:
+        """Give the value below which a share of the distribution lies.
+
+        Parameters
+        ----------
+        share : float
+            At least 0, below 1.
+        """
+        ...
+
+    def _asdict(self) -> dict[str, object]: ...
+
+
+class Uniform(NamedTuple):
+    """All values between two are equally probable.
+
+    Attributes
+    ----------
+    low, high : float
+        The limits.
+    reason : str
+        Why these.
+
+    Examples
+    --------
+    >>> Uniform(0.8, 1.0, "as an example").quantile(0.5)
+    0.9
+    """
+
+    low: float
+    high: float
+    reason: str
+
+    def quantile(self, share: float) -> float:
+        """Give the value below which a share of the distribution lies."""
+        return self.low + share * (self.high - self.low)
+
+
+class LogUniform(NamedTuple):
+    """All orders of magnitude between two values are equally probable.
+
+    Attributes
+    ----------
+    low, high : float
+        The limits, above 0.
+    reason : str
+        Why these.
+
+    Examples
+    --------
+    >>> round(LogUniform(1e-8, 1e-2, "as an example").quantile(0.5), 12)
+    1e-05
+    """
+
+    low: float
+    high: float
+    reason: str
+
+    def quantile(self, share: float) -> float:
+        """Give the value below which a share of the distribution lies."""
+        return float(self.low * (self.high / self.low) ** share)
+
+
+class WholeNumber(NamedTuple):
+    """Whole numbers; all orders of magnitude between two are equally probable.
+
+    Attributes
+    ----------
+    low, high : int
+        The limits, both included; at least 1.
+    reason : str
+        Why these.
+
+    Examples
+    --------
+    >>> [WholeNumber(1, 8, "as an example").quantile(share) for share in (0.0, 0.5, 0.999)]
+    [1, 3, 8]
+    """
+
+    low: int
+    high: int
+    reason: str
+
+    def quantile(self, share: float) -> int:
+        """Give the value below which a share of the distribution lies."""
+        return int(self.low * ((self.high + 1) / self.low) ** share)
+
+
+class OneOf(NamedTuple):
+    """A few values, all equally probable.
+
+    Attributes
+    ----------
+    values : tuple
+        The values.
+    reason : str
+        Why these.
+
+    Examples
+    --------
+    >>> [OneOf((False, True), "as an example").quantile(share) for share in (0.0, 0.6)]
+    [False, True]
+    """
+
+    values: tuple[Parameter, ...]
+    reason: str
+
+    def quantile(self, share: float) -> Parameter:
+        """Give the value below which a share of the distribution lies."""
+        return self.values[int(share * len(self.values))]
+
+
+def draw_parameters(
+    priors: Mapping[str, Prior], n_draws: int, rng: np.random.Generator
+) -> list[dict[str, Parameter]]:
+    """Draw sets of parameters that fill the space of their priors evenly.
+
+    Parameters
+    ----------
+    priors : mapping of str to Prior
+        Parameter -> its prior.
+    n_draws : int
+        How many sets.
+    rng : numpy.random.Generator
+        Scrambles the sequence; see :class:`scipy.stats.qmc.Halton`.
+
+    Returns
+    -------
+    list of dict
+        Parameter -> value, `n_draws` times.
+
+    Raises
+    ------
+    ValueError
+        If `n_draws` is not a whole number of at least 1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> drawn = draw_parameters({"discount": Uniform(0.0, 1.0, "any")}, 4, rng)
+    >>> sorted(int(4 * each["discount"]) for each in drawn)
+    [0, 1, 2, 3]
+    """
+    check_whole("n_draws", n_draws, at_least=1)
+    if not priors:
+        return [{} for _ in range(n_draws)]
+    shares = qmc.Halton(len(priors), rng=rng).random(n_draws)
+    return [
+        {
+            name: prior.quantile(share)
+            for (name, prior), share in zip(priors.items(), row, strict=True)
+        }
+        for row in shares.tolist()
+    ]

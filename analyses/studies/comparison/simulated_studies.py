@@ -1,0 +1,340 @@
+"""What a worker does with a piece: simulate studies of one account in one task, and measure."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from analyses.findings.accounts import Account, draw_settings
+from analyses.findings.controls import CONTROLS, reactivate
+from analyses.findings.priors import Parameter
+from analyses.findings.table import detection_of
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.study import Piece, Runner
+from analyses.measures import STATISTICS
+from analyses.measures.animals import replays_of
+from analyses.sequences.place_sequences import Detection
+from analyses.sequences.track import graph_of_task
+from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison
+from replay.learners import find_learner
+from replay.log.event_log import EventLog
+from replay.tasks import GivenLaps, Task, give_laps, replay_laps
+from replay.tasks.published import TaskEntry
+
+__all__ = ["estimate_studies", "settings", "simulate_studies"]
+
+_BYTES_PER_PIECE = 50_000
+_N_WORLDS = 32  # variants of a task, each with the laps of one animal
+_LEAST_PLACES = 3
+
+
+class _World(NamedTuple):
+    """One animal's variant of a task, and its laps."""
+
+    task: Task
+    given: GivenLaps
+    graph: nx.Graph
+    pauses: pd.DataFrame
+    detections: dict[str, Detection]
+    statistic_of: dict[str, str]
+
+
+class _Measured(NamedTuple):
+    """A statistic under the criteria of a finding, or (without one) under those of the task."""
+
+    finding: str
+    statistic: str
+    n_animals: int
+
+
+def simulate_studies(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
+    """Simulate some studies of one account in one task.
+
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    piece : Piece
+        The task, and the number of the part.
+
+    Returns
+    -------
+    dict of str to pandas.DataFrame
+        ``studies``: one row a draw and finding, or statistic of the task: `task, account, draw,
+        finding` (empty: none), `statistic, successes, trials` (of shares), `mean, sd` (of statistic
+        minus null over animals), `value` (its mean), `n_animals` (that have a value).
+    """
+    part = plan.parts()[piece.number]
+    with plan.told(piece.group):
+        rows = list(_animals(plan, piece.group, part.account, part.draws))
+        animals = pd.concat(rows, ignore_index=True)
+    found = [_studies(animals, each) for each in _measured(plan, piece.group)]
+    table = pd.concat(found, ignore_index=True)
+    return {"studies": table.assign(task=piece.group, account=part.account)}
+
+
+def settings(plan: Comparison, name: str) -> list[dict[str, Parameter]]:
+    """Give the parameters of all draws of an account.
+
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    name : str
+        One of its names.
+
+    Returns
+    -------
+    list of dict
+        Parameter -> value, one a draw.
+    """
+    account, is_published = _account(plan, name)
+    if is_published:
+        return [{**account.fixed, **(account.as_published or {})}] * plan.n_studies(name)
+    rng = np.random.default_rng(_seeds(plan, name))
+    return list(draw_settings(account, plan.n_draws, rng))
+
+
+def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> Cost:
+    """Time a few animals of each account in one task, and of the first account in all tasks.
+
+    An account that needs twice as long as another in one task is expected to do so in all.
+
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    left : sequence of Piece
+        Which of its pieces.
+    call : Runner
+        Times the animals.
+
+    Returns
+    -------
+    Cost
+        The estimate.
+    """
+    parts = plan.parts()
+    tasks = list(dict.fromkeys(piece.group for piece in left))
+    names = list(dict.fromkeys(parts[piece.number].account for piece in left))
+    of_account = dict(call(_time_animals, [(plan, tasks[0], name) for name in names]))
+    wanted = [(plan, task, names[0]) for task in tasks]
+    of_task = dict(call(_time_animals, wanted))
+    usual = of_account[tasks[0], names[0]]
+    n_animals, seconds = 0, 0.0
+    for piece in left:
+        part = parts[piece.number]
+        n = len(part.draws) * plan.n_animals(piece.group)
+        n_animals += n
+        one = of_task[piece.group, names[0]] * of_account[tasks[0], part.account] / usual
+        seconds += n * one
+    n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
+    return Cost({"animals": n_animals}, seconds, n_bytes)
+
+
+def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, str], float]:
+    """Give the seconds of an animal, after everything is compiled."""
+    with plan.told(task):
+        for _ in range(2):
+            begin = perf_counter()
+            for _rows in _animals(plan, task, name, range(1)):
+                pass
+    return (task, name), (perf_counter() - begin) / plan.n_animals(task)
+
+
+def _account(plan: Comparison, name: str) -> tuple[Account, bool]:
+    whole = name.removesuffix(AS_PUBLISHED)
+    return plan.accounts[whole], name != whole
+
+
+def _seeds(plan: Comparison, *names: object) -> np.random.SeedSequence:
+    keys = [zlib.crc32(str(name).encode()) for name in names]
+    return np.random.SeedSequence([plan.seed, *keys])
+
+
+def _measured(plan: Comparison, task: str) -> list[_Measured]:
+    """List what is measured in a task."""
+    tested = plan.tested(task)
+    named = [
+        _Measured(row["id"], row["statistic"], int(min(row["n_animals"], plan.n_animals(task))))
+        for row in tested.to_dict("records")
+    ]
+    return [
+        *named,
+        *(_Measured("", name, plan.n_animals(task)) for name in plan.tasks[task].statistics),
+    ]
+
+
+def _animals(plan: Comparison, task: str, name: str, draws: range) -> Iterator[pd.DataFrame]:
+    """Simulate all animals, one world after the other, and measure them."""
+    n_animals = plan.n_animals(task)
+    of_draw = settings(plan, name)
+    wanted: dict[int, list[tuple[int, int]]] = {}
+    for draw in draws:
+        for animal in range(n_animals):
+            wanted.setdefault((draw * n_animals + animal) % _N_WORLDS, []).append((draw, animal))
+    account, _ = _account(plan, name)
+    entry = plan.tasks[task]
+    for number in sorted(wanted):
+        world = _world(_Key(plan, task, number))
+        runs = []
+        for draw, animal in wanted[number]:
+            seeds = _seeds(plan, task, name, draw, animal)
+            replayed = _replay(account, of_draw[draw], world, seeds)
+            runs.append((draw * n_animals + animal, *replayed))
+        yield _measure(entry, world, runs, n_animals)
+
+
+class _Key:
+    """A world of a plan, as a key of the cache."""
+
+    def __init__(self, plan: Comparison, task: str, number: int) -> None:
+        self.plan, self.task, self.number = plan, task, number
+        self.key = (
+            task,
+            number,
+            plan.seed,
+            id(plan.tasks[task].builder),
+            tuple(plan.tested(task)["id"]),
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.key == other.key
+
+
+@lru_cache(maxsize=2 * _N_WORLDS)
+def _world(key: _Key) -> _World:
+    """Make an animal's variant of a task, and its laps: the same for all accounts and draws."""
+    plan, name = key.plan, key.task
+    build, laps = _seeds(plan, name, key.number).spawn(2)
+    entry = plan.tasks[name]
+    usual = entry.build()
+    task = entry.build(np.random.default_rng(build))
+    given = give_laps(task, seed=int(laps.generate_state(1)[0]))
+    graph = graph_of_task(task)
+    otherwise = _usual_detection(entry, usual)
+    spacing = _spacing(graph)
+    detections = {
+        row["id"]: _possible(detection_of(row, spacing, otherwise))
+        for row in plan.tested(name).to_dict("records")
+    }
+    tested = plan.tested(name)
+    statistic_of = dict(zip(tested["id"], tested["statistic"], strict=True))
+    pauses = _pauses(task, given)
+    return _World(task, given, graph, pauses, {**detections, "": otherwise}, statistic_of)
+
+
+def _spacing(graph: nx.Graph) -> float:
+    """Give the distance between neighbouring places, in cm."""
+    return float(np.median([distance for *_, distance in graph.edges(data="distance")]))
+
+
+def _usual_detection(entry: TaskEntry, usual: Task) -> Detection:
+    """Give the criteria of a task, in cm, so that they are the same however fine its places are."""
+    least = (entry.min_length - 1) * _spacing(graph_of_task(usual))
+    return Detection(_LEAST_PLACES, min_extent=least if entry.min_length > _LEAST_PLACES else 0.0)
+
+
+def _possible(detection: Detection) -> Detection:
+    return detection._replace(min_length=max(detection.min_length, _LEAST_PLACES))
+
+
+def _pauses(task: Task, given: GivenLaps) -> pd.DataFrame:
+    """List the pauses of an animal, in order."""
+    first = task.blocks[0] if task.blocks else None
+    rows = [(-1, "rest")] * (first.n_rest if first is not None and not first.n_laps else 0)
+    ends = np.cumsum(given.laps["n_steps"].to_numpy()) - 1
+    for end, n_rest in zip(ends.tolist(), given.laps["n_rest"].tolist(), strict=True):
+        rows += [(end, "episode_end"), *[(end, "rest")] * n_rest]
+        if end < ends[-1]:
+            rows.append((end, "start"))
+    return pd.DataFrame(rows, columns=["step", "phase"])
+
+
+def _replay(
+    account: Account, params: dict[str, Parameter], world: _World, seeds: np.random.SeedSequence
+) -> tuple[Any, ...]:
+    """Let one animal replay: its log, its laps and, of a control, its paths."""
+    if account.is_control:
+        log = _steps(world.given)
+        rng = np.random.default_rng(seeds)
+        control = CONTROLS[account.generator]
+        paths = reactivate(control, params, log, world.pauses, world.graph, rng)
+        return log, world.given.laps, paths
+    if world.task.one_way and "reversible" in params:
+        params = params | {"reversible": False}  # where states tell directions, nobody goes back
+    learner = find_learner(account.generator, params)
+    log = replay_laps(world.given, learner, seed=int(seeds.generate_state(1)[0]))
+    return log, world.given.laps
+
+
+@lru_cache(maxsize=2 * _N_WORLDS)
+def _steps(given: GivenLaps) -> EventLog:
+    """Give the steps of an animal."""
+    log = replay_laps(given, "q_learning")
+    return EventLog({"steps": log.columns("steps")}, mdp=given.task.world)
+
+
+def _measure(
+    entry: TaskEntry, world: _World, runs: list[tuple[Any, ...]], n_animals: int
+) -> pd.DataFrame:
+    """Compute all statistics of the animals of one world, under all criteria."""
+    rows = []
+    jumps = sorted({detection.largest_jump for detection in world.detections.values()})
+    made = {jump: replays_of(world.task, runs, largest_jump=jump) for jump in jumps}
+    seen: dict[Detection, Any] = {}
+    done: dict[tuple[str, Detection], pd.DataFrame] = {}
+    for finding, detection in world.detections.items():
+        if detection not in seen:
+            seen[detection] = made[detection.largest_jump].detected(detection)
+        for statistic in entry.statistics if not finding else (world.statistic_of[finding],):
+            key = statistic, detection
+            if key not in done:
+                done[key] = STATISTICS[statistic].compute(seen[detection])
+            rows.append(done[key].assign(finding=finding, statistic=statistic))
+    table = pd.concat(rows, ignore_index=True)
+    number = table["animal"].to_numpy()
+    return table.assign(draw=number // n_animals, animal=number % n_animals)
+
+
+def _studies(animals: pd.DataFrame, measured: _Measured) -> pd.DataFrame:
+    """Put the first animals of each draw together, as the study did."""
+    rows = animals[
+        (animals["finding"] == measured.finding)
+        & (animals["statistic"] == measured.statistic)
+        & (animals["animal"] < measured.n_animals)
+    ]
+    draw = rows["draw"].to_numpy()
+    first, n_draws = draw.min(), np.ptp(draw) + 1
+    known = rows["value"].notna().to_numpy()
+    rows, draw = rows[known], draw[known] - first
+    value, n = rows["value"].to_numpy(), rows["n"].to_numpy(float)
+    null = np.nan_to_num(rows["null"].to_numpy())
+    count = np.bincount(draw, minlength=n_draws).astype(float)
+    divisor = np.where(count > 0, count, np.nan)
+    mean = np.bincount(draw, value - null, n_draws) / divisor
+    square = np.bincount(draw, (value - null - mean[draw]) ** 2, n_draws)
+    sd = np.sqrt(square / np.where(count > 1, count - 1, np.nan))
+    return pd.DataFrame(
+        {
+            "draw": np.arange(n_draws) + first,
+            "finding": measured.finding,
+            "statistic": measured.statistic,
+            "successes": np.bincount(draw, value * n, n_draws),
+            "trials": np.bincount(draw, n, n_draws),
+            "mean": mean,
+            "sd": sd,
+            "value": np.bincount(draw, value, n_draws) / divisor,
+            "n_animals": count,
+        }
+    )
