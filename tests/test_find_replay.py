@@ -20,6 +20,7 @@ from analyses.recordings.observe import observe
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recording import Posterior
 from analyses.recordings.sessions import Settings, prepare
+from analyses.recordings.shares import recorded_shares
 from analyses.tables import KINDS
 from replay import MDP
 from replay.log.event_log import EventLog
