@@ -20,6 +20,7 @@ from analyses.recordings.observe import observe
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recording import Posterior
 from analyses.recordings.sessions import Settings, prepare
+from analyses.recordings.shares import recorded_shares
 from analyses.tables import KINDS
 from replay import MDP
 from replay.log.event_log import EventLog
@@ -276,7 +277,8 @@ class TestRealRecordings:
             "forward": "forward_episode", "reverse": "reverse_episode", "novel": "novel_path",
             "noise": None,
         }  # fmt: skip
-        found = find_replay(read_recording(path), judgement=Judgement(n_shuffles=39))
+        recording, judgement = read_recording(path), Judgement(n_shuffles=39)
+        found = find_replay(recording, judgement=judgement)
         kinds = found.events["kind"].where(found.events["kind"].notna(), None).tolist()
         right = [names[one] == other for one, other in zip(truth, kinds, strict=True)]
         assert sum(right) >= 164
@@ -284,6 +286,15 @@ class TestRealRecordings:
         # How large states are hardly matters.
         spread = found.kinds.groupby("kind")["share"].agg(np.ptp)
         assert spread.max() < 0.05
+        # Correcting shares brings them no further from the truth.
+        shares = recorded_shares(
+            recording, prepare(recording), found, judgement=judgement, n_sessions=3
+        )
+        replayed = [names[kind] for kind in truth if names[kind]]
+        for _, row in shares.table.iterrows():
+            true = replayed.count(row["kind"]) / len(replayed)
+            assert row["corrected"] == pytest.approx(true, abs=0.03)
+            assert row["ci_low"] < true < row["ci_high"]
 
     def test_the_figure_eight_with_cells_at_random_has_none(self):
         pytest.importorskip("pynwb", reason="pynwb is not installed")

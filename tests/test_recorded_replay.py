@@ -28,7 +28,8 @@ def recording():
 @pytest.fixture(scope="module")
 def folder(recording, tmp_path_factory):
     out = tmp_path_factory.mktemp("recording") / "out"
-    run(STUDY, plan_recording(recording, judgement=JUDGEMENT), out, tell=lambda text: None)
+    plan = plan_recording(recording, judgement=JUDGEMENT, n_sessions=3)
+    run(STUDY, plan, out, tell=lambda text: None)
     return out
 
 
@@ -49,11 +50,10 @@ def test_the_tables_are_those_of_python(folder, recording):
 
 def test_any_number_of_processes_gives_the_same_bytes(folder, recording, tmp_path):
     other = tmp_path / "out"
-    run(
-        STUDY, plan_recording(recording, judgement=JUDGEMENT), other, jobs=2, tell=lambda text: None
-    )
+    plan = plan_recording(recording, judgement=JUDGEMENT, n_sessions=3)
+    run(STUDY, plan, other, jobs=2, tell=lambda text: None)
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
-    assert {"manifest.json", "report.md", "events.csv"} <= set(names)
+    assert {"manifest.json", "report.md", "events.csv", "shares.csv"} <= set(names)
     for name in names:
         if name != ".lock":
             assert (other / name).read_bytes() == (folder / name).read_bytes(), name
@@ -65,6 +65,7 @@ def test_the_manifest_names_the_data_and_everything_it_depends_on(folder, record
     assert manifest["judgement"]["n_shuffles"] == 19
     assert manifest["settings"]["criteria"]["threshold"] == 3.0
     assert manifest["seed"] == 0
+    assert manifest["n_sessions"] == 3
     assert len(manifest["sources"]) == 12
 
 
@@ -78,9 +79,11 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "n_shuffles: 19",
         "Intervals are Wilson's",
         "| S1 |",
+        "## Shares corrected by what this recording could find",
+        "3 simulated sessions with the fields of these cells",
     ):
         assert part in text
-    assert text.count("# ") == 7
+    assert text.count("# ") == 8
 
 
 def test_spikes_and_fields_are_those_of_the_events(folder, recording):
@@ -126,8 +129,9 @@ def arrays(recording, tmp_path):
 def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     options = ("--track", arrays / "track.json", "--events", arrays / "events.csv")
     done = replay(
-        arrays / "mine.npz", *options, "--shuffles", 19, "--jobs", 1, "--out", arrays / "out"
-    )
+        arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 2, "--jobs", 1,
+        "--out", arrays / "out",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stderr.split())
     for part in (
@@ -136,12 +140,14 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     ):  # fmt: skip
         assert part in told
     assert "novel_path" in done.stdout
+    assert "Simulated sessions with the same cells tell what is found" in done.stdout
     assert "events with randomised cells, 0.0% pass the same test" in " ".join(done.stdout.split())
     assert "Novel paths are found less often" in " ".join(done.stdout.split())
     assert (arrays / "out" / "report.md").exists()
     again = replay(
-        arrays / "mine.npz", *options, "--shuffles", 20, "--jobs", 1, "--out", arrays / "out"
-    )
+        arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 2, "--jobs", 1,
+        "--out", arrays / "out",
+    )  # fmt: skip
     assert again.returncode == 1
     assert "n_shuffles is 19 there and 20 here" in " ".join(again.stderr.split())
 
@@ -154,6 +160,10 @@ def test_an_error_is_a_sentence_and_nothing_is_written(arrays):
         (
             (arrays / "mine.npz", "--track", arrays / "track.json", "--state-size", 0),
             "state_size must be",
+        ),
+        (
+            (arrays / "mine.npz", "--track", arrays / "track.json", "--state-size", 500),
+            "state_size must be at most 120 cm, the length of the longest arm",
         ),
         (
             (arrays / "mine.npz", "--track", arrays / "track.json", "--shuffles", 0),

@@ -56,6 +56,13 @@ def recording(
     unknown: Annotated[
         float, typer.Option(help="The largest share of positions that may be unknown.")
     ] = 0.2,
+    recovery: Annotated[
+        int,
+        typer.Option(
+            help="How many sessions are simulated to correct shares of kinds by what would be "
+            "found; a second each or less with a hundred laps. 0: none."
+        ),
+    ] = 20,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Annotated[Path, typer.Option(help="The folder for the results.")] = Path("recording"),
@@ -85,6 +92,7 @@ def recording(
             Settings(time_bin=time_bin, criteria=criteria),
             Judgement(n_shuffles=shuffles, state_size=state_size, lap_ends=tuple(split(lap_end))),
             seed,
+            n_sessions=recovery,
         )
     for sentence in (*found.told, *plan.session.told):
         say(sentence)

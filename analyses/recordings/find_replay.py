@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -40,8 +41,9 @@ from replay import MDP
 from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
 
-__all__ = ["Conclusions", "Judgement", "Scored", "check_judgement", "conclude", "event_kinds"]
-__all__ += ["find_replay", "n_blocks", "path_radius", "score_block", "sequence_kinds"]
+__all__ = ["Conclusions", "Judgement", "Scored", "check_judgement", "check_state_size"]
+__all__ += ["conclude", "event_kinds", "find_replay", "n_blocks", "path_radius", "score_block"]
+__all__ += ["sequence_kinds"]
 
 _BLOCK = 20
 _LOWEST_PROBABILITY = 1e-12
@@ -109,6 +111,44 @@ def check_judgement(judgement: Judgement) -> None:
     check_shuffles(judgement.shuffles)
     for size in (judgement.state_size, *judgement.other_sizes):
         check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
+
+
+def check_state_size(size: float, track: Track) -> None:
+    """Refuse states that are larger than the arms of a track.
+
+    Parameters
+    ----------
+    size : float
+        The largest distance of two neighbouring states, in cm.
+    track : Track
+        The track.
+
+    Raises
+    ------
+    ValueError
+        If it is longer than the longest way between two ends or junctions.
+
+    Examples
+    --------
+    >>> from analyses.recordings.track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> check_state_size(15.0, cut_track(make_linear_track(150.0)))
+    """
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(
+        (one, other, length)
+        for (one, other), length in zip(track.edges.tolist(), track.length.tolist(), strict=True)
+    )
+    passed = {node for node, degree in graph.degree if degree == 2}
+    joined = nx.connected_components(graph.subgraph(passed))
+    arms = [[*graph.edges(part, data="weight")] for part in joined]
+    arms += [[edge] for edge in graph.edges(data="weight") if not passed & {*edge[:2]}]
+    longest = max(sum(length for _, _, length in arm) for arm in arms)
+    if size > longest:
+        raise ValueError(
+            f"state_size must be at most {longest:.4g} cm, the length of the longest arm of the "
+            f"track, got {size:g}: states must be much smaller than the paths, such as 15 cm."
+        )
 
 
 class Scored(NamedTuple):
@@ -218,6 +258,7 @@ def find_replay(
     """
     check_judgement(judgement)
     session = prepare(recording, settings)
+    check_state_size(judgement.state_size, session.track)
     experience_of(recording, judgement.state_size, judgement.lap_ends)  # may refuse
     blocks = [score_block(session, judgement, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))

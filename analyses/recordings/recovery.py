@@ -70,6 +70,7 @@ REGULARISATION = 1e-4
 """The weight of the squared differences between kinds, against the squared error."""
 
 _REPLAYED = ("forward_episode", "reverse_episode", "novel_path")
+_NOVEL = _REPLAYED[-1]
 _N_DRAWN, _N_TRIES = 200, 20
 _NOISE, _MISSED = "noise", "missed"
 _NOISE_ROW = {"kind": _NOISE, "direction": _NOISE, "states": ()}
@@ -78,12 +79,19 @@ _BY = ("n_cells", "gain", "speed")
 
 
 def known_paths(
-    log: EventLog, *, n_each: int = 15, length: float = 200.0, seed: int = 0
+    log: EventLog,
+    *,
+    n_each: int = 15,
+    length: float = 200.0,
+    kinds: Sequence[str] = _REPLAYED,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Draw paths that an animal's laps make forward, reverse or novel ones, to be recovered.
 
-    Forward and reverse paths are stretches of laps. Novel ones are random walks without turning
-    back, over moves that were made in some direction, never run as a whole.
+    Forward and reverse paths are stretches of laps, and so are ambiguous ones, where the animal ran
+    both ways. Novel ones are random walks without turning back, over moves that were made in some
+    direction, of which not even the middle half was run: a path that is novel at its end alone is
+    found as what the rest is as soon as that end is lost.
 
     Parameters
     ----------
@@ -94,6 +102,8 @@ def known_paths(
         How many paths of each kind.
     length : float, default 200.0
         How long they are at least, in cm; at most by one move longer.
+    kinds : sequence of str, default ("forward_episode", "reverse_episode", "novel_path")
+        Which kinds; ``ambiguous`` is another one.
     seed : int, default 0
         Seed of the draws.
 
@@ -121,6 +131,7 @@ def known_paths(
     """
     number = check_whole("n_each", n_each, at_least=1)
     least = check_number("length", length, at_least=0.0, hint="It is in cm.")
+    wanted = [check_choice("kind", kind, (*_REPLAYED, "ambiguous")) for kind in kinds]
     rng = np.random.default_rng(check_whole("seed", seed))
     steps, joined = log.columns("steps"), graph_of_log(log)
     if not len(steps["state"]):
@@ -132,15 +143,14 @@ def known_paths(
     )
     ends = np.flatnonzero(np.append(np.diff(steps["episode"]) != 0, True)) + 1
     last = int(steps["step"][-1])
-    found: dict[str, list[list[int]]] = {kind: [] for kind in _REPLAYED}
+    found: dict[str, list[list[int]]] = {kind: [] for kind in wanted}
     for _ in range(_N_TRIES):
         first = rng.integers(len(steps["state"]), size=_N_DRAWN)
         stretches = [_stretch(steps, row, ends, joined, least) for row in first.tolist()]
         starts = rng.choice(np.array(sorted(ran)), _N_DRAWN)
         walks = [_walk(ran, start, least, rng) for start in starts.tolist()]
         drawn = [path for path in (*stretches, *(path[::-1] for path in stretches), *walks) if path]
-        table = _classified(log, np.full(len(drawn), last), drawn, Detection(2), when="step")
-        for path, kind in zip(drawn, table["kind"], strict=True):
+        for path, kind in zip(drawn, _kinds(log, drawn, last), strict=True):
             if kind in found and len(found[kind]) < number:
                 found[kind].append(path)
         if all(len(paths) == number for paths in found.values()):
@@ -154,6 +164,20 @@ def known_paths(
             )
     rows = [(last, path, kind) for kind, paths in found.items() for path in paths]
     return pd.DataFrame(rows, columns=["step", "states", "kind"])
+
+
+def _kinds(log: EventLog, paths: list[list[int]], step: int) -> list[str]:
+    """Name the kind of each path; none of those that are novel at their ends only."""
+
+    def named(places: list[list[int]]) -> list[str]:
+        moments = np.full(len(places), step)
+        return list(_classified(log, moments, places, Detection(2), when="step")["kind"])
+
+    middles = [path[len(path) // 4 : len(path) - len(path) // 4] for path in paths]
+    return [
+        kind if kind != _NOVEL or middle == _NOVEL else ""
+        for kind, middle in zip(named(paths), named(middles), strict=True)
+    ]
 
 
 def _stretch(
@@ -204,7 +228,7 @@ def recover(
     settings : Settings, optional
         How it is decoded.
     judgement : Judgement, optional
-        How events are judged; of it, `least_score`, `state_size` and `detection`.
+        How events are judged; of it, `least_score`, `state_size`, `lap_ends` and `detection`.
     n_noise : int, default 0
         How many events of noise are added, each as long as one of the events, drawn at random.
     seed : int, default 0
@@ -250,7 +274,7 @@ def recover(
     if graph is None or recording.events is None or not len(recording.events):
         raise ValueError("The observation has no event: nothing was replayed that moves on.")
     session = prepare(recording, settings)
-    world, ran = experience_of(recording, judgement.state_size)
+    world, ran = experience_of(recording, judgement.state_size, judgement.lap_ends)
     counts, n_events = session.counts, len(session.events)
     if number:
         mean = observed.gain * (cells.rates @ cells.track.width) / cells.track.width.sum()

@@ -12,6 +12,7 @@ from scipy import stats
 from analyses.recordings.find_replay import Conclusions, Judgement
 from analyses.recordings.recording import Recording
 from analyses.recordings.sessions import Settings
+from analyses.recordings.shares import RecordedShares
 
 __all__ = ["LOW_POWER", "write_report"]
 
@@ -36,6 +37,7 @@ def write_report(
     path: str | Path,
     recording: Recording,
     found: Conclusions,
+    shares: RecordedShares,
     statistics: pd.DataFrame,
     settings: Settings,
     judgement: Judgement,
@@ -51,6 +53,8 @@ def write_report(
         What was analysed.
     found : Conclusions
         What came out.
+    shares : RecordedShares
+        As `analyses.recordings.shares.recorded_shares` gives them.
     statistics : DataFrame
         As `analyses.recordings.statistics.recorded_statistics` gives them.
     settings : Settings
@@ -71,6 +75,9 @@ def write_report(
         "Intervals are Wilson's, 95 %, over the events of this recording. Events of one animal "
         "resemble one another, so they tell nothing about other animals.",
         LOW_POWER,
+        "## Shares corrected by what this recording could find",
+        _shares(shares.table),
+        shares.told,
         "## How the shares depend on the size of states",
         _by_size(found.kinds),
         "## Statistics",
@@ -133,6 +140,23 @@ def _kinds_table(kinds: pd.DataFrame, size: float) -> str:
     return "\n".join(rows)
 
 
+def _shares(table: pd.DataFrame) -> str:
+    rows = [
+        "| kind of the longest sequence | found | corrected | 95 % interval | recall |",
+        "|---|---|---|---|---|",
+    ]
+    numbers = table.set_index("kind").astype(float)
+    for kind, found, corrected, low, high, recall in numbers.itertuples():
+        interval = "" if np.isnan(low) else f"{low:.2f} to {high:.2f}"
+        cells = (_number(found), _number(corrected), interval, _number(recall))
+        rows.append(f"| {_KIND_NAMES[str(kind)]} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.2f}"
+
+
 def _by_size(kinds: pd.DataFrame) -> str:
     names = list(_KIND_NAMES)
     rows = [
@@ -141,7 +165,7 @@ def _by_size(kinds: pd.DataFrame) -> str:
     ]
     for _, own in kinds.groupby("state_size", sort=True):
         shares = own.set_index("kind")["share"]
-        cells = ["" if np.isnan(shares[name]) else f"{shares[name]:.2f}" for name in names]
+        cells = [_number(shares[name]) for name in names]
         rows.append(f"| {own['states_per_metre'].iloc[0]:.1f} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
@@ -152,9 +176,8 @@ def _statistics(table: pd.DataFrame) -> str:
     for name, text, value, null, low, high, sources in table[columns].to_numpy().tolist():
         numbers = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
         published = "" if np.isnan(low) else f"{numbers} ({sources})"
-        by_chance = "" if np.isnan(null) else f"{null:.2f}"
         label = " ".join(str(text).split())
-        rows.append(f"| {name} | {label} | {value:.2f} | {by_chance} | {published} |")
+        rows.append(f"| {name} | {label} | {value:.2f} | {_number(null)} | {published} |")
     return "\n".join(rows)
 
 

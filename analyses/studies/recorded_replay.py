@@ -4,6 +4,7 @@
 ``events.csv``           candidate events: significance, and the kind of what is replay
 ``sequences.parquet``    the place sequences of replay, judged against what had been run until then
 ``kinds.csv``            counts and shares of kinds, by the size of states
+``shares.csv``           shares of kinds, corrected by what this recording could find
 ``paths.parquet``        the decoded path of each event
 ``experience.parquet``   the animal's moves between states, which learners can be fed with
 ``spikes.parquet``       the spikes of each event, in cells with place fields
@@ -45,6 +46,7 @@ from analyses.recordings.find_replay import (
     Judgement,
     Scored,
     check_judgement,
+    check_state_size,
     conclude,
     n_blocks,
     score_block,
@@ -55,6 +57,7 @@ from analyses.recordings.readers.tracks import draw_track, read_track
 from analyses.recordings.recording import Recording
 from analyses.recordings.report import LOW_POWER, write_report
 from analyses.recordings.sessions import Session, Settings, experience_of, prepare
+from analyses.recordings.shares import N_SESSIONS, recorded_shares
 from analyses.recordings.significance import Calibration
 from analyses.recordings.statistics import recorded_statistics
 from analyses.recordings.track import cut_track
@@ -87,14 +90,17 @@ class RecordingPlan(NamedTuple):
         How it is decoded.
     judgement : Judgement
         How events are judged.
+    n_sessions : int
+        How many sessions are simulated to correct shares.
     seed : int
-        Seed of the shuffles.
+        Seed of the shuffles and of these sessions.
     """
 
     recording: Recording
     session: Session
     settings: Settings
     judgement: Judgement
+    n_sessions: int
     seed: int
 
 
@@ -103,6 +109,8 @@ def plan_recording(
     settings: Settings = Settings(),  # noqa: B008 (immutable)
     judgement: Judgement = Judgement(),  # noqa: B008
     seed: int = 0,
+    *,
+    n_sessions: int = N_SESSIONS,
 ) -> RecordingPlan:
     """Plan the analysis of a recording: place fields are estimated, and events found.
 
@@ -115,7 +123,9 @@ def plan_recording(
     judgement : Judgement, optional
         How events are judged.
     seed : int, default 0
-        Seed of the shuffles.
+        Seed of the shuffles and of these sessions.
+    n_sessions : int, default 20
+        How many sessions are simulated to correct shares; with 0 none are corrected.
 
     Returns
     -------
@@ -129,9 +139,11 @@ def plan_recording(
     """
     check_judgement(judgement)
     check_whole("seed", seed)
+    check_whole("n_sessions", n_sessions)
     session = prepare(recording, settings)
+    check_state_size(judgement.state_size, session.track)
     experience_of(recording, judgement.state_size, judgement.lap_ends)  # may refuse
-    return RecordingPlan(recording, session, settings, judgement, seed)
+    return RecordingPlan(recording, session, settings, judgement, n_sessions, seed)
 
 
 def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
@@ -202,6 +214,7 @@ def _describe(plan: RecordingPlan) -> dict[str, Any]:
         "data": plan.recording.digest(),
         "settings": _plain(plan.settings),
         "judgement": _plain(plan.judgement),
+        "n_sessions": plan.n_sessions,
         "seed": plan.seed,
     }
 
@@ -235,7 +248,7 @@ def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
     each = (perf_counter() - start) / len(flat)
     n_decodings = 2 * (1 + len(judgement.shuffles) * judgement.n_shuffles)
     # Likelihoods and shuffling take about as long as decoding.
-    seconds = 2 * each * n_decodings * n_bins + 0.02 * n_events
+    seconds = 2 * each * n_decodings * n_bins + 0.02 * n_events + 0.5 * plan.n_sessions
     return Cost({"events": round(n_events)}, seconds, BYTES_OF_FIGURES)
 
 
@@ -246,18 +259,25 @@ def _scored(results: Results) -> Scored:
 def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]:
     scored = _scored(results)
     found = conclude(plan.recording, plan.session, plan.judgement, scored)
+    shares = recorded_shares(
+        plan.recording, plan.session, found, plan.settings, plan.judgement,
+        n_sessions=plan.n_sessions, seed=plan.seed,
+    )  # fmt: skip
     told = _write_nwb(plan, results, found)
     graph = plan.recording.graph
     landmarks = None if graph is None else graph.graph.get("landmarks")
     statistics = recorded_statistics([found], landmarks)
     with replacing(results.folder / "report.md") as beside:
-        write_report(beside, plan.recording, found, statistics, plan.settings, plan.judgement, told)
+        write_report(
+            beside, plan.recording, found, shares, statistics, plan.settings, plan.judgement, told
+        )
     with replacing(results.folder / "track.json") as beside:
         beside.write_text(json.dumps(draw_track(plan.recording.graph), indent=1) + "\n", "utf-8")
     return {
         "events.csv": found.events,
         "sequences.parquet": found.sequences,
         "kinds.csv": found.kinds,
+        "shares.csv": shares.table,
         "states.csv": found.states,
         "paths.parquet": found.paths,
         "experience.parquet": found.experience.steps,
@@ -324,7 +344,20 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
             f"Of {found['n_events']:.0f} events with randomised cells, "
             f"{found['false_positive_rate']:.1%} pass the same test."
         )
-    return [Shown(title, own[columns], f"{by_chance} {LOW_POWER} More is in report.md.")]
+    shares = tables["shares.csv"]
+    known = (
+        "Simulated sessions with the same cells tell what is found."
+        if shares["corrected"].notna().any()
+        else "Not corrected: report.md tells why."
+    )
+    return [
+        Shown(title, own[columns], f"{by_chance} {LOW_POWER}"),
+        Shown(
+            "Shares of kinds, corrected by what this recording could find:",
+            shares.round(3),
+            f"{known} More is in report.md.",
+        ),
+    ]
 
 
 def _draw_kinds(results: Results) -> Iterator[tuple[str, Figure]]:

@@ -1,0 +1,145 @@
+"""Shares of kinds corrected by what a recording could find, and where they can't be."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.recordings.find_replay import Judgement, check_state_size, find_replay
+from analyses.recordings.observe import observe
+from analyses.recordings.sessions import prepare
+from analyses.recordings.shares import recorded_shares
+from analyses.recordings.track import cut_track
+from analyses.studies.recorded_replay import simulated_recording
+from replay import MDP
+from replay.log.event_log import EventLog
+from replay.worlds.tracks import make_linear_track, make_wtrack
+
+JUDGEMENT = Judgement(n_shuffles=19, other_sizes=())
+THREE = ["reverse_episode", "forward_episode", "novel_path"]
+
+
+def shares_of(recording, **given):
+    found = find_replay(recording, judgement=JUDGEMENT)
+    own = prepare(recording)
+    return recorded_shares(recording, own, found, judgement=JUDGEMENT, **given)
+
+
+@pytest.fixture(scope="module")
+def recording():
+    return simulated_recording(24)
+
+
+@pytest.fixture(scope="module")
+def shares(recording):
+    return shares_of(recording, n_sessions=3)
+
+
+def test_where_all_is_found_shares_stay(shares):
+    table = shares.table.set_index("kind")
+    assert table.index.tolist() == THREE
+    assert table["found"].tolist() == pytest.approx([1 / 3] * 3)
+    assert (table["recall"] > 0.9).all()
+    assert (table["corrected"] - table["found"]).abs().max() < 0.03
+    assert table["corrected"].sum() == pytest.approx(1)
+    assert ((table["ci_low"] < 0.3) & (table["ci_high"] > 0.4)).all()  # of 24 events
+
+
+def test_the_sentence_tells_what_replay_was_like(shares):
+    """Made 400 cm/s and 2.9 times as fast as in running; the ways are 120 and 320 cm long."""
+    speed, gain = re.search(r"([\d.]+) m/s.* fire ([\d.]+) times", shares.told).groups()
+    assert float(speed) == pytest.approx(4, abs=0.8)
+    assert float(gain) == pytest.approx(2.9, abs=0.4)
+
+
+def test_the_same_seed_gives_the_same_shares(recording, shares):
+    again = shares_of(recording, n_sessions=3)
+    pd.testing.assert_frame_equal(again.table, shares.table, check_exact=True)
+    other = shares_of(recording, n_sessions=3, seed=1)
+    assert not other.table.equals(shares.table)
+
+
+def test_what_was_run_both_ways_is_ambiguous():
+    """Where everything was run both ways, ambiguous and novel paths are what can be told apart."""
+    graph = make_wtrack()
+    world = MDP.from_networkx(graph, bin_size=15.0)
+    outward, other = (_way(graph, world, end) for end in (3, 5))
+    laps = [outward, outward[::-1], other, other[::-1]] * 6
+    steps = _steps(laps)
+    novel = [*outward[::-1][:-1], *other[other.index(1) :]]
+    replayed = [outward, novel] * 10
+    paths = pd.DataFrame({"step": len(steps["state"]) - 1, "states": replayed})
+    log = EventLog({"steps": steps}, mdp=world)
+    seen = observe(log, graph, paths, cells=60, speed=400.0).recording
+    found = shares_of(seen, n_sessions=2)
+    assert set(found.table["kind"]) == {"ambiguous", "novel_path"}, found.told
+
+
+def _way(graph, world, end):
+    import networkx as nx
+
+    from analyses.sequences.track import graph_of_log
+
+    return nx.shortest_path(graph_of_log(EventLog({}, mdp=world)), 4, end)
+
+
+def _steps(laps):
+    moves = [move for lap in laps for move in pairwise(lap)]
+    ends = np.cumsum([len(lap) - 1 for lap in laps]) - 1
+    return {
+        "state": [here for here, _ in moves],
+        "next_state": [there for _, there in moves],
+        "terminated": np.isin(np.arange(len(moves)), ends),
+    }
+
+
+def test_a_low_gain_is_refused_in_a_sentence(recording):
+    """Where cells hardly fire in events, too little would be found."""
+    found = find_replay(recording, judgement=JUDGEMENT)
+    quiet = found.events.assign(n_spikes=found.events["n_spikes"] // 20)
+    refused = recorded_shares(
+        recording, prepare(recording), found._replace(events=quiet), judgement=JUDGEMENT,
+        n_sessions=2,
+    )  # fmt: skip
+    assert refused.told.startswith("Shares are not corrected. Too little is found")
+    assert refused.table["corrected"].isna().all()
+    assert refused.table["found"].notna().all()
+    assert (refused.table["recall"] < 0.2).any()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda found, own: (found, own), "No session was simulated"),
+        (lambda found, own: (found, own._replace(counts=[])), "from spikes"),
+        (lambda found, own: (found._replace(events=found.events.assign(kind=None)), own),
+         "No event of replay has a sequence"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_corrected_says_why(change, reason, recording):
+    found, own = change(find_replay(recording, judgement=JUDGEMENT), prepare(recording))
+    n_sessions = 0 if reason.startswith("No session") else 2
+    refused = recorded_shares(recording, own, found, judgement=JUDGEMENT, n_sessions=n_sessions)
+    assert refused.told.startswith("Shares are not corrected. ")
+    assert reason in refused.told
+    assert refused.table["kind"].tolist() == THREE
+    assert refused.table[["corrected", "recall"]].isna().all(axis=None)
+
+
+def test_numbers_are_checked(recording):
+    found = find_replay(recording, judgement=JUDGEMENT)
+    with pytest.raises(ValueError, match="n_sessions must be a whole number"):
+        recorded_shares(recording, prepare(recording), found, n_sessions=-1)
+
+
+@pytest.mark.parametrize(
+    ("graph", "longest"),
+    [(make_linear_track(150.0), 150), (make_wtrack(80.0, 80.0), 120), (make_wtrack(80, 30), 70)],
+)
+def test_states_are_no_larger_than_the_longest_arm(graph, longest):
+    track = cut_track(graph)
+    check_state_size(longest, track)
+    with pytest.raises(ValueError, match=f"state_size must be at most {longest} cm"):
+        check_state_size(longest + 1, track)
