@@ -7,9 +7,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from analyses.plots.recording import _MOVEMENT_LOOKS
 from analyses.recordings.decoder import (
     CONTINUOUS,
     FRAGMENTED,
+    MOVEMENTS,
     STATIONARY,
     bayesian_posterior,
     decode,
@@ -167,3 +169,7 @@ def test_it_meets_the_decoder_of_the_field():
         found = decode(stored["log_likelihoods"], stored["walk"])
         np.testing.assert_allclose(found.posterior, stored["posterior"], rtol=0, atol=1e-9)
         assert found.log_evidence == pytest.approx(float(stored["log_evidence"]), abs=1e-9)
+
+
+def test_figures_know_the_order_of_the_posterior():
+    assert tuple(_MOVEMENT_LOOKS) == MOVEMENTS

@@ -46,7 +46,6 @@ def compare(
     in the same way. --draws 16 gives a first look in a few minutes. The same command goes on where
     it was interrupted.
     """
-    from analyses.findings.table import findings as read_findings
     from analyses.studies.comparison.compare_accounts import STUDY
     from analyses.studies.comparison.plan import plan_comparison
     from replay.tasks.published import TASKS
@@ -56,7 +55,7 @@ def compare(
         None if is_all(account) else split(account),
         n_draws=draws,
         seed=seed,
-        findings=read_findings(findings),
+        findings=findings,
     )
     do_study(STUDY, plan, out, jobs, cluster)
 

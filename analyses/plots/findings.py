@@ -13,18 +13,24 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from analyses.measures import STATISTICS
 from analyses.plots.style import FULL_WIDTH, new_figure, styled
 from replay.checks import check_table
 
-__all__ = ["draw_confusion", "draw_evidence", "page_figure", "study_figures"]
+__all__ = ["draw_evidence", "draw_found_accounts", "page_figure", "study_figures"]
 
 _COLOURS = "PuOr"
 _LEAST, _MOST = -7.0, 7.0  # bits; the least that a finding can cost is -4.3
 _ROW, _CELL = 0.235, 0.44  # inches
 _LABELS = 4.6
-_NEEDED = ["finding", "study", "source", "task", "statistic", "likelihood", "account", "evidence"]
-_NEEDED += ["predicted_low", "predicted", "predicted_high", "published", "published_low"]
+_NEEDED = ["finding", "study", "source", "task", "statistic", "label", "likelihood", "account"]
+_NEEDED += [
+    "evidence",
+    "predicted_low",
+    "predicted",
+    "predicted_high",
+    "published",
+    "published_low",
+]
 _NEEDED += ["published_high", "weight", "diagnostic", "is_control"]
 
 
@@ -123,10 +129,9 @@ def _draw_prediction(ax: Axes, x: float, y: float, row: pd.Series, low: float, h
 def _name_rows(ax: Axes, findings: pd.DataFrame) -> None:
     texts, shown = [], set()
     for row in findings.to_dict("records"):
-        label = STATISTICS[row["statistic"]].label
         name = "" if row["study"] in shown else f"{row['source'].upper()}   "
         shown.add(row["study"])
-        texts.append(f"{name}{label} ({row['task'].replace('_', ' ')})")
+        texts.append(f"{name}{row['label']} ({row['task'].replace('_', ' ')})")
     ax.set_yticks(range(len(texts)), texts)
     diagnostic = findings["diagnostic"].fillna(False).astype(bool)
     for text, told in zip(ax.get_yticklabels(), diagnostic, strict=True):
@@ -136,7 +141,7 @@ def _name_rows(ax: Axes, findings: pd.DataFrame) -> None:
         ax.axhline(y + 0.5, color="black", linewidth=0.5)
 
 
-def draw_confusion(confusion: pd.DataFrame, ax: Axes) -> Axes:
+def draw_found_accounts(confusion: pd.DataFrame, ax: Axes) -> Axes:
     """Draw who wins the comparison if the findings were those of a simulated account.
 
     Parameters
@@ -231,7 +236,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
         top += panel
     draw_evidence(table, axes[0])
     _draw_sums(sums, accounts, axes[1])
-    draw_confusion(confusion, axes[2])
+    draw_found_accounts(confusion, axes[2])
     own = 0.24 * n_true / (_CELL * len(accounts))
     x0, y0, wide, high = axes[2].get_position().bounds
     axes[2].set_position((x0, y0, wide * min(own, 0.62), high))
@@ -298,7 +303,7 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
         )  # fmt: skip
         ax.set_yticks(y, [_short(each) for each in accounts])
         ax.set_ylim(len(accounts) - 0.5, -0.5)
-        ax.set_title(fill(STATISTICS[first["statistic"]].label, 34), fontsize=6.5)
+        ax.set_title(fill(first["label"], 34), fontsize=6.5)
         ax.set_xlabel(f"{first['task'].replace('_', ' ')}\n{name}", fontsize=6)
         ax.tick_params(labelsize=5.5)
     figure.suptitle(rows["source"].iloc[0], fontsize=8)

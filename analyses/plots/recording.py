@@ -6,8 +6,8 @@ wherever the track allows it, with a gap where it doesn't.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.plots.grids import add_legend, letter_panels
 from analyses.plots.mdps import draw_scale_bar
 from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, new_figure, styled
-from analyses.recordings.decoder import MOVEMENTS
-from analyses.recordings.track import Track
 from analyses.sequences.experience import Experience
 from analyses.tables import in_order
 from replay.checks import check_array, check_number, check_table
@@ -32,6 +30,7 @@ __all__ += ["posterior_figure", "read_pieces", "recovery_figure"]
 
 _GAP = 0.07
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
+# In the order of the posterior of `analyses.recordings.decoder`.
 _MOVEMENT_LOOKS: dict[str, Look] = {
     "stationary": {"label": "Stationary", "color": "0.75"},
     "continuous": {"label": "Continuous", "color": "#0072b2"},
@@ -55,6 +54,46 @@ _SETTING = ["n_cells", "gain", "speed"]
 _SHARE_COLUMNS = [*_SETTING, "true", "found", "corrected", "ci_low", "ci_high"]
 _SETTING_LOOKS = (("#0072b2", 0.0), ("#d55e00", 0.2), ("#009e73", -0.2), ("#cc79a7", 0.4))
 _BESIDE = 0.09
+
+
+class Bins(Protocol):
+    """What is read of a track: :class:`analyses.recordings.track.Track` has it."""
+
+    @property
+    def nodes(self) -> tuple[Hashable, ...]:
+        """The nodes of the graph."""
+
+    @property
+    def node_position(self) -> NDArray[np.float64]:
+        """Where they are, in cm, shape (n_nodes, 2)."""
+
+    @property
+    def edges(self) -> NDArray[np.int32]:
+        """The two nodes of each edge, as places in `nodes`, shape (n_edges, 2)."""
+
+    @property
+    def length(self) -> NDArray[np.float64]:
+        """The length of each edge, in cm, shape (n_edges,)."""
+
+    @property
+    def edge(self) -> NDArray[np.int32]:
+        """On which edge each bin lies, shape (n_bins,)."""
+
+    @property
+    def offset(self) -> NDArray[np.float64]:
+        """How far its centre is from the first node of that edge, in cm, shape (n_bins,)."""
+
+    @property
+    def width(self) -> NDArray[np.float64]:
+        """How long it is, in cm, shape (n_bins,)."""
+
+    @property
+    def distance(self) -> NDArray[np.float64]:
+        """The way between the centres of two bins, in cm, shape (n_bins, n_bins)."""
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
 
 
 class LinearTrack(NamedTuple):
@@ -81,7 +120,7 @@ class LinearTrack(NamedTuple):
         return (self.low + self.high) / 2
 
 
-def linear_track(track: Track) -> LinearTrack:
+def linear_track(track: Bins) -> LinearTrack:
     """Lay the corridors of a track end to end.
 
     From an end of the track, the line follows corridors that are not drawn yet, straight on where
@@ -89,7 +128,7 @@ def linear_track(track: Track) -> LinearTrack:
 
     Parameters
     ----------
-    track : Track
+    track : analyses.recordings.track.Track
         The track.
 
     Returns
@@ -129,7 +168,7 @@ def linear_track(track: Track) -> LinearTrack:
     return LinearTrack(low, high, tuple(nodes), at)
 
 
-def _beginning(track: Track, left: set[int]) -> int:
+def _beginning(track: Bins, left: set[int]) -> int:
     """Choose where a line begins: an end of what is left, or where its corridors don't pair up."""
     degree = np.bincount(track.edges[sorted(left)].ravel(), minlength=len(track.nodes))
     for suits in (degree == 1, degree % 2 == 1, degree > 0):
@@ -138,7 +177,7 @@ def _beginning(track: Track, left: set[int]) -> int:
     raise ValueError("There is no corridor left.")
 
 
-def _onwards(track: Track, left: set[int], here: int, heading: NDArray[np.float64]) -> int | None:
+def _onwards(track: Bins, left: set[int], here: int, heading: NDArray[np.float64]) -> int | None:
     """Choose the corridor that leads on most nearly straight."""
     best, found = -np.inf, None
     for edge in sorted(left):
@@ -153,7 +192,7 @@ def _onwards(track: Track, left: set[int], here: int, heading: NDArray[np.float6
 
 def draw_posterior(
     posterior: ArrayLike,
-    track: Track,
+    track: Bins,
     ax: Axes | None = None,
     *,
     dt: float = 0.005,
@@ -165,7 +204,7 @@ def draw_posterior(
     ----------
     posterior : array_like of float, shape (n_time, n_bins) or (n_time, n_movements, n_bins)
         The probabilities; over kinds of movement they are summed.
-    track : Track
+    track : analyses.recordings.track.Track
         The track that is cut into these bins.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
@@ -226,7 +265,7 @@ def draw_posterior(
     return ax
 
 
-def _places(posterior: ArrayLike, track: Track) -> NDArray[np.float64]:
+def _places(posterior: ArrayLike, track: Bins) -> NDArray[np.float64]:
     values = np.asarray(posterior, dtype=float)
     places = values.sum(axis=1) if values.ndim == 3 else values
     if places.ndim != 2 or places.shape[1] != track.n_bins or not len(places):
@@ -241,7 +280,7 @@ def _draw_path(
     bins: NDArray[np.integer],
     time: NDArray[np.float64],
     line: LinearTrack,
-    track: Track,
+    track: Bins,
     ax: Axes,
 ) -> None:
     """Draw a path as a line that breaks where the drawing of the track does."""
@@ -269,7 +308,7 @@ def _mark_nodes(line: LinearTrack, ax: Axes) -> None:
 def draw_spikes(
     spikes: Sequence[ArrayLike],
     rates: ArrayLike,
-    track: Track,
+    track: Bins,
     ax: Axes | None = None,
     *,
     start: float,
@@ -283,7 +322,7 @@ def draw_spikes(
         When each cell fired, in s.
     rates : array_like of float, shape (n_cells, n_bins)
         Place fields, by whose peaks cells are sorted.
-    track : Track
+    track : analyses.recordings.track.Track
         The track.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
@@ -360,9 +399,9 @@ def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 
     3
     """
     values = np.asarray(posterior, dtype=float)
-    if values.ndim != 3 or values.shape[1] != len(MOVEMENTS):
+    if values.ndim != 3 or values.shape[1] != len(_MOVEMENT_LOOKS):
         raise ValueError(
-            f"The posterior must have the shape (n_time, {len(MOVEMENTS)}, n_bins), got "
+            f"The posterior must have the shape (n_time, {len(_MOVEMENT_LOOKS)}, n_bins), got "
             f"{values.shape}."
         )
     ax = new_axes() if ax is None else ax
@@ -370,7 +409,7 @@ def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 
     time = 1000 * dt * np.arange(len(share) + 1)
     below = np.zeros(len(share) + 1)
     for name in ("continuous", "stationary", "fragmented"):
-        own = share[:, MOVEMENTS.index(name)]
+        own = share[:, list(_MOVEMENT_LOOKS).index(name)]
         above = below + np.append(own, own[-1:])
         look = _MOVEMENT_LOOKS[name]
         ax.fill_between(time, below, above, step="post", linewidth=0, **look)
@@ -383,7 +422,7 @@ def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 
 @styled
 def posterior_figure(
     posterior: ArrayLike,
-    track: Track,
+    track: Bins,
     *,
     dt: float = 0.005,
     start: float = 0.0,
@@ -400,7 +439,7 @@ def posterior_figure(
     posterior : array_like of float, shape (n_time, n_bins) or (n_time, 3, n_bins)
         As :func:`analyses.recordings.decoder.decode` gives it, or of another decoder. Without
         kinds of movement their panel is left out.
-    track : Track
+    track : analyses.recordings.track.Track
         The track that is cut into these bins.
     dt : float, default 0.005
         Length of a time bin, in s.
@@ -536,7 +575,7 @@ def draw_decoded_path(
     sequence: pd.Series,
     steps: pd.DataFrame,
     world: MDP,
-    track: Track,
+    track: Bins,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a replayed path on the maze, coloured by the episodes that it is stitched from.
@@ -549,7 +588,7 @@ def draw_decoded_path(
         What was run: `episode, step, state, next_state`.
     world : MDP
         The world whose states these are, with positions.
-    track : Track
+    track : analyses.recordings.track.Track
         The track.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure. Its data are in cm.
@@ -623,7 +662,7 @@ def decoded_path_figure(
     sequences: pd.DataFrame,
     steps: pd.DataFrame,
     world: MDP,
-    track: Track,
+    track: Bins,
     *,
     width: float = COLUMN_WIDTH,
 ) -> Figure:
@@ -637,7 +676,7 @@ def decoded_path_figure(
         What was run: `episode, step, state, next_state`.
     world : MDP
         The world whose states these are, with positions.
-    track : Track
+    track : analyses.recordings.track.Track
         The track.
     width : float, default that of a column
         In inches. There are two panels in a row, or four if it is wider than a column.

@@ -171,7 +171,7 @@ def plan_comparison(
     *,
     n_draws: int = N_DRAWS,
     seed: int = 0,
-    findings: pd.DataFrame | None = None,
+    findings: pd.DataFrame | Path | None = None,
 ) -> Comparison:
     """Check what is to be compared, and add the statistics by which findings are tested.
 
@@ -179,8 +179,8 @@ def plan_comparison(
     ----------
     tasks, accounts, n_draws, seed
         As in `compare`.
-    findings : pandas.DataFrame, optional
-        What `analyses.findings.table.findings` gives.
+    findings : pandas.DataFrame or Path, optional
+        What `analyses.findings.table.findings` gives, or a file of your own findings.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def plan_comparison(
     >>> plan.names(), plan.n_animals("linear_track")
     (['sfma', 'graph_walks', 'sfma (as published)'], 8)
     """
-    table = read_findings() if findings is None else findings
+    table = findings if isinstance(findings, pd.DataFrame) else read_findings(findings)
     check_whole("The number of draws", n_draws, at_least=2, at_most=MOST)
     check_whole("The seed", seed)
     tasks = [tasks] if isinstance(tasks, str) else tasks

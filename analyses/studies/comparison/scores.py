@@ -21,6 +21,7 @@ from analyses.findings.evidence import (
     synthetic,
 )
 from analyses.jobs.results import Results
+from analyses.measures import STATISTICS
 from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison
 from analyses.studies.comparison.simulated_studies import settings
 
@@ -167,6 +168,7 @@ def _evidence(plan: Comparison, tested: _Tested, rng: np.random.Generator) -> pd
                     "question": row["question"],
                     "task": row["task_name"],
                     "statistic": row["statistic"],
+                    "label": STATISTICS[row["statistic"]].label,
                     "likelihood": result.likelihood,
                     "account": name,
                     "evidence": evidence(likelihood),
