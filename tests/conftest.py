@@ -15,7 +15,7 @@ from replay.learners import find_learner
 os.environ["MPLBACKEND"] = "Agg"
 
 # No deadline: the first example of a property compiles its kernels.
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=20)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=12)
 hypothesis.settings.register_profile("nightly", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("ci")
 

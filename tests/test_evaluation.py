@@ -107,7 +107,7 @@ class Checked:
     def __init__(self, learner, rule, monkeypatch):
         module = MODULES[learner]
         self.rule, self.worth = rule, WORTH[learner]
-        self.originals = (module.learn, sweeping.look_ahead, sweeping._pop)
+        self.originals = (module.learn, sweeping.look_ahead, sweeping._first)
         self.starts, self.begins = {}, True
         self.phases, self.n_choices = set(), 0
         kernel_of = driver.kernel_of
@@ -116,7 +116,7 @@ class Checked:
         )
         monkeypatch.setattr(module, "learn", self.learn)
         monkeypatch.setattr(sweeping, "look_ahead", self.look_ahead)
-        monkeypatch.setattr(sweeping, "_pop", self.pop)
+        monkeypatch.setattr(sweeping, "_first", self.first)
 
     def learn(self, params, memory, transition, log):
         if self.begins:
@@ -131,11 +131,11 @@ class Checked:
             expected = slow_need(model, action_values, self.starts, pause)
             np.testing.assert_allclose(evaluation.need.expected, expected, rtol=1e-9, atol=1e-10)
 
-    def pop(self, evaluation, worth, params, memory, rng):
+    def first(self, evaluation, worth, params, memory):
         waiting = memory.queue.state[: memory.queue.size[0]].tolist()
         need = evaluation.need.expected
         values = {each: self.worth(memory, self.rule, need, each) for each in waiting}
-        chosen, priority = self.originals[2](evaluation, worth, params, memory, rng)
+        chosen, priority = self.originals[2](evaluation, worth, params, memory)
         assert priority == pytest.approx(values[chosen], rel=1e-9, abs=1e-12)
         assert priority == pytest.approx(max(values.values()), rel=1e-9, abs=1e-12)
         self.n_choices += len(waiting) > 1

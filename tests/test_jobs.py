@@ -178,7 +178,7 @@ def test_any_study_is_a_command(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "no_floor" in done.stdout
     assert "1 piece is left: about" in done.stderr
-    done = replay("compare", "--task", "linear_track", "--learner", "sfma", "--out", out)
+    done = replay("compare", "--task", "linear_track", "--account", "sfma", "--out", out)
     assert done.returncode == 1
     message = "holds what replay study gain_floor made, and this is replay compare."
     assert message in " ".join(done.stderr.split())

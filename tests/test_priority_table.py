@@ -5,12 +5,12 @@ import pytest
 
 from replay.parts.memory_access.priority_table import (
     LONGEST,
-    RANDOM,
+    RANDOM_LENGTH,
     SHORTEST,
     best_pair,
     leave_out,
     priority_table,
-    set_priority,
+    set_pair_priority,
 )
 
 RIVAL = (-1, -1)
@@ -19,7 +19,7 @@ RIVAL = (-1, -1)
 def table_of(priorities):
     table = priority_table(*np.shape(priorities))
     for (state, action), priority in np.ndenumerate(priorities):
-        set_priority(table, state, action, priority)
+        set_pair_priority(table, state, action, priority)
     return table
 
 
@@ -31,7 +31,7 @@ def counts(table, rival, tie_break, rng, n=3000):
 def test_the_highest_comes_first(rng):
     table = table_of([[0.1, 0.2], [0.5, 0.3], [-1.0, 0.4]])
     assert table.highest.tolist() == [0.2, 0.5, 0.4]
-    for tie_break in (SHORTEST, LONGEST, RANDOM):
+    for tie_break in (SHORTEST, LONGEST, RANDOM_LENGTH):
         assert best_pair(table, 0.4, tie_break, rng) == (1, 0)
         assert best_pair(table, 0.6, tie_break, rng) == RIVAL
     leave_out(table, 1)
@@ -46,7 +46,7 @@ def test_one_of_several_equals_is_drawn(rng):
 
 
 @pytest.mark.parametrize(
-    ("tie_break", "share"), [(SHORTEST, 0.0), (LONGEST, 1.0), (RANDOM, 1 / 3)], ids=str
+    ("tie_break", "share"), [(SHORTEST, 0.0), (LONGEST, 1.0), (RANDOM_LENGTH, 1 / 3)], ids=str
 )
 def test_a_longer_backup_of_the_same_priority(rng, tie_break, share):
     table = table_of([[0.5, 0.2], [0.1, 0.5]])
@@ -57,5 +57,5 @@ def test_a_longer_backup_of_the_same_priority(rng, tie_break, share):
 
 
 def test_nothing_to_choose(rng):
-    assert best_pair(priority_table(3, 2), -1.0, RANDOM, rng) == RIVAL
+    assert best_pair(priority_table(3, 2), -1.0, RANDOM_LENGTH, rng) == RIVAL
     assert best_pair(priority_table(3, 2), 0.0, SHORTEST, rng) == RIVAL
