@@ -42,8 +42,6 @@ class _World(NamedTuple):
     given: GivenLaps
     graph: nx.Graph
     pauses: pd.DataFrame
-    detections: dict[str, Detection]
-    statistic_of: dict[str, str]
 
 
 class _Measured(NamedTuple):
@@ -98,7 +96,7 @@ def settings(plan: Comparison, name: str) -> list[dict[str, Parameter]]:
     account, is_published = _account(plan, name)
     if is_published:
         return [{**account.fixed, **(account.as_published or {})}] * plan.n_studies(name)
-    rng = np.random.default_rng(_seeds(plan, name))
+    rng = np.random.default_rng(_seeds(plan.seed, name))
     return list(draw_settings(account, plan.n_draws, rng))
 
 
@@ -154,9 +152,9 @@ def _account(plan: Comparison, name: str) -> tuple[Account, bool]:
     return plan.accounts[whole], name != whole
 
 
-def _seeds(plan: Comparison, *names: object) -> np.random.SeedSequence:
+def _seeds(seed: int, *names: object) -> np.random.SeedSequence:
     keys = [zlib.crc32(str(name).encode()) for name in names]
-    return np.random.SeedSequence([plan.seed, *keys])
+    return np.random.SeedSequence([seed, *keys])
 
 
 def _measured(plan: Comparison, task: str) -> list[_Measured]:
@@ -183,55 +181,34 @@ def _animals(plan: Comparison, task: str, name: str, draws: range) -> Iterator[p
     account, _ = _account(plan, name)
     entry = plan.tasks[task]
     for number in sorted(wanted):
-        world = _world(_Key(plan, task, number))
+        world = _world(entry, task, plan.seed, number)
         runs = []
         for draw, animal in wanted[number]:
-            seeds = _seeds(plan, task, name, draw, animal)
+            seeds = _seeds(plan.seed, task, name, draw, animal)
             replayed = _replay(account, of_draw[draw], world, seeds)
             runs.append((draw * n_animals + animal, *replayed))
-        yield _measure(entry, world, runs, n_animals)
-
-
-class _Key:
-    """A world of a plan, as a key of the cache."""
-
-    def __init__(self, plan: Comparison, task: str, number: int) -> None:
-        self.plan, self.task, self.number = plan, task, number
-        self.key = (
-            task,
-            number,
-            plan.seed,
-            id(plan.tasks[task].builder),
-            tuple(plan.tested(task)["id"]),
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.key == other.key
+        detections = _detections(plan, task, world.graph)
+        yield _measure(world.task, runs, detections, n_animals)
 
 
 @lru_cache(maxsize=2 * _N_WORLDS)
-def _world(key: _Key) -> _World:
+def _world(entry: TaskEntry, name: str, seed: int, number: int) -> _World:
     """Make an animal's variant of a task, and its laps: the same for all accounts and draws."""
-    plan, name = key.plan, key.task
-    build, laps = _seeds(plan, name, key.number).spawn(2)
-    entry = plan.tasks[name]
-    usual = entry.build()
+    build, laps = _seeds(seed, name, number).spawn(2)
     task = entry.build(np.random.default_rng(build))
     given = give_laps(task, seed=int(laps.generate_state(1)[0]))
-    graph = graph_of_task(task)
-    otherwise = _usual_detection(entry, usual)
-    spacing = _spacing(graph)
-    detections = {
-        row["id"]: _possible(detection_of(row, spacing, otherwise))
-        for row in plan.tested(name).to_dict("records")
+    return _World(task, given, graph_of_task(task), _pauses(task, given))
+
+
+def _detections(plan: Comparison, task: str, graph: nx.Graph) -> dict[tuple[str, str], Detection]:
+    """Give the criteria by which each finding's statistic is measured, and those of the task."""
+    entry, spacing = plan.tasks[task], _spacing(graph)
+    otherwise = _usual_detection(entry)
+    of_findings = {
+        (row["id"], row["statistic"]): _possible(detection_of(row, spacing, otherwise))
+        for row in plan.tested(task).to_dict("records")
     }
-    tested = plan.tested(name)
-    statistic_of = dict(zip(tested["id"], tested["statistic"], strict=True))
-    pauses = _pauses(task, given)
-    return _World(task, given, graph, pauses, {**detections, "": otherwise}, statistic_of)
+    return of_findings | {("", statistic): otherwise for statistic in entry.statistics}
 
 
 def _spacing(graph: nx.Graph) -> float:
@@ -239,9 +216,10 @@ def _spacing(graph: nx.Graph) -> float:
     return float(np.median([distance for *_, distance in graph.edges(data="distance")]))
 
 
-def _usual_detection(entry: TaskEntry, usual: Task) -> Detection:
+@lru_cache
+def _usual_detection(entry: TaskEntry) -> Detection:
     """Give the criteria of a task, in cm, so that they are the same however fine its places are."""
-    least = (entry.min_length - 1) * _spacing(graph_of_task(usual))
+    least = (entry.min_length - 1) * _spacing(graph_of_task(entry.build()))
     return Detection(_LEAST_PLACES, min_extent=least if entry.min_length > _LEAST_PLACES else 0.0)
 
 
@@ -286,23 +264,27 @@ def _steps(given: GivenLaps) -> EventLog:
 
 
 def _measure(
-    entry: TaskEntry, world: _World, runs: list[tuple[Any, ...]], n_animals: int
+    task: Task,
+    runs: list[tuple[Any, ...]],
+    detections: dict[tuple[str, str], Detection],
+    n_animals: int,
 ) -> pd.DataFrame:
-    """Compute all statistics of the animals of one world, under all criteria."""
-    rows = []
-    jumps = sorted({detection.largest_jump for detection in world.detections.values()})
-    made = {jump: replays_of(world.task, runs, largest_jump=jump) for jump in jumps}
-    seen: dict[Detection, Any] = {}
-    done: dict[tuple[str, Detection], pd.DataFrame] = {}
-    for finding, detection in world.detections.items():
-        if detection not in seen:
-            seen[detection] = made[detection.largest_jump].detected(detection)
-        for statistic in entry.statistics if not finding else (world.statistic_of[finding],):
-            key = statistic, detection
-            if key not in done:
-                done[key] = STATISTICS[statistic].compute(seen[detection])
-            rows.append(done[key].assign(finding=finding, statistic=statistic))
-    table = pd.concat(rows, ignore_index=True)
+    """Compute all statistics of the animals of one world, each under its criteria."""
+    wanted = dict.fromkeys(detections.values())
+    jumps = sorted({detection.largest_jump for detection in wanted})
+    made = {jump: replays_of(task, runs, largest_jump=jump) for jump in jumps}
+    seen = {each: made[each.largest_jump].detected(each) for each in wanted}
+    done = {
+        key: STATISTICS[key[0]].compute(seen[key[1]])
+        for key in dict.fromkeys((name, each) for (_, name), each in detections.items())
+    }
+    table = pd.concat(
+        [
+            done[statistic, detection].assign(finding=finding, statistic=statistic)
+            for (finding, statistic), detection in detections.items()
+        ],
+        ignore_index=True,
+    )
     number = table["animal"].to_numpy()
     return table.assign(draw=number // n_animals, animal=number % n_animals)
 
