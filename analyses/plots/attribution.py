@@ -11,11 +11,11 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from analyses.plots.grids import grid, keep_outer_labels
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import Look, label, new_axes, styled, write_empty
+from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, styled, write_empty
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["attribution_figure", "attribution_length_figure", "draw_attribution"]
+__all__ = ["attribution_figure", "attribution_length_figure", "plot_attribution"]
 
 _LOOKS: dict[str, Look] = {
     "one": {"label": "In one episode", "color": "#0072b2", "marker": "o"},
@@ -34,7 +34,10 @@ _LINE = 16
 _COLUMNS = ["of", "over", "up_to", "attribution", "count", "share", "ci_low", "ci_high"]
 
 
-def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_attribution(
+    table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the shares of one learner in one world, with intervals.
 
     Parameters
@@ -45,6 +48,8 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         the share of single moves that were made in one episode; the other moves were in several.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -61,7 +66,7 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> table = pd.DataFrame({"of": "sequences", "over": "episode", "up_to": [1, 2], "count": 5,
     ...                       "attribution": "one", "share": [1.0, 0.4], "ci_low": [1.0, 0.2],
     ...                       "ci_high": [1.0, 0.7]})
-    >>> draw_attribution(table).lines[0].get_ydata().tolist()
+    >>> plot_attribution(table).lines[0].get_ydata().tolist()
     [1.0, 0.4]
     """
     check_table(table, _COLUMNS, "attribution")
@@ -70,7 +75,7 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
             "There are several rows of a share: choose one experiment, learner and view, or use "
             "attribution_figure."
         )
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     by_length = bool((table["over"] == "length").any())
     known = table.dropna(subset=["share"]).sort_values("up_to")
     known = known.assign(up_to=known["up_to"].astype(int))
@@ -166,7 +171,7 @@ def _grid(table: pd.DataFrame, over: str, what: str) -> Figure:
     for ax, (learner, experiment) in zip(axes, panels, strict=True):
         rows = table[(table["learner"] == learner) & (table["experiment"] == experiment)]
         if rows["count"].sum():
-            draw_attribution(rows, ax)
+            plot_attribution(rows, ax)
         else:
             write_empty(ax, "no replay")
         ax.set(xlabel=what, ylabel="\n".join(wrap(label(learner), _LINE)))

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import Look, label, new_axes, styled
+from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, styled
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["bounded_memory_figure", "draw_bounded_memory"]
+__all__ = ["bounded_memory_figure", "plot_bounded_memory"]
 
 _LOOKS: dict[str, Look] = {
     "recent_episodes": {"label": "Recent episodes", "color": "#0072b2", "marker": "o"},
@@ -25,7 +25,10 @@ _EVERYTHING: Look = {"label": "Everything", "color": "0.4", "linestyle": "--"}
 _COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high"]
 
 
-def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_bounded_memory(
+    table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the reward rate of one experiment against the transitions that were held.
 
     Parameters
@@ -35,6 +38,8 @@ def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         capacity give the dashed line.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -50,13 +55,13 @@ def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> table = pd.DataFrame({"retention": "fading", "capacity": [1.0, 2.0], "mean": [0.2, 0.4],
     ...                       "n_transitions": [5, 9], "ci_low": [0.1, 0.3], "ci_high": 0.5})
-    >>> draw_bounded_memory(table).lines[-1].get_xdata().tolist()
+    >>> plot_bounded_memory(table).lines[-1].get_xdata().tolist()
     [5.0, 9.0]
     """
     check_table(table, _COLUMNS, "bounded_memory")
     if "experiment" in table and len(table["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; bounded_memory_figure draws several.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     draw_curves(
         table.sort_values(["capacity", "n_transitions"]),
         ax,
@@ -108,6 +113,6 @@ def bounded_memory_figure(table: pd.DataFrame) -> Figure:
         sharey=True,
     )
     for ax, experiment in zip(axes, experiments, strict=True):
-        draw_bounded_memory(table[table["experiment"] == experiment], ax)
+        plot_bounded_memory(table[table["experiment"] == experiment], ax)
     axes[0].set_ylabel("Normalised reward rate")
     return figure

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from analyses.plots.grids import add_legend, letter_panels
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import (
+    COLUMN_WIDTH,
     FULL_WIDTH,
     kind_looks,
     label,
@@ -26,7 +27,7 @@ from analyses.plots.style import (
 from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["changes_figure", "draw_change_rates", "draw_change_replay"]
+__all__ = ["changes_figure", "plot_change_rates", "plot_change_replay"]
 
 _RATES = ["learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 _REPLAY = ["learner", "phase", "period", "kind", "per_step"]
@@ -35,7 +36,10 @@ _WIDTH = 0.75
 _FEW = 3  # learners whose intervals can be told apart
 
 
-def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_change_rates(
+    rates: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the reward rate of learners through all phases; changes are vertical lines.
 
     Parameters
@@ -44,6 +48,8 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Rows of one world: `learner, phase, time_step, mean, ci_low, ci_high`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -59,12 +65,12 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> rates = pd.DataFrame({"learner": "dyna_q", "phase": [0, 0, 1, 1], "mean": 0.5,
     ...                       "time_step": [10, 20, 10, 20], "ci_low": 0.4, "ci_high": 0.6})
-    >>> ax = draw_change_rates(rates)
+    >>> ax = plot_change_rates(rates)
     >>> ax.lines[0].get_xdata().tolist()
     [10.0, 20.0, 30.0, 40.0]
     """
     check_table(rates, _RATES, "change_rates")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     lengths = rates.groupby("phase")["time_step"].max()
     begins = lengths.cumsum() - lengths
     looks = learner_looks(rates["learner"])
@@ -79,7 +85,10 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_change_replay(
+    replay: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw how much of which kind learners replay before and after changes, as stacked bars.
 
     Parameters
@@ -88,6 +97,8 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Rows of one world: `learner, phase, period, kind, per_step`. Changes are averaged.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -103,12 +114,12 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> replay = pd.DataFrame({"learner": "dyna_q", "phase": 1, "period": ["before", "after"],
     ...                        "kind": "novel_path", "per_step": [0.01, 0.03]})
-    >>> ax = draw_change_replay(replay)
+    >>> ax = plot_change_replay(replay)
     >>> [float(bar.get_width()) for bar in ax.patches if bar.get_width() > 0]
     [1.0, 3.0]
     """
     check_table(replay, _REPLAY, "change_replay")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     learners = in_order(replay["learner"], LEARNER_ORDER)
     bars = replay.assign(chains=100 * replay["per_step"]).sort_values(
         "period", key=lambda period: period != "before", kind="stable", ignore_index=True
@@ -172,8 +183,8 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     parts: Any = figure.subfigures(2, 1, height_ratios=heights)
     above, below = parts
     axes = [part.subplots() for part in (above, below)]
-    draw_change_rates(rates, axes[0]).set_title(label(worlds[0]))
-    draw_change_replay(replay, axes[1])
+    plot_change_rates(rates, axes[0]).set_title(label(worlds[0]))
+    plot_change_replay(replay, axes[1])
     letter_panels(axes)
     add_legend(above, learner_looks(rates["learner"]).values(), 3)
     shown = replay.loc[replay["per_step"] > 0, "kind"]

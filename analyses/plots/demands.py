@@ -11,11 +11,11 @@ from matplotlib.ticker import NullFormatter
 
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import Look, label, learner_looks, new_axes, styled
+from analyses.plots.style import COLUMN_WIDTH, Look, label, learner_looks, new_axes, styled
 from analyses.tables import in_order
 from replay.checks import check_table
 
-__all__ = ["demands_figure", "draw_demands"]
+__all__ = ["demands_figure", "plot_demands"]
 
 _WORLDS = {
     "deterministic_tree_depth": "Tree, deeper",
@@ -28,11 +28,14 @@ _OPERATIONS = ["backups", "queue_operations", "comparisons"]
 _DEMANDS = {"words": "Words held, at most", "operations": "Operations a step"}
 
 
-def draw_demands(
+@styled
+def plot_demands(
     table: pd.DataFrame,
     ax: Axes | None = None,
     what: str = "words",
     looks: Mapping[str, Look] | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the demands of learners in worlds of one kind against their pairs of state and action.
 
@@ -43,6 +46,8 @@ def draw_demands(
         one size are averaged.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     what : {"words", "operations"}, default "words"
         Words of memory; or backups, queue operations and comparisons a step, in sum.
     looks : mapping of str to dict, optional
@@ -62,14 +67,14 @@ def draw_demands(
     --------
     >>> table = pd.DataFrame({"learner": "q_learning", "size": [2, 3], "n_states": [3, 7],
     ...                       "n_actions": 2, "words": [6, 14]})
-    >>> draw_demands(table).lines[0].get_xdata().tolist()
+    >>> plot_demands(table).lines[0].get_xdata().tolist()
     [6.0, 14.0]
     """
     if what not in _DEMANDS:
         raise ValueError(f"what must be one of {', '.join(_DEMANDS)}; got {what!r}.")
     needed = ["words"] if what == "words" else _OPERATIONS
     check_table(table, ["learner", "size", "n_states", "n_actions", *needed], "demands")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     looks = learner_looks(table["learner"]) if looks is None else looks
     table = table.assign(
         pairs=table["n_states"] * table["n_actions"], drawn=table[needed].sum(axis=1)
@@ -116,7 +121,7 @@ def demands_figure(table: pd.DataFrame) -> Figure:
     )
     panels = [(what, world) for what in _DEMANDS for world in worlds]
     for ax, (what, world) in zip(axes, panels, strict=True):
-        draw_demands(table[table["world"] == world], ax, what, looks)
+        plot_demands(table[table["world"] == world], ax, what, looks)
     for ax, title in zip(axes[:: len(worlds)], _DEMANDS.values(), strict=True):
         ax.set_ylabel(title)
     axes[len(worlds) + len(worlds) // 2].set_xlabel("Pairs of state and action")

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw, draw_curves, nominal
-from analyses.plots.style import Look, label, learner_looks, new_axes, styled
+from analyses.plots.style import COLUMN_WIDTH, Look, label, learner_looks, new_axes, styled
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
@@ -19,8 +19,8 @@ __all__ = [
     "differing",
     "discrepancies_figure",
     "discrepancy_curves_figure",
-    "draw_differences",
-    "draw_discrepancy_curves",
+    "plot_differences",
+    "plot_discrepancy_curves",
 ]
 
 _TITLES = {
@@ -48,7 +48,10 @@ _TICKS = (-0.5, -0.05, 0, 0.05, 0.5)
 _VISIBLE = 0.02
 
 
-def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_differences(
+    differences: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw one experiment's differences, with intervals, a row for each discrepancy and learner.
 
     The axis is linear up to 0.02 and logarithmic beyond.
@@ -60,6 +63,8 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
         `discrepancies.csv`. A row without a difference keeps its place.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -75,7 +80,7 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> table = pd.DataFrame({"discrepancy": "D1", "learner": "n_step_td", "period": ["early"],
     ...                       "difference": 0.2, "ci_low": 0.1, "ci_high": 0.3})
-    >>> draw_differences(table).get_yticklabels()[0].get_text()
+    >>> plot_differences(table).get_yticklabels()[0].get_text()
     'n-step TD'
     """
     check_table(
@@ -86,7 +91,7 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
     rows = differences[["discrepancy", "learner"]].drop_duplicates().reset_index(drop=True)
     headings = (rows["discrepancy"] != rows["discrepancy"].shift()).cumsum()
     heights = np.arange(len(rows)) + headings.to_numpy(dtype=float)
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     shown = differences[differences["difference"].notna()].merge(rows.assign(height=heights))
     shown["height"] += _APART * (shown["period"].map(list(_PERIODS).index) - 1)
     plot = so.Plot(shown, y="height", color="period")
@@ -158,7 +163,7 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         own = differences[differences["experiment"] == experiment].drop(columns="experiment")
-        draw_differences(rows.merge(own, how="left"), ax)
+        plot_differences(rows.merge(own, how="left"), ax)
         ax.spines["left"].set_visible(False)
     first: dict[str, float] = {}
     for place, name in zip(
@@ -210,8 +215,13 @@ def differing(differences: pd.DataFrame) -> pd.DataFrame:
     return shown[["discrepancy", "experiment", "learner"]].drop_duplicates(ignore_index=True)
 
 
-def draw_discrepancy_curves(
-    published: pd.DataFrame, changed: pd.DataFrame, ax: Axes | None = None
+@styled
+def plot_discrepancy_curves(
+    published: pd.DataFrame,
+    changed: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw learning curves of one experiment in pairs: the code's dashed, the text's solid.
 
@@ -223,6 +233,8 @@ def draw_discrepancy_curves(
         Columns `learner, time_step, mean, ci_low, ci_high`, of the same learners.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -238,12 +250,12 @@ def draw_discrepancy_curves(
     --------
     >>> curve = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
     ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
-    >>> ax = draw_discrepancy_curves(curve, curve)
+    >>> ax = plot_discrepancy_curves(curve, curve)
     >>> [line.is_dashed() for line in ax.lines[:2]]
     [True, False]
     """
     columns = ["learner", "time_step", "mean", "ci_low", "ci_high"]
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
         check_table(table, columns, name)
         looks = {
@@ -304,7 +316,7 @@ def discrepancy_curves_figure(
     lowest = 0.0
     for ax, ((_, experiment), rows) in zip(axes, panels, strict=True):
         one = published[published["experiment"] == experiment].merge(rows[["learner"]])
-        draw_discrepancy_curves(one, changed.merge(rows), ax)
+        plot_discrepancy_curves(one, changed.merge(rows), ax)
         lowest = min(lowest, ax.get_ylim()[0])
     axes[0].set_ylim(bottom=lowest)
     return figure

@@ -13,7 +13,7 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from analyses.plots.style import FULL_WIDTH, new_figure, styled
+from analyses.plots.style import FULL_WIDTH, INCH, new_figure, styled
 from replay.checks import check_table
 
 __all__ = ["draw_evidence", "draw_found_accounts", "page_figure", "study_figures"]
@@ -221,7 +221,7 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     accounts = list(dict.fromkeys(table["account"]))
     n_rows = table["finding"].nunique()
     n_true = confusion["truth"].nunique()
-    width = max(_LABELS + _CELL * len(accounts) + 0.4, FULL_WIDTH)
+    width = max(_LABELS + _CELL * len(accounts) + 0.4, FULL_WIDTH / INCH)
     heights = np.array([_ROW * n_rows, 0.9, 0.2 * n_true])
     gaps = np.array([1.35, 0.12, 0.5, 1.45])  # above each, and below the last
     height = float(heights.sum() + gaps.sum())

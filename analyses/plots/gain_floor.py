@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw, nominal, whiskers
-from analyses.plots.style import Look, new_axes, styled
+from analyses.plots.style import COLUMN_WIDTH, Look, new_axes, styled
 from analyses.tables import in_order
 from replay.checks import check_table
 
-__all__ = ["draw_gain_floor", "gain_floor_figure"]
+__all__ = ["gain_floor_figure", "plot_gain_floor"]
 
 _BARS = (("start", "forward"), ("start", "reverse"), ("goal", "forward"), ("goal", "reverse"))
 _LOOKS: dict[str, Look] = {
@@ -26,7 +26,10 @@ _WIDTH = 0.8
 _COLUMNS = ["task", "setting", "place", "direction", "mean", "ci_low", "ci_high"]
 
 
-def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_gain_floor(
+    gain_floor: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw segments per episode at start and goal, with intervals, as a bar for each setting.
 
     Parameters
@@ -35,6 +38,8 @@ def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Rows of one task: `setting, place, direction, mean, ci_low, ci_high`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -51,13 +56,13 @@ def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> table = pd.DataFrame({"setting": ["floor", "no_floor"], "place": "start",
     ...                       "direction": "forward", "mean": [0.6, 0.0], "ci_low": [0.5, 0.0],
     ...                       "ci_high": [0.7, 0.0]})
-    >>> [float(bar.get_height()) for bar in draw_gain_floor(table).patches]
+    >>> [float(bar.get_height()) for bar in plot_gain_floor(table).patches]
     [0.6]
     """
     check_table(gain_floor, _COLUMNS[1:], "gain_floor")
     if gain_floor.duplicated(["setting", "place", "direction"]).any():
         raise ValueError("A bar has several rows: choose one task, or use gain_floor_figure.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     looks = _looks(gain_floor)
     where = gain_floor.set_index(["place", "direction"]).index
     places = pd.MultiIndex.from_tuples(_BARS).get_indexer(where)
@@ -113,7 +118,7 @@ def gain_floor_figure(gain_floor: pd.DataFrame) -> Figure:
         legend=_looks(gain_floor).values(),
     )
     for ax, task in zip(axes, tasks, strict=True):
-        draw_gain_floor(gain_floor[gain_floor["task"] == task], ax)
+        plot_gain_floor(gain_floor[gain_floor["task"] == task], ax)
     return figure
 
 

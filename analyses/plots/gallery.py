@@ -15,11 +15,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.transforms import ScaledTranslation
 
-from analyses.plots.mdps import draw_ends, draw_mdp, state_positions
+from analyses.plots.mdps import draw_ends, plot_mdp, state_positions
 from analyses.plots.style import (
+    COLUMN_WIDTH,
     END_COLOUR,
     FULL_WIDTH,
-    KIND_COLOURS,
+    kind_colour,
     label,
     new_axes,
     new_figure,
@@ -29,7 +30,7 @@ from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["draw_experience", "draw_next_replay", "gallery_figure"]
+__all__ = ["gallery_figure", "plot_experience", "plot_next_replay"]
 
 _N_COLUMNS = 4
 _ORDER_COLOURS = mpl.colormaps["plasma"]
@@ -49,7 +50,10 @@ _STAR: dict[str, Any] = {
 _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "change", "kind"]
 
 
-def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Axes:
+@styled
+def plot_experience(
+    steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the paths of all episodes, side by side, and how often each was run.
 
     Parameters
@@ -60,6 +64,8 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Ax
         Where they were run.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -72,8 +78,8 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Ax
         If columns are missing.
     """
     check_table(steps, ["episode", "state", "next_state"], "steps")
-    ax = new_axes() if ax is None else ax
-    draw_mdp(mdp, ax, rewards=False)
+    ax = new_axes(width_cm) if ax is None else ax
+    plot_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     paths = [tuple(_path(steps, episode)) for episode in steps["episode"].unique()]
     counts = Counter(paths[::-1])
@@ -104,8 +110,14 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Ax
     return ax
 
 
-def draw_next_replay(
-    replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None
+@styled
+def plot_next_replay(
+    replay: pd.DataFrame,
+    steps: pd.DataFrame,
+    mdp: MDP,
+    ax: Axes | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw one replay event on its MDP, over the path of the last episode.
 
@@ -121,6 +133,8 @@ def draw_next_replay(
         Where it happened.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -134,8 +148,8 @@ def draw_next_replay(
     """
     check_table(replay, _COLUMNS[1:], "replay")
     check_table(steps, ["episode", "state", "next_state"], "steps")
-    ax = new_axes() if ax is None else ax
-    draw_mdp(mdp, ax, rewards=False)
+    ax = new_axes(width_cm) if ax is None else ax
+    plot_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     place = position[_path(steps, steps["episode"].iloc[-1])]
     ax.plot(*place.T, color=_LAST_LAP, linewidth=4, solid_capstyle="round", zorder=1)
@@ -207,11 +221,11 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
     axes = figure.subplots(n_rows, _N_COLUMNS, squeeze=False).ravel()
     for ax in axes[len(learners) + 1 : -1]:
         ax.set_axis_off()
-    draw_experience(steps, mdp, axes[0])
+    plot_experience(steps, mdp, axes[0])
     _title(axes[0], "What was experienced", f"{steps['episode'].nunique()} episodes", "0.35")
     for ax, learner in zip(axes[1:], learners, strict=False):
         own = replays[replays["learner"] == learner]
-        draw_next_replay(own, steps, mdp, ax)
+        plot_next_replay(own, steps, mdp, ax)
         _title(ax, label(learner), *_summary(own))
     _draw_key(axes[-1])
     return figure
@@ -230,7 +244,7 @@ def _summary(replay: pd.DataFrame) -> tuple[str, str]:
     text = " + ".join(kind.replace("_", " ") for kind in kinds) or "single moves"
     if replay["phase"].iloc[0] == "start":
         text += ", at the next start"
-    return text, KIND_COLOURS[kinds[0]] if len(kinds) == 1 else "0.2"
+    return text, kind_colour(kinds[0]) if len(kinds) == 1 else "0.2"
 
 
 def _title(ax: Axes, name: str, text: str, colour: str) -> None:

@@ -3,56 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from textwrap import fill
 from typing import Literal
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, FigureBase
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, Look, new_figure, styled
+from analyses.plots.style import FULL_WIDTH, INCH, SMALL, Look, new_figure, styled
+from replay.checks import check_number
 
-__all__ = ["add_legend", "grid", "keep_outer_labels", "letter_panels"]
+__all__ = [
+    "add_legend",
+    "add_note",
+    "fitting_columns",
+    "grid",
+    "keep_outer_labels",
+    "letter_panels",
+]
 
 Shared = bool | Literal["row", "col"]
 
-_LEGEND_LINE, _LEGEND_MARGIN = 0.17, 0.1  # inches
+_TITLE_LINE, _LEGEND_LINE, _NOTE_LINE, _MARGIN = 0.13, 0.17, 0.12, 0.1  # inches
+_TITLE_LETTER, _LEGEND_LETTER, _NOTE_LETTER = 0.058, 0.062, 0.05  # inches, on average
+_AXIS, _HANDLE = 0.3, 0.35  # inches
 
 
 @styled
 def grid(
     titles: Sequence[str],
     n_columns: int,
-    panel_height: float,
+    panel_height: float | Sequence[float],
     *,
+    width_cm: float = FULL_WIDTH,
     legend: Collection[Look] = (),
-    legend_columns: int = 4,
+    legend_columns: int = 5,
     legend_title: str | None = None,
     letters: bool = True,
+    note: str = "",
     ylabel: str = "",
     sharex: Shared = False,
     sharey: Shared = False,
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure of panels in rows, with a legend below them.
+    """Make a figure of panels in rows, with a legend and a note below them.
 
     Parameters
     ----------
     titles : sequence of str
-        The title of each panel, row by row; it may be empty.
+        The title of each panel, row by row; it may be empty. Long ones are broken into lines.
     n_columns : int
-        Panels in a row, at most. A figure of one column is as wide as a column of a journal, any
-        other as wide as its page.
-    panel_height : float
-        Height of a row (inches).
+        Panels in a row, at most.
+    panel_height : float or sequence of float
+        Height of every row, or of each (inches).
+    width_cm : float, default 17.5
+        Width of the figure.
     legend : collection of dict, optional
         Looks, as of `add_legend`.
-    legend_columns : int, default 4
-        Names in a row of the legend.
+    legend_columns : int, default 5
+        Names in a row of the legend, at most; fewer where the figure is narrow.
     legend_title : str, optional
         A title above the legend.
     letters : bool, default True
         Whether panels have letters, if there are several.
+    note : str, default ""
+        What a reader has to know of all panels, as of `add_note`.
     ylabel : str, default ""
         One label of the y axes of all panels.
     sharex, sharey : bool or {"row", "col"}, default False
@@ -71,12 +87,20 @@ def grid(
     >>> [ax.get_title(loc="left") for ax in axes], figure.legends[0].texts[0].get_text()
     (['One', 'Two'], 'Area')
     """
+    width = check_number("width_cm", width_cm, at_least=4) / INCH
     n_columns = min(n_columns, len(titles))
     n_rows = -(-len(titles) // n_columns)
-    n_lines = -(-len(legend) // legend_columns) + (legend_title is not None)
-    height = n_rows * panel_height + _LEGEND_LINE * n_lines + _LEGEND_MARGIN
-    figure = new_figure(FULL_WIDTH if n_columns > 1 else COLUMN_WIDTH, height)
-    panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey).ravel()
+    single = isinstance(panel_height, float | int)
+    heights = [float(panel_height)] * n_rows if single else list(panel_height)
+    line = max(int((width / n_columns - _AXIS) / _TITLE_LETTER), 8)
+    titles = [fill(title, line) if "\n" not in title else title for title in titles]
+    for row in range(n_rows):
+        own = titles[row * n_columns : (row + 1) * n_columns]
+        heights[row] += _TITLE_LINE * max(title.count("\n") for title in own)
+    figure = new_figure(width, sum(heights) + _MARGIN)
+    panels = figure.subplots(
+        n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey, height_ratios=heights
+    ).ravel()
     for ax in panels[len(titles) :]:
         ax.remove()
     axes: list[Axes] = panels[: len(titles)].tolist()
@@ -85,43 +109,83 @@ def grid(
     if letters and len(axes) > 1:
         letter_panels(axes)
     if ylabel:
-        figure.supylabel(ylabel, y=1 - n_rows * panel_height / 2 / height)
+        figure.supylabel(ylabel)
     if legend:
         add_legend(figure, legend, legend_columns, title=legend_title)
+    if note:
+        add_note(figure, note)
     return figure, axes
 
 
+def fitting_columns(n_columns: int, width_cm: float, panel_cm: float) -> int:
+    """Tell how many panels of a least width stand side by side: at least one, at most so many.
+
+    Examples
+    --------
+    >>> fitting_columns(3, 17.5, 4), fitting_columns(3, 8.5, 4)
+    (3, 2)
+    """
+    return max(1, min(n_columns, int(width_cm / panel_cm)))
+
+
 def add_legend(
-    figure: FigureBase,
-    looks: Collection[Look],
-    n_columns: int,
-    loc: Literal["outside lower center", "outside right upper"] = "outside lower center",
-    title: str | None = None,
+    figure: Figure, looks: Collection[Look], n_columns: int, title: str | None = None
 ) -> None:
-    """Add a legend beside the panels of a figure.
+    """Add a legend below the panels of a figure, which becomes higher by it.
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure or matplotlib.figure.SubFigure
+    figure : matplotlib.figure.Figure
         The figure.
     looks : collection of dict
         What is named, in order: `label`, `color` and so on. A look with a line style or a marker is
         a line, any other an area.
     n_columns : int
-        Names in a row.
-    loc : {"outside lower center", "outside right upper"}
-        Where it is; default below the panels.
+        Names in a row, at most; fewer where the figure is narrow.
     title : str, optional
         A title.
     """
-    handles = [_handle(look) for look in looks]
+    width, height = figure.get_size_inches()
+    longest = max(len(str(look["label"])) for look in looks)
+    n_columns = min(n_columns, len(looks), int(width / (_HANDLE + _LEGEND_LETTER * longest)))
+    n_columns = max(n_columns, 1)
+    title = None if title is None else fill(title, int(width / _TITLE_LETTER))
+    n_lines = -(-len(looks) // n_columns) + (0 if title is None else title.count("\n") + 1)
+    figure.set_size_inches(width, height + _LEGEND_LINE * n_lines)
     figure.legend(
-        handles=handles,
-        loc=loc,
+        handles=[_handle(look) for look in looks],
+        loc="outside lower center",
         ncols=n_columns,
         title=title,
+        columnspacing=1.5,
         handlelength=None if any(_is_line(look) for look in looks) else 1,
     )
+
+
+def add_note(figure: Figure, text: str) -> None:
+    """Write below all else what holds for all panels; the figure becomes higher by it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure, with its legend.
+    text : str
+        What is counted, what bands and gaps mean, and the like. It is broken into lines.
+    """
+    width, height = figure.get_size_inches()
+    lines = fill(text, int((width - 0.2) / _NOTE_LETTER))
+    below = _NOTE_LINE * (lines.count("\n") + 1) + 0.05
+    figure.set_size_inches(width, height + below)
+    share = below / (height + below)
+    for part in figure.legends:
+        part.set_bbox_to_anchor((0, share, 1, 1 - share), transform=figure.transFigure)
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.set(rect=(0, share, 1, 1 - share))
+    written = figure.text(
+        0.1 / width, 0.05 / (height + below), lines, fontsize=SMALL, color="0.35", va="bottom"
+    )
+    written.set_in_layout(False)
 
 
 def _is_line(look: Look) -> bool:

@@ -15,21 +15,24 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from analyses.plots.grids import grid
-from analyses.plots.mdps import draw_ends, draw_mdp, maze_cell_size
-from analyses.plots.style import FULL_WIDTH, new_axes, styled
+from analyses.plots.mdps import draw_ends, maze_cell_size, plot_mdp
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, new_axes, styled
 from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["draw_learned_graph", "growth_moments", "learned_graph_figure"]
+__all__ = ["growth_moments", "learned_graph_figure", "plot_learned_graph"]
 
 _COLOURS = "viridis"
 
 
-def draw_learned_graph(
+@styled
+def plot_learned_graph(
     graph: nx.MultiDiGraph,
     ax: Axes | None = None,
     mdp: MDP | None = None,
     norm: Normalize | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw a learned graph: states coloured by value, or by visits where values are not known.
 
@@ -39,6 +42,8 @@ def draw_learned_graph(
         As of `EventLog.graph`: nodes with `pos`, `value` and `visits`, edges with `count`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     mdp : MDP, optional
         Drawn pale behind the graph.
     norm : matplotlib.colors.Normalize, optional
@@ -60,7 +65,7 @@ def draw_learned_graph(
     >>> graph.add_node(0, pos=(0, 0), value=0.2, visits=3)
     >>> graph.add_node(1, pos=(10, 0), value=1.0, visits=1)
     >>> _ = graph.add_edge(0, 1, key=2, count=1)
-    >>> ax = draw_learned_graph(graph)
+    >>> ax = plot_learned_graph(graph)
     >>> ax.collections[1].get_array().tolist()
     [0.2, 1.0]
     """
@@ -70,10 +75,10 @@ def draw_learned_graph(
             "Some nodes have no pos, so there is no place to draw them: give the log an MDP with "
             "positions, or set pos with networkx.set_node_attributes."
         )
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     ax.set_axis_off()
     if mdp is not None:
-        draw_mdp(mdp, ax, rewards=False)
+        plot_mdp(mdp, ax, rewards=False)
     nodes = list(graph)
     pairs: dict[frozenset[object], int] = {}
     for state, next_state, count in graph.edges(data="count", default=1):
@@ -147,7 +152,7 @@ def learned_graph_figure(graphs: Mapping[int, nx.MultiDiGraph], mdp: MDP | None 
         height + 0.25,
     )
     for ax, step in zip(axes, steps, strict=True):
-        draw_learned_graph(graphs[step], ax, mdp, norm)
+        plot_learned_graph(graphs[step], ax, mdp, norm)
     known = any(_has_values(graph) for graph in graphs.values())
     bar = figure.colorbar(
         next(drawn for drawn in axes[0].collections if drawn.get_label() == "states"),

@@ -11,20 +11,31 @@ from matplotlib.figure import Figure
 
 from analyses.plots.grids import grid
 from analyses.plots.layers import draw, draw_curves, nominal
-from analyses.plots.style import Look, label, learner_looks, new_axes, styled, time_axis
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    Look,
+    label,
+    learner_looks,
+    new_axes,
+    styled,
+    time_axis,
+)
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["draw_learning_curves", "learning_curves_figure"]
+__all__ = ["learning_curves_figure", "plot_learning_curves"]
 
 _RUNS_SHOWN = 5
 
 
-def draw_learning_curves(
+@styled
+def plot_learning_curves(
     reward_rate: pd.DataFrame,
     ax: Axes | None = None,
     single_runs: pd.DataFrame | None = None,
     looks: Mapping[str, Look] | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the learning curves of one experiment.
 
@@ -35,6 +46,8 @@ def draw_learning_curves(
         interval, bands.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     single_runs : pandas.DataFrame, optional
         Columns `learner, mdp, seed, time_step, reward_rate` (normalised): thin lines, the first
         five runs of each learner.
@@ -55,13 +68,13 @@ def draw_learning_curves(
     --------
     >>> table = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
     ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
-    >>> draw_learning_curves(table).lines[0].get_ydata().tolist()
+    >>> plot_learning_curves(table).lines[0].get_ydata().tolist()
     [0.2, 0.4]
     """
     check_table(reward_rate, ["learner", "time_step", "mean", "ci_low", "ci_high"], "reward_rate")
     if "experiment" in reward_rate and len(reward_rate["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; learning_curves_figure draws several.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     looks = learner_looks(reward_rate["learner"]) if looks is None else looks
     curves = reward_rate.sort_values("time_step", kind="stable")
     if single_runs is not None and len(single_runs):
@@ -119,7 +132,7 @@ def learning_curves_figure(
     for ax, experiment in zip(axes, experiments, strict=True):
         runs = None if single_runs is None else single_runs[single_runs["experiment"] == experiment]
         curves = reward_rate[reward_rate["experiment"] == experiment]
-        draw_learning_curves(curves, ax, runs, looks)
+        plot_learning_curves(curves, ax, runs, looks)
     for ax in axes[1::2]:
         ax.set_ylabel("")
     return figure

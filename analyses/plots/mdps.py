@@ -16,17 +16,17 @@ from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 from numpy.typing import NDArray
 
 from analyses.plots.grids import grid
-from analyses.plots.style import END_COLOUR, Look, label, new_axes, styled
+from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, Look, label, new_axes, styled
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
 __all__ = [
     "draw_ends",
-    "draw_mdp",
     "draw_scale_bar",
     "maze_cell_size",
     "mdps_figure",
+    "plot_mdp",
     "state_positions",
 ]
 
@@ -74,7 +74,10 @@ def draw_ends(places: NDArray[np.float64], ax: Axes, size: float = 45, zorder: f
     return ax
 
 
-def draw_mdp(mdp: MDP, ax: Axes | None = None, *, rewards: bool = True) -> Axes:
+@styled
+def plot_mdp(
+    mdp: MDP, ax: Axes | None = None, *, rewards: bool = True, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw an MDP: the walls of a maze, or the graph of any other.
 
     In a graph each line is an action's transition; its width is the probability and its colour the
@@ -87,6 +90,8 @@ def draw_mdp(mdp: MDP, ax: Axes | None = None, *, rewards: bool = True) -> Axes:
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     rewards : bool, default True
         Whether to show starts, ends, rewards and probabilities; without them the MDP is a pale
         background to draw on.
@@ -99,11 +104,11 @@ def draw_mdp(mdp: MDP, ax: Axes | None = None, *, rewards: bool = True) -> Axes:
     Examples
     --------
     >>> from replay.worlds.mazes import from_ascii
-    >>> ax = draw_mdp(from_ascii("S.G"))
+    >>> ax = plot_mdp(from_ascii("S.G"))
     >>> int(ax.dataLim.width)  # three cells and the walls around
     50
     """
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     position = state_positions(mdp)
     cell_size = maze_cell_size(mdp)
     ax.set_axis_off()
@@ -245,7 +250,7 @@ def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         mdp = mdps[experiment]
-        draw_mdp(mdp, ax)
+        plot_mdp(mdp, ax)
         if maze_cell_size(mdp) is not None:
             draw_scale_bar(ax, 100)
         elif ax.collections and (lines := ax.collections[0]).get_array() is not None:

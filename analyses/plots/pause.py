@@ -18,10 +18,10 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from analyses.plots.film import FRAMES_PER_SECOND, Frames, check_film, write_film
-from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
-from analyses.plots.style import KIND_COLOURS, figure_style, label
+from analyses.plots.mdps import draw_ends, draw_scale_bar, maze_cell_size, plot_mdp, state_positions
+from analyses.plots.style import figure_style, kind_colour, label
 from analyses.sequences.pauses import longest_event, replayed_moves
-from analyses.tables import in_order
+from analyses.tables import KINDS, in_order
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
@@ -144,7 +144,9 @@ def pause_frames(
     event = longest_event(log, run) if event is None else event
     moves = replayed_moves(log, event, run)
     moves["kind"] = moves["kind"].fillna("single_move")
-    moves["colour"] = moves["kind"].map(KIND_COLOURS).fillna(_SINGLE_COLOUR)
+    moves["colour"] = [
+        _SINGLE_COLOUR if kind == "single_move" else kind_colour(kind) for kind in moves["kind"]
+    ]
     steps = log.steps[log.steps["run"] == run]
     world = log.mdp if mdp is None else mdp
     if mdp is not None:
@@ -195,7 +197,7 @@ def _begin(
     figure = Figure(figsize=tuple(size), dpi=_DPI)
     FigureCanvasAgg(figure)
     ax = figure.add_axes((0.04, _FOOTER / size[1], 0.92, height / size[1]))
-    draw_mdp(mdp, ax, rewards=False)
+    plot_mdp(mdp, ax, rewards=False)
     paid = steps.loc[(steps["step"] <= first["step"]) & (steps["reward"] > 0), "next_state"].tail(1)
     ends = np.union1d(np.flatnonzero(mdp.terminal), paid)
     draw_ends(position[ends.astype(int)], ax, size=60, zorder=2)
@@ -217,7 +219,7 @@ def _begin(
     what = write(0.96, 0.27, "", ha="right", fontweight="bold")
     x = 0.96
     colours = moves.set_index("kind")["colour"].to_dict()
-    for kind in reversed(in_order(moves["kind"], KIND_COLOURS)):
+    for kind in reversed(in_order(moves["kind"], KINDS)):
         name = write(x, size[1] - 0.56, label(kind), ha="right", color=colours[kind])
         x = name.get_window_extent().x0 / figure.bbox.width - 0.03
 

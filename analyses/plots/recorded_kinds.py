@@ -7,17 +7,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.style import COLUMN_WIDTH, label, new_axes, new_figure, styled
+from analyses.plots.style import COLUMN_WIDTH, INCH, label, new_axes, new_figure, styled
 from analyses.tables import KINDS
 from replay.checks import check_table
 
-__all__ = ["draw_recorded_kinds", "recorded_kinds_figure"]
+__all__ = ["plot_recorded_kinds", "recorded_kinds_figure"]
 
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _APART = 0.15
 
 
-def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_recorded_kinds(
+    kinds: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the share of each kind with its interval, side by side for each size of states.
 
     Parameters
@@ -27,6 +30,8 @@ def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
         :func:`analyses.recordings.find_replay.find_replay` gives them.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -41,12 +46,12 @@ def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> row = {"state_size": 15.0, "share": 0.2, "ci_low": 0.1, "ci_high": 0.4}
-    >>> ax = draw_recorded_kinds(pd.DataFrame([row | {"kind": kind} for kind in KINDS]))
+    >>> ax = plot_recorded_kinds(pd.DataFrame([row | {"kind": kind} for kind in KINDS]))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['15 cm']
     """
     table = check_table(kinds, ["state_size", "kind", "share", "ci_low", "ci_high"], "kinds")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     sizes = sorted(table["state_size"].unique())
     for number, size in enumerate(sizes):
         own = table[table["state_size"] == size].set_index("kind").reindex(KINDS)
@@ -62,15 +67,15 @@ def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 @styled
-def recorded_kinds_figure(kinds: pd.DataFrame, *, width: float = COLUMN_WIDTH) -> Figure:
+def recorded_kinds_figure(kinds: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH) -> Figure:
     """Make the figure of the kinds of replay in a recording.
 
     Parameters
     ----------
     kinds : pandas.DataFrame
-        As for `draw_recorded_kinds`.
-    width : float, default that of a column
-        In inches.
+        As for `plot_recorded_kinds`.
+    width_cm : float, default 8.5
+        Width of the figure.
 
     Returns
     -------
@@ -89,6 +94,6 @@ def recorded_kinds_figure(kinds: pd.DataFrame, *, width: float = COLUMN_WIDTH) -
     >>> len(figure.axes)
     1
     """
-    figure = new_figure(width, 0.7 * width)
-    draw_recorded_kinds(kinds, figure.subplots())
+    figure = new_figure(width_cm / INCH, 0.7 * width_cm / INCH)
+    plot_recorded_kinds(kinds, figure.subplots())
     return figure

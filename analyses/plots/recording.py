@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.plots.grids import add_legend, letter_panels
 from analyses.plots.mdps import draw_scale_bar
-from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, new_figure, styled
+from analyses.plots.style import COLUMN_WIDTH, INCH, Look, label, new_axes, new_figure, styled
 from analyses.sequences.experience import Experience
 from analyses.tables import in_order
 from replay.checks import check_array, check_number, check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["LinearTrack", "Read", "decoded_path_figure", "draw_confusion", "draw_decoded_path"]
-__all__ += ["draw_movements", "draw_posterior", "draw_shares", "draw_spikes", "linear_track"]
+__all__ = ["LinearTrack", "Read", "decoded_path_figure", "plot_confusion", "plot_decoded_path"]
+__all__ += ["linear_track", "plot_movements", "plot_posterior", "plot_shares", "plot_spikes"]
 __all__ += ["posterior_figure", "read_pieces", "recovery_figure"]
 
 _GAP = 0.07
@@ -190,13 +190,15 @@ def _onwards(track: Bins, left: set[int], here: int, heading: NDArray[np.float64
     return found
 
 
-def draw_posterior(
+@styled
+def plot_posterior(
     posterior: ArrayLike,
     track: Bins,
     ax: Axes | None = None,
     *,
     dt: float = 0.005,
     path: ArrayLike | None = None,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the probability of each place over the time of an event.
 
@@ -208,6 +210,8 @@ def draw_posterior(
         The track that is cut into these bins.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     dt : float, default 0.005
         Length of a time bin, in s.
     path : array_like of int, shape (n_time,), optional
@@ -227,13 +231,13 @@ def draw_posterior(
     --------
     >>> from analyses.recordings.track import cut_track
     >>> from replay.worlds.tracks import make_linear_track
-    >>> ax = draw_posterior(np.eye(20), cut_track(make_linear_track(100.0), 5.0))
+    >>> ax = plot_posterior(np.eye(20), cut_track(make_linear_track(100.0), 5.0))
     >>> ax.get_xlim(), ax.get_ylim()
     ((np.float64(0.0), np.float64(100.0)), (np.float64(0.0), np.float64(100.0)))
     """
     places = _places(posterior, track)
     width = 1000 * check_number("dt", dt, at_least=1e-9)
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     line = linear_track(track)
     order = np.argsort(line.low)
     edges = np.append(0.0, line.high[order])
@@ -305,7 +309,8 @@ def _mark_nodes(line: LinearTrack, ax: Axes) -> None:
         ax.set_ylabel("Place along the track (cm)")
 
 
-def draw_spikes(
+@styled
+def plot_spikes(
     spikes: Sequence[ArrayLike],
     rates: ArrayLike,
     track: Bins,
@@ -313,6 +318,7 @@ def draw_spikes(
     *,
     start: float,
     end: float,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the spikes of an event, a row for each cell that fires, sorted by place field.
 
@@ -326,6 +332,8 @@ def draw_spikes(
         The track.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     start, end : float
         From when to when, in s.
 
@@ -344,7 +352,7 @@ def draw_spikes(
     >>> from analyses.recordings.track import cut_track
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = cut_track(make_linear_track(100.0), 5.0)
-    >>> ax = draw_spikes([[0.1], [5.0]], np.eye(20)[[3, 9]], track, start=0.0, end=1.0)
+    >>> ax = plot_spikes([[0.1], [5.0]], np.eye(20)[[3, 9]], track, start=0.0, end=1.0)
     >>> len(ax.collections[0].get_segments())
     1
     """
@@ -353,7 +361,7 @@ def draw_spikes(
         raise ValueError(
             f"rates must have the shape {(len(spikes), track.n_bins)}, got {fields.shape}."
         )
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     peak = linear_track(track).centre[fields.argmax(axis=1)]
     times = [np.asarray(each, dtype=float) for each in spikes]
     within = [1000 * (each[(each >= start) & (each < end)] - start) for each in times]
@@ -371,7 +379,14 @@ def draw_spikes(
     return ax
 
 
-def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 0.005) -> Axes:
+@styled
+def plot_movements(
+    posterior: ArrayLike,
+    ax: Axes | None = None,
+    *,
+    dt: float = 0.005,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
     """Draw the probability of each kind of movement over the time of an event.
 
     Parameters
@@ -380,6 +395,8 @@ def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 
         As :func:`analyses.recordings.decoder.decode` gives it.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     dt : float, default 0.005
         Length of a time bin, in s.
 
@@ -395,7 +412,7 @@ def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 
 
     Examples
     --------
-    >>> len(draw_movements(np.full((4, 3, 2), 1 / 6)).collections)
+    >>> len(plot_movements(np.full((4, 3, 2), 1 / 6)).collections)
     3
     """
     values = np.asarray(posterior, dtype=float)
@@ -404,7 +421,7 @@ def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 
             f"The posterior must have the shape (n_time, {len(_MOVEMENT_LOOKS)}, n_bins), got "
             f"{values.shape}."
         )
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     share = values.sum(axis=2)
     time = 1000 * dt * np.arange(len(share) + 1)
     below = np.zeros(len(share) + 1)
@@ -430,7 +447,7 @@ def posterior_figure(
     rates: ArrayLike | None = None,
     path: ArrayLike | None = None,
     title: str = "",
-    width: float = COLUMN_WIDTH,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Figure:
     """Make the figure of a decoded event: spikes, places, and kinds of movement.
 
@@ -453,8 +470,8 @@ def posterior_figure(
         The bin of the decoded path in each time bin.
     title : str, default ""
         Above the figure.
-    width : float, default that of a column
-        In inches.
+    width_cm : float, default 8.5
+        Width of the figure.
 
     Returns
     -------
@@ -482,21 +499,21 @@ def posterior_figure(
         parts = {"spikes": 1.1, **parts}
     if np.ndim(posterior) == 3:
         parts["movements"] = 0.55
-    figure = new_figure(width, 0.45 + 0.9 * sum(parts.values()))
+    figure = new_figure(width_cm / INCH, 0.45 + 0.9 * sum(parts.values()))
     panels = figure.subplots(
         len(parts), squeeze=False, sharex=True, height_ratios=[*parts.values()]
     )
     axes = dict(zip(parts, panels.ravel().tolist(), strict=True))
     if spikes is not None and rates is not None:
-        draw_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
-    draw_posterior(posterior, track, axes["places"], dt=dt, path=path)
+        plot_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
+    plot_posterior(posterior, track, axes["places"], dt=dt, path=path)
     bar = figure.colorbar(
         axes["places"].collections[0], ax=axes["places"], aspect=18, pad=0.02, fraction=0.05
     )
     bar.set_label("Probability")
     bar.outline.set_linewidth(0.4)
     if "movements" in parts:
-        draw_movements(posterior, axes["movements"], dt=dt)
+        plot_movements(posterior, axes["movements"], dt=dt)
         axes["places"].set_xlabel("")
         add_legend(figure, list(_MOVEMENT_LOOKS.values()), 3)
     if title:
@@ -571,12 +588,15 @@ def read_pieces(
     return found
 
 
-def draw_decoded_path(
+@styled
+def plot_decoded_path(
     sequence: pd.Series,
     steps: pd.DataFrame,
     world: MDP,
     track: Bins,
     ax: Axes | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw a replayed path on the maze, coloured by the episodes that it is stitched from.
 
@@ -592,6 +612,8 @@ def draw_decoded_path(
         The track.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure. Its data are in cm.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -608,7 +630,7 @@ def draw_decoded_path(
     check_table(steps, ["episode", "step", "state", "next_state"], "steps")
     if world.position is None:
         raise ValueError("The world has no positions: make it of the track graph.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     corridors = track.node_position[track.edges]
     ax.add_collection(
         LineCollection(list(corridors), colors=_CORRIDOR, linewidths=9, capstyle="round", zorder=0)
@@ -664,7 +686,7 @@ def decoded_path_figure(
     world: MDP,
     track: Bins,
     *,
-    width: float = COLUMN_WIDTH,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Figure:
     """Make the figure of decoded paths on the maze: a panel for each.
 
@@ -678,8 +700,8 @@ def decoded_path_figure(
         The world whose states these are, with positions.
     track : analyses.recordings.track.Track
         The track.
-    width : float, default that of a column
-        In inches. There are two panels in a row, or four if it is wider than a column.
+    width_cm : float, default 8.5
+        Width of the figure. There are two panels in a row, or four if it is wider than a column.
 
     Returns
     -------
@@ -694,16 +716,17 @@ def decoded_path_figure(
     check_table(sequences, ["states", "step", "location", "direction", "novelty"], "sequences")
     if not len(sequences):
         raise ValueError("sequences has no row: there is no path to draw.")
-    n_columns = min(len(sequences), 2 if width <= COLUMN_WIDTH else 4)
+    n_columns = min(len(sequences), 2 if width_cm <= COLUMN_WIDTH else 4)
     n_rows = -(-len(sequences) // n_columns)
     extent = np.ptp(track.node_position, axis=0) + 16
+    width = width_cm / INCH
     panel = width / n_columns * extent[1] / extent[0]
     figure = new_figure(width, n_rows * (panel + 0.4) + 0.25)
     axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for ax in axes[len(sequences) :]:
         ax.remove()
     for ax, (_, sequence) in zip(axes, sequences.iterrows(), strict=False):
-        draw_decoded_path(sequence, steps, world, track, ax)
+        plot_decoded_path(sequence, steps, world, track, ax)
         ax.set_title(_title(sequence))
         ax.legend(
             loc="upper left", bbox_to_anchor=(0.3, 0), handlelength=1, borderpad=0.1, fontsize=6
@@ -731,7 +754,10 @@ def _title(sequence: pd.Series) -> str:
     )
 
 
-def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_confusion(
+    confusion: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw a confusion matrix: what events of each true kind are found as.
 
     Parameters
@@ -740,6 +766,8 @@ def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Rows of one setting: `truth, found, probability`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -755,13 +783,13 @@ def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> table = pd.DataFrame({"truth": "novel_path", "found": ["novel_path", "missed"],
     ...                       "probability": [0.25, 0.75]})
-    >>> [text.get_text() for text in draw_confusion(table).texts]
+    >>> [text.get_text() for text in plot_confusion(table).texts]
     ['.25', '.75']
     """
     check_table(confusion, ["truth", "found", "probability"], "confusion")
     if confusion.duplicated(["truth", "found"]).any():
         raise ValueError("A cell of the matrix has several rows: choose one setting.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     truths = in_order(confusion["truth"], _KIND_NAMES)
     seen = confusion.groupby("found")["probability"].max()
     found = [
@@ -799,7 +827,10 @@ def _share(value: float) -> str:
     return "1" if value > 0.995 else f"{value:.2f}".removeprefix("0")
 
 
-def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_shares(
+    shares: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the share of a kind as it is found and as it is corrected, by the number of cells.
 
     Parameters
@@ -809,6 +840,8 @@ def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ci_high`; `corrected` is NaN where too little is found.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -823,7 +856,7 @@ def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
     check_table(shares, _SHARE_COLUMNS, "shares")
     if len(shares["true"].unique()) != 1:
         raise ValueError("shares must have one true share: choose one.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     ax.axhline(shares["true"].iloc[0], color="0.35", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
     settings = shares[["gain", "speed"]].drop_duplicates().sort_values(["speed", "gain"])
     numbers = sorted(shares["n_cells"].unique())
@@ -852,7 +885,7 @@ def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 @styled
 def recovery_figure(
-    confusion: pd.DataFrame, shares: pd.DataFrame, *, width: float = COLUMN_WIDTH
+    confusion: pd.DataFrame, shares: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH
 ) -> Figure:
     """Make the figure of what recordings find of a known replay.
 
@@ -862,8 +895,8 @@ def recovery_figure(
         `n_cells, gain, speed, truth, found, probability`, as the study `recovery` gives it.
     shares : pandas.DataFrame
         `n_cells, gain, speed, kind, true, found, corrected, ci_low, ci_high`, as it gives them.
-    width : float, default that of a column
-        In inches. Matrices and shares are side by side if it is wider than a column.
+    width_cm : float, default 8.5
+        Width of the figure. Matrices and shares are side by side if it is wider than a column.
 
     Returns
     -------
@@ -886,22 +919,22 @@ def recovery_figure(
     gain, speed = max(counts.index, key=lambda each: (counts[each], each))
     chosen = confusion[(confusion["gain"] == gain) & (confusion["speed"] == speed)]
     numbers = sorted(chosen["n_cells"].unique())
-    is_wide = width > COLUMN_WIDTH
+    is_wide = width_cm > COLUMN_WIDTH
     shown = numbers[: 2 if is_wide else 1] if len(numbers) < 3 else numbers[1 : 3 if is_wide else 2]
-    figure = new_figure(width, 2.25 if is_wide else 4.2)
+    figure = new_figure(width_cm / INCH, 2.25 if is_wide else 4.2)
     axes = (
         figure.subplots(1, len(shown) + 1, width_ratios=[1] * len(shown) + [1.15])
         if is_wide
         else figure.subplots(2, 1)
     )
     for ax, n_cells in zip(axes, shown, strict=False):
-        draw_confusion(chosen[chosen["n_cells"] == n_cells], ax)
+        plot_confusion(chosen[chosen["n_cells"] == n_cells], ax)
         ax.set_title(f"{n_cells} cells")
         if ax is not axes[0]:
             ax.set_ylabel("")
             ax.set_yticks([])
     last = axes[-1]
-    draw_shares(novel, last)
+    plot_shares(novel, last)
     last.set(title="Novel paths", ylabel="Share of replay")
     last.legend(loc="lower right", handlelength=1.0, fontsize=6)
     letter_panels(list(axes))

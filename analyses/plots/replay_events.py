@@ -21,8 +21,9 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from analyses.plots.grids import letter_panels
-from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
+from analyses.plots.mdps import draw_ends, draw_scale_bar, maze_cell_size, plot_mdp, state_positions
 from analyses.plots.style import (
+    COLUMN_WIDTH,
     END_COLOUR,
     FULL_WIDTH,
     label,
@@ -35,7 +36,7 @@ from analyses.sequences.experience import Experience
 from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["Stretch", "draw_replay", "pick_examples", "replay_events_figure", "stretches"]
+__all__ = ["Stretch", "pick_examples", "plot_replay", "replay_events_figure", "stretches"]
 
 _ORDER_COLOURS = "plasma"
 _LIGHTEST = 0.85
@@ -96,7 +97,15 @@ def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
     return found
 
 
-def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Axes:
+@styled
+def plot_replay(
+    sequence: pd.Series,
+    steps: pd.DataFrame,
+    mdp: MDP,
+    ax: Axes | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
     """Draw one replayed sequence on its MDP, with the experience that it is made of.
 
     Parameters
@@ -110,6 +119,8 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes | N
         Where it happened. Of a maze, the part around the sequence is shown.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -124,10 +135,10 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes | N
     wanted = ["run", "step", "location", "states", "splice_states", "orientation", "direction"]
     check_table(sequence.to_frame().T, wanted, "sequence")
     check_table(steps, ["run", "episode", "step", "state", "next_state"], "steps")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     position = state_positions(mdp)
     states = np.asarray(sequence["states"], dtype=np.intp)
-    draw_mdp(mdp, ax, rewards=False)
+    plot_mdp(mdp, ax, rewards=False)
     known = steps[(steps["run"] == sequence["run"]) & (steps["step"] <= sequence["step"])]
     shown = _draw_stretches(stretches(_as_experienced(sequence, states), known), position, ax)
     size = _NODE_SIZE if len(states) <= _NUMBERED else _NODE_SIZE / 3
@@ -215,7 +226,7 @@ def replay_events_figure(sequences: pd.DataFrame, steps: pd.DataFrame, mdp: MDP)
             write_empty(ax, "none in this run")
             continue
         example = examples[kind]
-        draw_replay(example, steps, mdp, ax)
+        plot_replay(example, steps, mdp, ax)
         ax.set_title(f"{label(kind)}, step {example['step']:,}")
         if maze_cell_size(mdp) is not None:
             draw_scale_bar(ax, 50)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from analyses.plots.grids import grid, keep_outer_labels
 from analyses.plots.layers import draw, nominal, whiskers
 from analyses.plots.style import (
+    COLUMN_WIDTH,
     Look,
     kind_looks,
     label,
@@ -23,14 +24,17 @@ from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
 __all__ = [
-    "draw_replay_kinds",
-    "draw_replay_over_time",
+    "plot_replay_kinds",
+    "plot_replay_over_time",
     "replay_kinds_figure",
     "replay_over_time_figure",
 ]
 
 
-def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_replay_kinds(
+    replay_kinds: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the shares of kinds of replay as one stacked bar for each learner.
 
     A whisker at the end of a segment is the interval of that segment's own share. The number of
@@ -43,6 +47,8 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
         `ci_low, ci_high` where there are intervals.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -58,7 +64,7 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
     --------
     >>> table = pd.DataFrame({"learner": "q_lambda", "kind": ["reverse_episode", "novel_path"],
     ...                       "count": [3, 1], "share": [0.75, 0.25]})
-    >>> [float(bar.get_width()) for bar in draw_replay_kinds(table).patches]
+    >>> [float(bar.get_width()) for bar in plot_replay_kinds(table).patches]
     [0.75, 0.25]
     """
     check_table(replay_kinds, ["learner", "kind", "count", "share"], "replay_kinds")
@@ -67,7 +73,7 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
             "A learner has several rows of one kind: choose one experiment and one kind of "
             "chains, or use replay_kinds_figure."
         )
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     learners = in_order(replay_kinds["learner"], LEARNER_ORDER)
     counted = replay_kinds.groupby("learner", observed=True)["count"].sum()
     looks = kind_looks(replay_kinds["kind"])
@@ -95,7 +101,10 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
     return ax
 
 
-def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_replay_over_time(
+    replay_over_time: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the shares of kinds of replay of one learner over the course of learning.
 
     Parameters
@@ -105,6 +114,8 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None
         end of a window. A window without replay leaves a gap.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -120,7 +131,7 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None
     --------
     >>> table = pd.DataFrame({"time_step": [10, 20], "kind": "novel_path", "count": [1, 2],
     ...                       "share": 1.0})
-    >>> (bars,) = draw_replay_over_time(table).collections
+    >>> (bars,) = plot_replay_over_time(table).collections
     >>> [float(bar.vertices[:, 0].min()) for bar in bars.get_paths()]
     [0.0, 10.0]
     """
@@ -130,7 +141,7 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None
             "A window has several rows of one kind: choose one experiment and one learner, or use "
             "replay_over_time_figure."
         )
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     looks = kind_looks(replay_over_time["kind"])
     if replay_over_time["count"].sum():
         _draw_windows(replay_over_time, looks, ax)
@@ -197,7 +208,7 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame) -> Figure:
     )
     for ax, (experiment, chaining) in zip(axes, panels, strict=True):
         rows = (replay_kinds["experiment"] == experiment) & (replay_kinds["chains"] == chaining)
-        draw_replay_kinds(replay_kinds[rows], ax)
+        plot_replay_kinds(replay_kinds[rows], ax)
     keep_outer_labels(axes)
     return figure
 
@@ -237,7 +248,7 @@ def replay_over_time_figure(replay_over_time: pd.DataFrame) -> Figure:
         ylabel="Share of chains",
     )
     for ax, learner in zip(axes, learners, strict=True):
-        draw_replay_over_time(replay_over_time[replay_over_time["learner"] == learner], ax)
+        plot_replay_over_time(replay_over_time[replay_over_time["learner"] == learner], ax)
         time_axis(ax, replay_over_time["time_step"].max())
     keep_outer_labels(axes)
     return figure

@@ -18,19 +18,20 @@ from numpy.typing import NDArray
 from analyses.plots.grids import letter_panels
 from analyses.plots.mdps import draw_scale_bar
 from analyses.plots.style import (
+    COLUMN_WIDTH,
     END_COLOUR,
     FULL_WIDTH,
-    KIND_COLOURS,
+    kind_colour,
     label,
     new_axes,
     styled,
 )
-from analyses.plots.task_mazes import HALF_WIDTH, draw_reward, draw_task
+from analyses.plots.task_mazes import HALF_WIDTH, draw_reward, plot_task
 from analyses.tables import KINDS, in_order
 from replay.checks import check_table
 from replay.tasks import Task
 
-__all__ = ["draw_typical_replay", "task_figure"]
+__all__ = ["plot_typical_replay", "task_figure"]
 
 _LIGHTEST, _ASIDE = 0.6, 1.5
 _N_COLUMNS = 3
@@ -69,7 +70,10 @@ _Layout = tuple[Figure, list[_Box], tuple[float, float, int]]
 _COLUMNS = ["learner", "kind", "orientation", "phase", "block", "place", "goal", "states"]
 
 
-def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -> Axes:
+@styled
+def plot_typical_replay(
+    replay: pd.Series, task: Task, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw one sequence on the maze of its task.
 
     Arrows go as it was replayed, dark for early and light for late, in the colour of its kind. Both
@@ -83,6 +87,8 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -
         Where it happened.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -95,12 +101,12 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -
         If columns are missing.
     """
     check_table(replay.to_frame().T, _COLUMNS[1:], "replay")
-    ax = new_axes() if ax is None else ax
-    draw_task(task, ax, rewards=False, block=str(replay["block"]))
+    ax = new_axes(width_cm) if ax is None else ax
+    plot_task(task, ax, rewards=False, block=str(replay["block"]))
     states = [int(state) for state in str(replay["states"]).split()]
     path = task.position[states]
     order = np.linspace(0, _LIGHTEST, len(path) - 1)[:, None]
-    colour = np.array(to_rgb(KIND_COLOURS[replay["kind"]]))
+    colour = np.array(to_rgb(kind_colour(replay["kind"])))
     step = np.diff(path, axis=0)
     moves = list(pairwise(states))
     # To and fro keep to the right.
@@ -164,12 +170,12 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
     is_wide = extent[0] / extent[1] > _WIDE
     figure, boxes, notes = (_strips if is_wide else _grid)(typical, extent[1] / extent[0])
     maze, *panels = (figure.add_axes(box) for box in boxes)
-    draw_task(task, maze, block=typical["block"].iloc[0])
+    plot_task(task, maze, block=typical["block"].iloc[0])
     maze.set_title(_TITLES.get(task.name, label(task.name)), pad=12)
     if "Positions are drawn only" not in task.remark:  # else there is nothing to scale
         draw_scale_bar(maze, min(_BARS, key=lambda length: abs(length - 0.2 * extent[0])))
     for ax, (_, replay) in zip(panels, typical.iterrows(), strict=True):
-        draw_typical_replay(replay, task, ax)
+        plot_typical_replay(replay, task, ax)
         _title(ax, replay, with_learner=is_wide)
     letter_panels([maze, *panels])
     figure.text(
@@ -231,7 +237,7 @@ def _title(ax: Axes, replay: pd.Series, with_learner: bool) -> None:
     if with_learner:
         text = f"{label(replay['learner'])}, {text}"
     for line, colour, size, y in (
-        (kind, KIND_COLOURS[replay["kind"]], 7, 11),
+        (kind, kind_colour(replay["kind"]), 7, 11),
         (text, "0.35", 6, 3),
     ):
         ax.annotate(
@@ -265,7 +271,7 @@ def _key(figure: Figure, typical: pd.DataFrame) -> None:
         Line2D([], [], linestyle="none", markeredgewidth=0.6, label=name, **mark)
         for name, mark in zip(("Animal", "Reward"), marks, strict=True)
     ]
-    handles += [Line2D([], [], color=KIND_COLOURS[kind], label=label(kind)) for kind in kinds]
+    handles += [Line2D([], [], color=kind_colour(kind), label=label(kind)) for kind in kinds]
     figure.legend(handles=handles, loc="lower center", ncols=len(handles), handlelength=1.4)
 
 
