@@ -11,7 +11,17 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from analyses.plots.grids import grid, keep_outer_labels
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, styled, write_empty
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    label,
+    new_axes,
+    own_looks,
+    styled,
+    write_empty,
+)
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
@@ -21,16 +31,15 @@ _LOOKS: dict[str, Look] = {
     "one": {"label": "In one episode", "color": "#0072b2", "marker": "o"},
     "several": {"label": "In several", "color": "#009e73", "marker": "o"},
     "none": {"label": "In none as a whole", "color": "#d55e00", "marker": "o"},
-}
-_MOVES: dict[str, Look] = {
     "moves": {
         "label": "Single moves, in one episode",
         "color": "#56b4e9",
         "linestyle": (0, (1, 1)),
-    }
+    },
 }
 _SHORT = 8
 _LINE = 16
+_NARROW = 3.0  # cm, of a panel that has no room for a tick at each power of ten
 _COLUMNS = ["of", "over", "up_to", "attribution", "count", "share", "ci_low", "ci_high"]
 
 
@@ -76,6 +85,8 @@ def plot_attribution(
             "attribution_figure."
         )
     ax = new_axes(width_cm) if ax is None else ax
+    looks = own_looks(_LOOKS)
+    of_sequences = {name: looks[name] for name in ("one", "several", "none")}
     by_length = bool((table["over"] == "length").any())
     known = table.dropna(subset=["share"]).sort_values("up_to")
     known = known.assign(up_to=known["up_to"].astype(int))
@@ -86,7 +97,7 @@ def plot_attribution(
         "up_to",
         "share",
         "attribution",
-        _LOOKS,
+        of_sequences,
         shade=None,
         linewidth=1,
         pointsize=1.5,
@@ -94,7 +105,9 @@ def plot_attribution(
     moves = known[of_moves & (known["attribution"] == "one")].assign(attribution="moves")
     moves = moves.drop(columns=["ci_low", "ci_high"])
     if len(moves):
-        draw_curves(moves, ax, "up_to", "share", "attribution", _MOVES, linewidth=1)
+        draw_curves(
+            moves, ax, "up_to", "share", "attribution", {"moves": looks["moves"]}, linewidth=1
+        )
     ax.set(xscale="log", ylim=(-0.04, 1.04), yticks=[0, 0.5, 1])
     is_short = by_length and known["up_to"].max() <= _SHORT
     ticks = FixedLocator(range(2, _SHORT + 1)) if is_short else LogLocator(2 if by_length else 10)
@@ -105,13 +118,15 @@ def plot_attribution(
 
 
 @styled
-def attribution_figure(table: pd.DataFrame) -> Figure:
+def attribution_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure over learning: learners in rows, experiments in columns.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As in `attribution.csv`, see :func:`analyses.studies.attribution.summarise`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -123,17 +138,19 @@ def attribution_figure(table: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    return _grid(table, "episode", "Episode")
+    return _grid(table, "episode", "Episode", width_cm)
 
 
 @styled
-def attribution_length_figure(table: pd.DataFrame) -> Figure:
+def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure by length: learners in rows, experiments in columns.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As in `attribution.csv`, see :func:`analyses.studies.attribution.summarise`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -145,10 +162,10 @@ def attribution_length_figure(table: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    return _grid(table, "length", "States of the sequence")
+    return _grid(table, "length", "States of the sequence", width_cm)
 
 
-def _grid(table: pd.DataFrame, over: str, what: str) -> Figure:
+def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
     check_table(table, ["experiment", "learner", *_COLUMNS], "attribution")
     table = table[table["over"] == over]
     if table.empty:
@@ -157,12 +174,15 @@ def _grid(table: pd.DataFrame, over: str, what: str) -> Figure:
     learners = in_order(table["learner"], LEARNER_ORDER)
     learners.sort(key=lambda name: name != "episodic_control")
     has_moves = over == "episode" and (table["of"] == "moves").any()
+    looks = own_looks(_LOOKS)
     figure, axes = grid(
         [label(name) for name in experiments] + [""] * (len(learners) - 1) * len(experiments),
         len(experiments),
         0.98,
-        legend=[*_LOOKS.values(), *(_MOVES.values() if has_moves else ())],
+        width_cm=width_cm,
+        legend=[look for name, look in looks.items() if has_moves or name != "moves"],
         letters=False,
+        note=_note(table),
         ylabel="Share of replayed sequences",
         sharex="col",
         sharey=True,
@@ -174,6 +194,18 @@ def _grid(table: pd.DataFrame, over: str, what: str) -> Figure:
             plot_attribution(rows, ax)
         else:
             write_empty(ax, "no replay")
+        if over == "episode" and width_cm < _NARROW * len(experiments):
+            ax.xaxis.set_major_locator(LogLocator(100))
         ax.set(xlabel=what, ylabel="\n".join(wrap(label(learner), _LINE)))
     keep_outer_labels(axes)
     return figure
+
+
+def _note(table: pd.DataFrame) -> str:
+    n = counted(table.get("n_mdps", ()), "world")
+    many = counted([table.loc[table["of"] == "sequences", "count"].sum()], "sequence")
+    return (
+        f"{many} of three states or more"
+        + (f" in {n} an experiment" if n else "")
+        + ". Bars: 95 % intervals over worlds. Where nothing was replayed there is no point."
+    )

@@ -7,9 +7,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import fitting_columns, grid, keep_outer_labels
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    label,
+    new_axes,
+    own_looks,
+    styled,
+)
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.checks import check_table
 
@@ -20,8 +29,8 @@ _LOOKS: dict[str, Look] = {
     "fading": {"label": "Fading trace", "color": "#009e73", "marker": "s"},
     "recent_transitions": {"label": "Recent transitions", "color": "#d55e00", "marker": "^"},
     "valuable_transitions": {"label": "Valuable transitions", "color": "#cc79a7", "marker": "D"},
+    "everything": {"label": "Everything", "color": "0.4", "linestyle": "--"},
 }
-_EVERYTHING: Look = {"label": "Everything", "color": "0.4", "linestyle": "--"}
 _COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high"]
 
 
@@ -62,32 +71,35 @@ def plot_bounded_memory(
     if "experiment" in table and len(table["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; bounded_memory_figure draws several.")
     ax = new_axes(width_cm) if ax is None else ax
+    looks = own_looks(_LOOKS)
     draw_curves(
         table.sort_values(["capacity", "n_transitions"]),
         ax,
         "n_transitions",
         "mean",
         "retention",
-        {name: _LOOKS[name] for name in in_order(table["retention"], _LOOKS)},
+        {name: looks[name] for name in in_order(table["retention"], looks)},
         shade=0.12,
         linewidth=0.9,
         pointsize=2.5,
     )
     unbounded = table[np.isinf(table["capacity"])]
     if len(unbounded):
-        ax.axhline(unbounded["mean"].iloc[0], linewidth=0.8, zorder=1, **_EVERYTHING)
+        ax.axhline(unbounded["mean"].iloc[0], linewidth=0.8, zorder=1, **looks["everything"])
     ax.set(xscale="log", xlabel="Transitions remembered, at most", ylim=(-0.02, 1.05))
     return ax
 
 
 @styled
-def bounded_memory_figure(table: pd.DataFrame) -> Figure:
+def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of reward rate against memory: a panel for each experiment.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As in `bounded_memory.csv`, see :func:`analyses.studies.bounded_memory.summarise`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -103,16 +115,27 @@ def bounded_memory_figure(table: pd.DataFrame) -> Figure:
     experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
     if not experiments:
         raise ValueError("bounded_memory is empty: there is nothing to draw.")
-    looks = [_LOOKS[name] for name in in_order(table["retention"], _LOOKS)]
+    looks = own_looks(_LOOKS)
+    shown = [looks[name] for name in in_order(table["retention"], looks)]
     figure, axes = grid(
         [label(experiment) for experiment in experiments],
-        len(experiments),
-        2.1,
-        legend=[*looks, _EVERYTHING],
-        legend_columns=5,
+        fitting_columns(len(experiments), width_cm, 4.0),
+        2.1 if width_cm > COLUMN_WIDTH else 1.5,
+        width_cm=width_cm,
+        legend=[*shown, looks["everything"]],
+        note=_note(table),
+        ylabel="Normalised reward rate",
         sharey=True,
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         plot_bounded_memory(table[table["experiment"] == experiment], ax)
-    axes[0].set_ylabel("Normalised reward rate")
+    keep_outer_labels(axes)
     return figure
+
+
+def _note(table: pd.DataFrame) -> str:
+    n = counted(table.get("n_mdps", ()), "world")
+    return (
+        "Means over a whole run; 0 is the random policy, 1 the optimal one. Bands: 95 % intervals"
+        + (f" over {n} an experiment." if n else " over worlds.")
+    )

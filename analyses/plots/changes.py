@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import add_legend, letter_panels
+from analyses.plots.grids import grid
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
+    counted,
     kind_looks,
     label,
     learner_looks,
     new_axes,
-    new_figure,
     styled,
     time_axis,
     write_empty,
@@ -140,7 +138,7 @@ def plot_change_replay(
                 xytext=(2, 0),
                 textcoords="offset points",
                 va="center",
-                fontsize=5.5,
+                fontsize=6,
                 color="0.35",
             )
     if not total.any():
@@ -156,13 +154,17 @@ def plot_change_replay(
 
 
 @styled
-def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
+def changes_figure(
+    rates: pd.DataFrame, replay: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Figure:
     """Make the figure of one world that changes: reward rate above replay.
 
     Parameters
     ----------
     rates, replay : pandas.DataFrame
         ``change_rates`` and ``change_replay`` as :mod:`analyses.studies.changes` makes them.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -178,16 +180,27 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     worlds = rates["world"].unique()
     if len(worlds) != 1:
         raise ValueError(f"The figure shows one world, got {len(worlds)}.")
-    heights = [2.7, 0.6 + 0.3 * rates["learner"].nunique()]
-    figure = new_figure(FULL_WIDTH, sum(heights))
-    parts: Any = figure.subfigures(2, 1, height_ratios=heights)
-    above, below = parts
-    axes = [part.subplots() for part in (above, below)]
-    plot_change_rates(rates, axes[0]).set_title(label(worlds[0]))
-    plot_change_replay(replay, axes[1])
-    letter_panels(axes)
-    add_legend(above, learner_looks(rates["learner"]).values(), 3)
     shown = replay.loc[replay["per_step"] > 0, "kind"]
-    if len(shown):
-        add_legend(below, kind_looks(shown).values(), 1, loc="outside right upper")
+    figure, axes = grid(
+        [label(worlds[0]), ""],
+        1,
+        [2.5 if width_cm > COLUMN_WIDTH else 1.9, 0.6 + 0.3 * rates["learner"].nunique()],
+        width_cm=width_cm,
+        legend=[*learner_looks(rates["learner"]).values(), *kind_looks(shown).values()],
+        legend_columns=3,
+        note=_note(rates),
+    )
+    plot_change_rates(rates, axes[0])
+    plot_change_replay(replay, axes[1])
     return figure
+
+
+def _note(rates: pd.DataFrame) -> str:
+    n = counted(rates.get("n_mdps", ()), "world")
+    seeds = counted(rates.get("n_seeds", ()), "run")
+    return (
+        "0 is the random policy, 1 the optimal one of the phase; grey lines: changes."
+        + (f" Means of {n} with {seeds} each." if n and seeds else "")
+        + " Bands: 95 % intervals over worlds, cut where the axis ends. Chains have three states "
+        "or more; a learner without a bar replays none."
+    )

@@ -7,11 +7,20 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import grid, keep_outer_labels
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import COLUMN_WIDTH, Look, label, learner_looks, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    label,
+    learner_looks,
+    new_axes,
+    styled,
+)
 from analyses.tables import in_order
 from replay.checks import check_table
 
@@ -26,6 +35,8 @@ _WORLDS = {
 }
 _OPERATIONS = ["backups", "queue_operations", "comparisons"]
 _DEMANDS = {"words": "Words held, at most", "operations": "Operations a step"}
+_PAIRS = "Pairs of state and action"
+_LEAST_CM = 3.0
 
 
 @styled
@@ -82,18 +93,25 @@ def plot_demands(
     curves = table.groupby(["learner", "size"], observed=True)[["pairs", "drawn"]].mean()
     draw_curves(curves.reset_index(), ax, "pairs", "drawn", "learner", looks, linewidth=0.9)
     ax.set(xscale="log", yscale="log")
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=6))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
     return ax
 
 
 @styled
-def demands_figure(table: pd.DataFrame) -> Figure:
+def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of demands: a column for each kind of world, words above operations.
+
+    In a narrow figure each kind of world has a row.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As in `demands.csv`, see :func:`analyses.studies.demands.measure`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -110,19 +128,37 @@ def demands_figure(table: pd.DataFrame) -> Figure:
     if not worlds:
         raise ValueError("demands is empty: there is nothing to draw.")
     looks = learner_looks(table["learner"])
-    titles = [_WORLDS.get(world, label(world)) for world in worlds]
+    is_wide = width_cm >= _LEAST_CM * len(worlds)
+    if is_wide:
+        panels = [(what, world) for what in _DEMANDS for world in worlds]
+    else:
+        panels = [(what, world) for world in worlds for what in _DEMANDS]
     figure, axes = grid(
-        [*titles, *[""] * len(worlds)],
-        len(worlds),
-        1.85,
+        [_WORLDS.get(world, label(world)) if what == "words" else "" for what, world in panels],
+        len(worlds) if is_wide else len(_DEMANDS),
+        1.85 if is_wide else 1.3,
+        width_cm=width_cm,
         legend=looks.values(),
+        legend_columns=4,
+        note=_note(table),
         sharex=True,
-        sharey="row",
+        sharey="row" if is_wide else "col",
     )
-    panels = [(what, world) for what in _DEMANDS for world in worlds]
     for ax, (what, world) in zip(axes, panels, strict=True):
         plot_demands(table[table["world"] == world], ax, what, looks)
-    for ax, title in zip(axes[:: len(worlds)], _DEMANDS.values(), strict=True):
-        ax.set_ylabel(title)
-    axes[len(worlds) + len(worlds) // 2].set_xlabel("Pairs of state and action")
+        ax.set(xlabel=_PAIRS, ylabel=_DEMANDS[what])
+    keep_outer_labels(axes)
+    if is_wide:
+        for k, ax in enumerate(axes[len(worlds) :]):
+            ax.set_xlabel(_PAIRS if k == len(worlds) // 2 else "")
+    else:
+        for ax, (what, _) in zip(axes, panels, strict=True):
+            ax.set_ylabel(_DEMANDS[what])
     return figure
+
+
+def _note(table: pd.DataFrame) -> str:
+    n = counted([table["mdp"].nunique()], "world") if "mdp" in table else ""
+    return "Operations: backups, queue operations and comparisons. Both axes are logarithmic." + (
+        f" Means of {n} of each size." if n else ""
+    )

@@ -9,9 +9,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.layers import draw, draw_curves, nominal
-from analyses.plots.style import COLUMN_WIDTH, Look, label, learner_looks, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    label,
+    learner_looks,
+    new_axes,
+    own_looks,
+    styled,
+)
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
@@ -46,6 +56,7 @@ _APART = 0.26
 _LINEAR_UP_TO = 0.02
 _TICKS = (-0.5, -0.05, 0, 0.05, 0.5)
 _VISIBLE = 0.02
+_NARROW = 12.0  # cm
 
 
 @styled
@@ -105,7 +116,8 @@ def plot_differences(
         orient="y",
         legend=False,
     )
-    draw(plot.scale(color=nominal(_PERIODS), marker=nominal(_PERIODS, "marker")), ax)
+    looks = own_looks(_PERIODS)
+    draw(plot.scale(color=nominal(looks), marker=nominal(looks, "marker")), ax)
     ax.axvline(0, color="0.75", linewidth=0.6, zorder=0)
     ax.set_yticks(heights, [label(name) for name in rows["learner"]])
     ax.tick_params(axis="y", length=0)
@@ -119,7 +131,7 @@ def plot_differences(
 
 
 @styled
-def discrepancies_figure(differences: pd.DataFrame) -> Figure:
+def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of all differences: a panel for each experiment, a row for each learner.
 
     Parameters
@@ -156,15 +168,19 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
         [label(experiment) for experiment in experiments],
         len(experiments),
         0.155 * n_lines + 0.5,
-        legend=[look | {"linestyle": "none"} for look in _PERIODS.values()],
+        width_cm=width_cm,
+        legend=[look | {"linestyle": "none"} for look in own_looks(_PERIODS).values()],
         legend_title="Normalised reward rate of the text's learner minus that of the code's",
         letters=False,
+        note=_note(differences),
         sharey=True,
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         own = differences[differences["experiment"] == experiment].drop(columns="experiment")
         plot_differences(rows.merge(own, how="left"), ax)
         ax.spines["left"].set_visible(False)
+        if width_cm < _NARROW:
+            ax.xaxis.set_major_locator(FixedLocator([_TICKS[0], 0, _TICKS[-1]]))
     first: dict[str, float] = {}
     for place, name in zip(
         axes[0].get_yticks(), rows["discrepancy"][:: len(_PERIODS)], strict=True
@@ -185,6 +201,15 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
             if place != axes[0].get_yticks()[0]:
                 ax.axhline(place - 1.5, color="0.9", linewidth=0.6, zorder=0)
     return figure
+
+
+def _note(differences: pd.DataFrame) -> str:
+    n = counted(differences.get("n_mdps", ()), "world")
+    return (
+        "0 is the random policy, 1 the optimal one. Intervals: 95 % over "
+        + (f"{n}." if n else "worlds.")
+        + " Without a point, a difference doesn't concern the learner."
+    )
 
 
 def differing(differences: pd.DataFrame) -> pd.DataFrame:
@@ -274,7 +299,11 @@ def plot_discrepancy_curves(
 
 @styled
 def discrepancy_curves_figure(
-    published: pd.DataFrame, changed: pd.DataFrame, differences: pd.DataFrame
+    published: pd.DataFrame,
+    changed: pd.DataFrame,
+    differences: pd.DataFrame,
+    *,
+    width_cm: float = FULL_WIDTH,
 ) -> Figure:
     """Make the figure of learning curves that differ: a panel for each discrepancy and experiment.
 
@@ -286,6 +315,8 @@ def discrepancy_curves_figure(
         As in `discrepancy_curves.csv`: the same columns and `discrepancy`.
     differences : pandas.DataFrame
         As in `discrepancies.csv`. Panels and curves are those of `differing`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -307,9 +338,11 @@ def discrepancy_curves_figure(
             f"{discrepancy}: {_TITLES.get(str(discrepancy), '')}\n{label(str(experiment))}"
             for (discrepancy, experiment), _ in panels
         ],
-        4,
+        fitting_columns(4, width_cm, 4.0),
         1.5,
+        width_cm=width_cm,
         legend=[*looks, *_VERSIONS],
+        note=f"{_note(differences)} Time is logarithmic.",
         ylabel="Normalised reward rate",
         sharey=True,
     )

@@ -7,9 +7,17 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.layers import draw, nominal, whiskers
-from analyses.plots.style import COLUMN_WIDTH, Look, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    new_axes,
+    own_looks,
+    styled,
+)
 from analyses.tables import in_order
 from replay.checks import check_table
 
@@ -89,13 +97,15 @@ def plot_gain_floor(
 
 
 @styled
-def gain_floor_figure(gain_floor: pd.DataFrame) -> Figure:
+def gain_floor_figure(gain_floor: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of what the gain floor does: a panel for each task.
 
     Parameters
     ----------
     gain_floor : pandas.DataFrame
         As :func:`analyses.studies.gain_floor.compare_gain_floors` gives it.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -112,10 +122,13 @@ def gain_floor_figure(gain_floor: pd.DataFrame) -> Figure:
     if not tasks:
         raise ValueError("gain_floor is empty: there are no segments to draw.")
     figure, axes = grid(
-        [_TASKS.get(task, task) for task in tasks],
-        len(tasks),
-        2.1,
+        [_title(gain_floor[gain_floor["task"] == task], task) for task in tasks],
+        fitting_columns(len(tasks), width_cm, 7.0),
+        2.1 if width_cm > COLUMN_WIDTH else 1.7,
+        width_cm=width_cm,
         legend=_looks(gain_floor).values(),
+        note="Means over episodes and animals; whiskers: 95 % intervals over animals. 0: none in "
+        "any episode.",
     )
     for ax, task in zip(axes, tasks, strict=True):
         plot_gain_floor(gain_floor[gain_floor["task"] == task], ax)
@@ -124,4 +137,9 @@ def gain_floor_figure(gain_floor: pd.DataFrame) -> Figure:
 
 def _looks(gain_floor: pd.DataFrame) -> dict[str, Look]:
     settings = in_order(gain_floor["setting"], _LOOKS)
-    return {name: _LOOKS.get(name, {"label": name, "color": "0.6"}) for name in settings}
+    return own_looks({name: _LOOKS.get(name, {"label": name, "color": "0.6"}) for name in settings})
+
+
+def _title(rows: pd.DataFrame, task: str) -> str:
+    n = counted(rows.get("n", ()), "animal")
+    return f"{_TASKS.get(task, task)} ({n})" if n else _TASKS.get(task, task)

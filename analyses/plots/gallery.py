@@ -15,11 +15,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.transforms import ScaledTranslation
 
+from analyses.plots.grids import add_note, fitting_columns
 from analyses.plots.mdps import draw_ends, plot_mdp, state_positions
 from analyses.plots.style import (
     COLUMN_WIDTH,
     END_COLOUR,
     FULL_WIDTH,
+    INCH,
+    SMALL,
     kind_colour,
     label,
     new_axes,
@@ -104,7 +107,7 @@ def plot_experience(
             textcoords="offset points",
             ha="center",
             va="center_baseline",
-            fontsize=5.5,
+            fontsize=SMALL,
         )
     draw_ends(position[mdp.terminal], ax, size=34)
     return ax
@@ -188,7 +191,9 @@ def plot_next_replay(
 
 
 @styled
-def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figure:
+def gallery_figure(
+    replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, *, width_cm: float = FULL_WIDTH
+) -> Figure:
     """Make the figure of what each learner would replay next: a panel for each learner.
 
     Parameters
@@ -199,6 +204,8 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
         What was experienced: columns `episode, state, next_state`, in order.
     mdp : MDP
         Where it happened.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -215,10 +222,11 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
         raise ValueError("replays is empty: there is nothing to draw.")
     silent = replays.groupby("learner", sort=False)["order"].max() < 0
     learners = sorted(in_order(replays["learner"], LEARNER_ORDER), key=lambda name: silent[name])
-    n_rows = -(-(len(learners) + 2) // _N_COLUMNS)
-    figure = new_figure(FULL_WIDTH, 1.4 * n_rows)
+    n_columns = fitting_columns(_N_COLUMNS, width_cm, 4.0)
+    n_rows = -(-(len(learners) + 2) // n_columns)
+    figure = new_figure(width_cm / INCH, 1.4 * n_rows)
     figure.set_layout_engine("constrained", h_pad=0.13, w_pad=0.05)
-    axes = figure.subplots(n_rows, _N_COLUMNS, squeeze=False).ravel()
+    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for ax in axes[len(learners) + 1 : -1]:
         ax.set_axis_off()
     plot_experience(steps, mdp, axes[0])
@@ -228,6 +236,11 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
         plot_next_replay(own, steps, mdp, ax)
         _title(ax, label(learner), *_summary(own))
     _draw_key(axes[-1])
+    add_note(
+        figure,
+        "Arrows go as a move was replayed; one that was replayed again is drawn once. A title in "
+        "the colour of a kind: all sequences are of it. Numbers: how often a path was run.",
+    )
     return figure
 
 

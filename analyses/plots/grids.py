@@ -9,6 +9,7 @@ from typing import Literal
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -27,8 +28,8 @@ __all__ = [
 Shared = bool | Literal["row", "col"]
 
 _TITLE_LINE, _LEGEND_LINE, _NOTE_LINE, _MARGIN = 0.13, 0.17, 0.12, 0.1  # inches
-_TITLE_LETTER, _LEGEND_LETTER, _NOTE_LETTER = 0.058, 0.062, 0.05  # inches, on average
-_AXIS, _HANDLE = 0.3, 0.35  # inches
+_TITLE_LETTER, _LEGEND_LETTER, _NOTE_LETTER = 0.058, 0.056, 0.045  # inches, on average
+_AXIS, _HANDLE = 0.3, 0.5  # inches
 
 
 @styled
@@ -41,6 +42,7 @@ def grid(
     legend: Collection[Look] = (),
     legend_columns: int = 5,
     legend_title: str | None = None,
+    labels_cm: float = 0.0,
     letters: bool = True,
     note: str = "",
     ylabel: str = "",
@@ -65,6 +67,8 @@ def grid(
         Names in a row of the legend, at most; fewer where the figure is narrow.
     legend_title : str, optional
         A title above the legend.
+    labels_cm : float, default 0
+        Room that names of rows take at the left of the first panel, and titles don't have.
     letters : bool, default True
         Whether panels have letters, if there are several.
     note : str, default ""
@@ -92,7 +96,7 @@ def grid(
     n_rows = -(-len(titles) // n_columns)
     single = isinstance(panel_height, float | int)
     heights = [float(panel_height)] * n_rows if single else list(panel_height)
-    line = max(int((width / n_columns - _AXIS) / _TITLE_LETTER), 8)
+    line = max(int(((width - labels_cm / INCH) / n_columns - _AXIS) / _TITLE_LETTER), 8)
     titles = [fill(title, line) if "\n" not in title else title for title in titles]
     for row in range(n_rows):
         own = titles[row * n_columns : (row + 1) * n_columns]
@@ -110,10 +114,10 @@ def grid(
         letter_panels(axes)
     if ylabel:
         figure.supylabel(ylabel)
-    if legend:
-        add_legend(figure, legend, legend_columns, title=legend_title)
     if note:
         add_note(figure, note)
+    if legend:
+        add_legend(figure, legend, legend_columns, title=legend_title)
     return figure, axes
 
 
@@ -145,21 +149,32 @@ def add_legend(
     title : str, optional
         A title.
     """
-    width, height = figure.get_size_inches()
-    longest = max(len(str(look["label"])) for look in looks)
-    n_columns = min(n_columns, len(looks), int(width / (_HANDLE + _LEGEND_LETTER * longest)))
-    n_columns = max(n_columns, 1)
+    width = figure.get_size_inches()[0]
+    names = [len(str(look["label"])) for look in looks]
+    n_columns = next(n for n in range(n_columns, 0, -1) if n == 1 or _row_width(names, n) < width)
     title = None if title is None else fill(title, int(width / _TITLE_LETTER))
     n_lines = -(-len(looks) // n_columns) + (0 if title is None else title.count("\n") + 1)
-    figure.set_size_inches(width, height + _LEGEND_LINE * n_lines)
-    figure.legend(
+    bottom = _add_room_below(figure, _LEGEND_LINE * n_lines + 0.05)
+    legend = figure.legend(
         handles=[_handle(look) for look in looks],
-        loc="outside lower center",
+        loc="lower center",
+        bbox_to_anchor=(width / 2, bottom),
+        bbox_transform=figure.dpi_scale_trans,
         ncols=n_columns,
         title=title,
+        borderaxespad=0,
+        borderpad=0,
         columnspacing=1.5,
         handlelength=None if any(_is_line(look) for look in looks) else 1,
     )
+    legend.set_in_layout(False)
+
+
+def _row_width(names: list[int], n_columns: int) -> float:
+    """Estimate how wide a legend is (inches)."""
+    n_rows = -(-len(names) // n_columns)
+    longest = [max(names[k : k + n_rows]) for k in range(0, len(names), n_rows)]
+    return sum(_HANDLE + _LEGEND_LETTER * letters for letters in longest)
 
 
 def add_note(figure: Figure, text: str) -> None:
@@ -168,24 +183,30 @@ def add_note(figure: Figure, text: str) -> None:
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        The figure, with its legend.
+        The figure, without its legend, which stands above.
     text : str
         What is counted, what bands and gaps mean, and the like. It is broken into lines.
     """
-    width, height = figure.get_size_inches()
-    lines = fill(text, int((width - 0.2) / _NOTE_LETTER))
-    below = _NOTE_LINE * (lines.count("\n") + 1) + 0.05
-    figure.set_size_inches(width, height + below)
-    share = below / (height + below)
-    for part in figure.legends:
-        part.set_bbox_to_anchor((0, share, 1, 1 - share), transform=figure.transFigure)
-    layout = figure.get_layout_engine()
-    if layout is not None:
-        layout.set(rect=(0, share, 1, 1 - share))
-    written = figure.text(
-        0.1 / width, 0.05 / (height + below), lines, fontsize=SMALL, color="0.35", va="bottom"
-    )
+    lines = fill(text, int((figure.get_size_inches()[0] - 0.2) / _NOTE_LETTER))
+    bottom = _add_room_below(figure, _NOTE_LINE * (lines.count("\n") + 1) + 0.05)
+    look: Look = {"fontsize": SMALL, "color": "0.35", "va": "bottom"}
+    written = figure.text(0.1, bottom, lines, transform=figure.dpi_scale_trans, **look)
     written.set_in_layout(False)
+
+
+def _add_room_below(figure: Figure, room: float) -> float:
+    """Make a figure higher, above what is below its panels; returns where the room begins.
+
+    Lengths are in inches.
+    """
+    width, height = figure.get_size_inches()
+    layout = figure.get_layout_engine()
+    used = height * layout.get()["rect"][1] if isinstance(layout, ConstrainedLayoutEngine) else 0.0
+    figure.set_size_inches(width, height + room)
+    if isinstance(layout, ConstrainedLayoutEngine):
+        share = (used + room) / (height + room)
+        layout.set(rect=(0, share, 1, 1 - share))
+    return float(used + 0.05)
 
 
 def _is_line(look: Look) -> bool:

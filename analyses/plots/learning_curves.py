@@ -9,11 +9,13 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import fitting_columns, grid
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import (
     COLUMN_WIDTH,
+    FULL_WIDTH,
     Look,
+    counted,
     label,
     learner_looks,
     new_axes,
@@ -95,7 +97,10 @@ def plot_learning_curves(
 
 @styled
 def learning_curves_figure(
-    reward_rate: pd.DataFrame, single_runs: pd.DataFrame | None = None
+    reward_rate: pd.DataFrame,
+    single_runs: pd.DataFrame | None = None,
+    *,
+    width_cm: float = FULL_WIDTH,
 ) -> Figure:
     """Make the figure of all learning curves: a panel for each experiment, one legend.
 
@@ -106,6 +111,8 @@ def learning_curves_figure(
         n_mdps, n_seeds`.
     single_runs : pandas.DataFrame, optional
         Normalised windows of a few runs: `experiment, learner, mdp, seed, time_step, reward_rate`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -122,17 +129,36 @@ def learning_curves_figure(
     if not experiments:
         raise ValueError("reward_rate is empty: there are no learning curves to draw.")
     looks = learner_looks(reward_rate["learner"])
+    n_columns = fitting_columns(min(2, len(experiments)), width_cm, 4.0)
     figure, axes = grid(
-        [label(name) for name in experiments],
-        2,
-        2.2,
+        [_title(reward_rate[reward_rate["experiment"] == name], name) for name in experiments],
+        n_columns,
+        2.2 if width_cm > COLUMN_WIDTH else 1.6,
+        width_cm=width_cm,
         legend=looks.values(),
-        legend_columns=3 if len(experiments) > 1 else 2,
+        legend_columns=3,
+        note=_note(reward_rate, single_runs is not None and len(single_runs) > 0),
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         runs = None if single_runs is None else single_runs[single_runs["experiment"] == experiment]
         curves = reward_rate[reward_rate["experiment"] == experiment]
         plot_learning_curves(curves, ax, runs, looks)
-    for ax in axes[1::2]:
-        ax.set_ylabel("")
+    for k, ax in enumerate(axes):
+        if k % n_columns:
+            ax.set_ylabel("")
     return figure
+
+
+def _title(rows: pd.DataFrame, experiment: str) -> str:
+    n = counted(rows.get("n_mdps", ()), "world")
+    return f"{label(experiment)} ({n})" if n else label(experiment)
+
+
+def _note(reward_rate: pd.DataFrame, has_runs: bool) -> str:
+    seeds = counted(reward_rate.get("n_seeds", ()), "run")
+    return (
+        "0 is the random policy, 1 the optimal one. Lines: means over worlds"
+        + (f", with {seeds} of each learner in a world" if seeds else "")
+        + ". Bands: 95 % intervals over worlds"
+        + ("; thin lines: single runs." if has_runs else ".")
+    )

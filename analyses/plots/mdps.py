@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 import networkx as nx
@@ -16,7 +16,16 @@ from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 from numpy.typing import NDArray
 
 from analyses.plots.grids import grid
-from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, Look, label, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    END_COLOUR,
+    FULL_WIDTH,
+    VALUE_COLOURS,
+    Look,
+    label,
+    new_axes,
+    styled,
+)
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
@@ -31,7 +40,6 @@ __all__ = [
 ]
 
 _WALL, _PALE_WALL = "0.55", "0.85"
-_REWARD_COLOURS = "viridis_r"
 _START_COLOUR = "#d55e00"
 _MARKS: tuple[Look, ...] = (
     {"label": "Start", "marker": "o", "markersize": 4, "color": "white",
@@ -221,13 +229,15 @@ def state_positions(mdp: MDP) -> NDArray[np.float64]:
 
 
 @styled
-def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
+def mdps_figure(mdps: Mapping[str, MDP], *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of example MDPs: a panel for each experiment.
 
     Parameters
     ----------
     mdps : mapping of str to MDP
         One example MDP by experiment.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -244,9 +254,11 @@ def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
     experiments = in_order(mdps, EXPERIMENT_ORDER)
     figure, axes = grid(
         [f"{label(name)} ({mdps[name].n_states} states)" for name in experiments],
-        2,
-        2.6,
+        min(2, len(experiments)),
+        2.6 if width_cm > COLUMN_WIDTH else 1.7,
+        width_cm=width_cm,
         legend=_MARKS,
+        note=_note([mdps[name] for name in experiments]),
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         mdp = mdps[experiment]
@@ -258,6 +270,19 @@ def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
             bar.set_label("Reward", labelpad=1)
             bar.outline.set_linewidth(0.4)
     return figure
+
+
+def _note(mdps: Sequence[MDP]) -> str:
+    mazes = [maze_cell_size(mdp) is not None for mdp in mdps]
+    anywhere = [(mdp.start_probability > 0).sum() >= 0.5 * mdp.n_states for mdp in mdps]
+    return " ".join(
+        [
+            *(["Trees: a line is a transition of an action, as wide as it is probable and coloured "
+               "by its reward; grey: none."] * (not all(mazes))),
+            *(["Mazes: grey are walls."] * any(mazes)),
+            *(["Without a mark, episodes start anywhere."] * any(anywhere)),
+        ]
+    )  # fmt: skip
 
 
 def _edges(mdp: MDP) -> pd.DataFrame:
@@ -289,7 +314,7 @@ def _draw_graph(mdp: MDP, position: NDArray[np.float64], ax: Axes, rewards: bool
             paid = np.ma.masked_equal(edges["reward"].to_numpy(), 0)
             lines.set(
                 array=paid,
-                cmap=mpl.colormaps[_REWARD_COLOURS].with_extremes(bad="0.75"),
+                cmap=mpl.colormaps[VALUE_COLOURS].with_extremes(bad="0.75"),
                 clim=(min(0, paid.min()), paid.max()),
             )
         else:

@@ -1,9 +1,9 @@
 """One look for all figures: sizes, fonts, colours and names; and how a figure is written.
 
 Widths are in cm: a column of a journal is 8.5 cm wide, a page 17.5 cm. No text is smaller than
-6 pt. Colours are those of Okabe and Ito [1]_, and beyond the paper's learners those of Tol [2]_, which
-remain distinct for colour-blind readers; learners of one family share a hue and differ in line
-style.
+6 pt. Colours are those of Okabe and Ito [1]_, and beyond the paper's learners those of Tol [2]_,
+which remain distinct for colour-blind readers; learners of one family share a hue and differ in
+line style.
 
 References
 ----------

@@ -21,6 +21,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     END_COLOUR,
     FULL_WIDTH,
+    INCH,
     kind_colour,
     label,
     new_axes,
@@ -39,7 +40,8 @@ _WIDE = 2.5
 _LEFT, _GAP, _BELOW = 0.25, 0.27, 0.3
 _STRIP, _LOWEST, _HIGHEST = 0.3, 1.0, 2.0
 _TITLE, _NOTES, _KEY = 0.45, 0.5, 0.3
-_WIDE_LINE, _NARROW_LINE = 150, 32
+_WIDE_LINE, _NARROW_LINE = 130, 32
+_LETTER = 0.052  # inches, on average
 _REMARK = 170
 _BARS = (10, 20, 50, 100, 200)
 _PAUSES = {
@@ -142,7 +144,7 @@ def plot_typical_replay(
 
 
 @styled
-def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
+def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of a task: its maze, and what learners typically replay there.
 
     Parameters
@@ -151,6 +153,8 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
         Rows of this task of a table as :func:`analyses.studies.typical_replay.measure` gives it.
     task : Task
         The task.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -168,7 +172,8 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
         raise ValueError(f"There is no typical replay of the task {task.name!r} to draw.")
     extent = np.ptp(task.position, axis=0) + 3.2 * HALF_WIDTH
     is_wide = extent[0] / extent[1] > _WIDE
-    figure, boxes, notes = (_strips if is_wide else _grid)(typical, extent[1] / extent[0])
+    lay_out = _strips if is_wide else _grid
+    figure, boxes, notes = lay_out(typical, extent[1] / extent[0], width_cm / INCH)
     maze, *panels = (figure.add_axes(box) for box in boxes)
     plot_task(task, maze, block=typical["block"].iloc[0])
     maze.set_title(_TITLES.get(task.name, label(task.name)), pad=12)
@@ -190,37 +195,58 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
     return figure
 
 
-def _strips(typical: pd.DataFrame, ratio: float) -> _Layout:
+def _strips(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
     """Lay out a wide maze: one panel below the other, then notes."""
-    width = FULL_WIDTH - _LEFT
+    width = full - _LEFT
     each = max(width * ratio, _STRIP) + _TITLE
-    size = np.array([FULL_WIDTH, each * (len(typical) + 1) + _NOTES + _KEY])
+    line = int(width / _LETTER)
+    notes = _NOTES * max(1.0, _WIDE_LINE / line)
+    size = np.array([full, each * (len(typical) + 1) + notes + _KEY])
     figure = Figure(figsize=tuple(size))
     boxes = [
         _box(size, _LEFT, each * row + _TITLE, width - 0.1, each - _TITLE)
         for row in range(len(typical) + 1)
     ]
     below = each * (len(typical) + 1) + 0.15
-    return figure, boxes, (_LEFT / size[0], 1 - below / size[1], _WIDE_LINE)
+    return figure, boxes, (_LEFT / size[0], 1 - below / size[1], line)
 
 
-def _grid(typical: pd.DataFrame, ratio: float) -> _Layout:
-    """Lay out the maze with notes below it, and to the right a row for each learner."""
+def _grid(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
+    """Lay out the maze with notes beside or below it, and rows for each learner.
+
+    On a page the learners' rows are to the right of the maze, in a column of a journal below it.
+    """
     learners = list(dict.fromkeys(typical["learner"]))
-    width = (FULL_WIDTH - _LEFT) / (1 + _N_COLUMNS) - _GAP
+    is_page = full > COLUMN_WIDTH / INCH + 1
+    n_columns = _N_COLUMNS if is_page else 2
+    width = (full - _LEFT) / (1 + _N_COLUMNS if is_page else 2) - _GAP
     height = np.clip(width * ratio, _LOWEST, _HIGHEST)
     each = height + _TITLE + _BELOW
-    rows = max(len(learners), 2)
-    size = np.array([FULL_WIDTH, each * rows + _KEY])
+    at = [
+        (row, place)
+        for row, learner in enumerate(learners)
+        for place in range(int((typical["learner"] == learner).sum()))
+    ]
+    # The rows that a learner's panels need, if there are more than stand side by side.
+    counts = typical["learner"].value_counts()
+    lines = [-(-int(counts[learner]) // n_columns) for learner in learners]
+    begin = np.cumsum([0, *lines])[:-1] + (0 if is_page else 1)
+    n_rows = max(begin[-1] + lines[-1], 2)
+    size = np.array([full, each * n_rows + _KEY])
     figure = Figure(figsize=tuple(size))
     boxes = [_box(size, _LEFT, _TITLE, width, height)]
-    for row, learner in enumerate(learners):
-        for column in range(1, 1 + int((typical["learner"] == learner).sum())):
-            x, y = _LEFT + column * (width + _GAP), each * row + _TITLE
-            if column == 1:
-                figure.text(x / size[0], 1 - (y - 0.3) / size[1], label(learner), weight="bold")
-            boxes.append(_box(size, x, y, width, height))
-    return figure, boxes, (_LEFT / size[0], 1 - (each + 0.1) / size[1], _NARROW_LINE)
+    for row, place in at:
+        column = place % n_columns + (1 if is_page else 0)
+        line = begin[row] + place // n_columns
+        x, y = _LEFT + column * (width + _GAP), each * line + _TITLE
+        if place == 0:
+            name = label(learners[row])
+            figure.text(x / size[0], 1 - (y - 0.3) / size[1], name, weight="bold")
+        boxes.append(_box(size, x, y, width, height))
+    if is_page:
+        return figure, boxes, (_LEFT / size[0], 1 - (each + 0.1) / size[1], _NARROW_LINE)
+    x = _LEFT + width + _GAP
+    return figure, boxes, (x / size[0], 1 - 0.3 / size[1], int((full - x) / _LETTER))
 
 
 def _box(size: NDArray[np.float64], x: float, y: float, width: float, height: float) -> _Box:
@@ -272,7 +298,8 @@ def _key(figure: Figure, typical: pd.DataFrame) -> None:
         for name, mark in zip(("Animal", "Reward"), marks, strict=True)
     ]
     handles += [Line2D([], [], color=kind_colour(kind), label=label(kind)) for kind in kinds]
-    figure.legend(handles=handles, loc="lower center", ncols=len(handles), handlelength=1.4)
+    per_row = len(handles) if figure.get_size_inches()[0] > COLUMN_WIDTH / INCH + 1 else 3
+    figure.legend(handles=handles, loc="lower center", ncols=per_row, handlelength=1.4)
 
 
 def _chosen(remark: str) -> str:
