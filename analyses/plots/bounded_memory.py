@@ -86,7 +86,7 @@ def plot_bounded_memory(
     unbounded = table[np.isinf(table["capacity"])]
     if len(unbounded):
         ax.axhline(unbounded["mean"].iloc[0], linewidth=0.8, zorder=1, **looks["everything"])
-    ax.set(xscale="log", xlabel="Transitions remembered, at most", ylim=(-0.02, 1.05))
+    ax.set(xscale="log", xlabel="Transitions held at most", ylim=(-0.02, 1.05))
     return ax
 
 

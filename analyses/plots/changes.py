@@ -149,7 +149,7 @@ def plot_change_replay(
     ax.margins(x=0.1)
     ax.set_ylim(len(learners) - 0.5, -0.5)
     ax.set_xlim(left=0)
-    ax.set_xlabel("Chains in 100 steps, before and after a change")
+    ax.set_xlabel("Chains in 100 steps")
     return ax
 
 
@@ -182,7 +182,7 @@ def changes_figure(
         raise ValueError(f"The figure shows one world, got {len(worlds)}.")
     shown = replay.loc[replay["per_step"] > 0, "kind"]
     figure, axes = grid(
-        [label(worlds[0]), ""],
+        [label(worlds[0]), "Before and after a change"],
         1,
         [2.5 if width_cm > COLUMN_WIDTH else 1.9, 0.6 + 0.3 * rates["learner"].nunique()],
         width_cm=width_cm,

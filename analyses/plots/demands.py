@@ -35,7 +35,7 @@ _WORLDS = {
 }
 _OPERATIONS = ["backups", "queue_operations", "comparisons"]
 _DEMANDS = {"words": "Words held, at most", "operations": "Operations a step"}
-_PAIRS = "Pairs of state and action"
+_PAIRS = "State-action pairs"
 _LEAST_CM = 3.0
 
 
@@ -94,7 +94,7 @@ def plot_demands(
     draw_curves(curves.reset_index(), ax, "pairs", "drawn", "learner", looks, linewidth=0.9)
     ax.set(xscale="log", yscale="log")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=6))
+        axis.set_major_locator(LogLocator(subs=(1.0, 3.0) if axis is ax.xaxis else (1.0,)))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
     return ax
@@ -136,7 +136,7 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     figure, axes = grid(
         [_WORLDS.get(world, label(world)) if what == "words" else "" for what, world in panels],
         len(worlds) if is_wide else len(_DEMANDS),
-        1.85 if is_wide else 1.3,
+        1.85 if is_wide else 1.2,
         width_cm=width_cm,
         legend=looks.values(),
         legend_columns=4,
@@ -160,5 +160,5 @@ def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
 def _note(table: pd.DataFrame) -> str:
     n = counted([table["mdp"].nunique()], "world") if "mdp" in table else ""
     return "Operations: backups, queue operations and comparisons. Both axes are logarithmic." + (
-        f" Means of {n} of each size." if n else ""
+        f" Means over {n} of each size." if n else ""
     )

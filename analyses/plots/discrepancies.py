@@ -180,7 +180,7 @@ def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WI
         plot_differences(rows.merge(own, how="left"), ax)
         ax.spines["left"].set_visible(False)
         if width_cm < _NARROW:
-            ax.xaxis.set_major_locator(FixedLocator([_TICKS[0], 0, _TICKS[-1]]))
+            ax.xaxis.set_major_locator(FixedLocator([_TICKS[0], _TICKS[-1]]))
     first: dict[str, float] = {}
     for place, name in zip(
         axes[0].get_yticks(), rows["discrepancy"][:: len(_PERIODS)], strict=True
@@ -209,6 +209,15 @@ def _note(differences: pd.DataFrame) -> str:
         "0 is the random policy, 1 the optimal one. Intervals: 95 % over "
         + (f"{n}." if n else "worlds.")
         + " Without a point, a difference doesn't concern the learner."
+    )
+
+
+def _curves_note(differences: pd.DataFrame) -> str:
+    n = counted(differences.get("n_mdps", ()), "world")
+    return (
+        "0 is the random policy, 1 the optimal one. Curves that differ visibly; bands: 95 % "
+        + (f"intervals over {n}" if n else "intervals over worlds")
+        + ", cut where the axis ends. Time is logarithmic."
     )
 
 
@@ -342,7 +351,7 @@ def discrepancy_curves_figure(
         1.5,
         width_cm=width_cm,
         legend=[*looks, *_VERSIONS],
-        note=f"{_note(differences)} Time is logarithmic.",
+        note=_curves_note(differences),
         ylabel="Normalised reward rate",
         sharey=True,
     )

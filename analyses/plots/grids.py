@@ -13,7 +13,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analyses.plots.style import FULL_WIDTH, INCH, SMALL, Look, new_figure, styled
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, new_figure, styled
 from replay.checks import check_number
 
 __all__ = [
@@ -28,8 +28,9 @@ __all__ = [
 Shared = bool | Literal["row", "col"]
 
 _TITLE_LINE, _LEGEND_LINE, _NOTE_LINE, _MARGIN = 0.13, 0.17, 0.12, 0.1  # inches
-_TITLE_LETTER, _LEGEND_LETTER, _NOTE_LETTER = 0.058, 0.056, 0.045  # inches, on average
-_AXIS, _HANDLE = 0.3, 0.5  # inches
+_TITLE_LETTER, _LEGEND_LETTER, _NOTE_LETTER = 0.058, 0.051, 0.045  # inches, on average
+_AXIS, _HANDLE = 0.3, 0.45  # inches
+_SMALLER = SMALL / 7
 
 
 @styled
@@ -97,7 +98,10 @@ def grid(
     single = isinstance(panel_height, float | int)
     heights = [float(panel_height)] * n_rows if single else list(panel_height)
     line = max(int(((width - labels_cm / INCH) / n_columns - _AXIS) / _TITLE_LETTER), 8)
-    titles = [fill(title, line) if "\n" not in title else title for title in titles]
+    titles = [
+        fill(title, line, break_long_words=False) if "\n" not in title else title
+        for title in titles
+    ]
     for row in range(n_rows):
         own = titles[row * n_columns : (row + 1) * n_columns]
         heights[row] += _TITLE_LINE * max(title.count("\n") for title in own)
@@ -150,7 +154,8 @@ def add_legend(
         A title.
     """
     width = figure.get_size_inches()[0]
-    names = [len(str(look["label"])) for look in looks]
+    is_narrow = width < COLUMN_WIDTH / INCH + _MARGIN
+    names = [len(str(look["label"])) * (_SMALLER if is_narrow else 1.0) for look in looks]
     n_columns = next(n for n in range(n_columns, 0, -1) if n == 1 or _row_width(names, n) < width)
     title = None if title is None else fill(title, int(width / _TITLE_LETTER))
     n_lines = -(-len(looks) // n_columns) + (0 if title is None else title.count("\n") + 1)
@@ -164,13 +169,14 @@ def add_legend(
         title=title,
         borderaxespad=0,
         borderpad=0,
-        columnspacing=1.5,
+        columnspacing=1.2,
         handlelength=None if any(_is_line(look) for look in looks) else 1,
+        fontsize=SMALL if is_narrow else None,
     )
     legend.set_in_layout(False)
 
 
-def _row_width(names: list[int], n_columns: int) -> float:
+def _row_width(names: list[float], n_columns: int) -> float:
     """Estimate how wide a legend is (inches)."""
     n_rows = -(-len(names) // n_columns)
     longest = [max(names[k : k + n_rows]) for k in range(0, len(names), n_rows)]

@@ -33,6 +33,7 @@ from replay.worlds.mdp import MDP
 __all__ = [
     "draw_ends",
     "draw_scale_bar",
+    "mark_cut_edges",
     "maze_cell_size",
     "mdps_figure",
     "plot_mdp",
@@ -173,6 +174,46 @@ def draw_scale_bar(ax: Axes, length: float) -> Axes:
             label_top=False,
         )
     )
+    return ax
+
+
+def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
+    """Draw dashes along the sides of a picture beyond which a maze goes on.
+
+    Parameters
+    ----------
+    mdp : MDP
+        A maze.
+    ax : matplotlib.axes.Axes
+        Where a part of it is drawn; its limits are final.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+    """
+    height, width = np.array(layout(mdp).shape) * (maze_cell_size(mdp) or 0.0)
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    sides = {
+        ((0, 0), (0, 1)): left > 0,
+        ((1, 1), (0, 1)): right < width,
+        ((0, 1), (0, 0)): bottom > 0,
+        ((0, 1), (1, 1)): top < height,
+    }
+    for (x, y), goes_on in sides.items():
+        if goes_on:
+            ax.plot(
+                x,
+                y,
+                color="0.35",
+                linestyle=(0, (3, 3)),
+                linewidth=0.8,
+                clip_on=False,
+                transform=ax.transAxes,
+                scalex=False,
+                scaley=False,
+                zorder=9,
+            )
     return ax
 
 

@@ -20,7 +20,14 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from analyses.plots.grids import fitting_columns, grid
-from analyses.plots.mdps import draw_ends, draw_scale_bar, maze_cell_size, plot_mdp, state_positions
+from analyses.plots.mdps import (
+    draw_ends,
+    draw_scale_bar,
+    mark_cut_edges,
+    maze_cell_size,
+    plot_mdp,
+    state_positions,
+)
 from analyses.plots.style import (
     COLUMN_WIDTH,
     END_COLOUR,
@@ -469,13 +476,4 @@ def _zoom(ax: Axes, place: NDArray[np.float64], mdp: MDP) -> None:
     side = min(side, full.max())
     corner = np.clip((low + high - side) / 2, 0, np.maximum(full - side, 0))
     ax.set(xlim=(corner[0], corner[0] + side), ylim=(corner[1], corner[1] + side))
-    goes_on = {
-        ((0, 0), (0, 1)): corner[0] > 0,
-        ((1, 1), (0, 1)): corner[0] + side < full[0],
-        ((0, 1), (0, 0)): corner[1] > 0,
-        ((0, 1), (1, 1)): corner[1] + side < full[1],
-    }
-    for (x, y), is_cut in goes_on.items():
-        if is_cut:
-            ax.plot(x, y, color="0.35", linestyle=(0, (3, 3)), linewidth=0.8, clip_on=False,
-                    transform=ax.transAxes, scalex=False, scaley=False, zorder=9)  # fmt: skip
+    mark_cut_edges(mdp, ax)
