@@ -80,9 +80,11 @@ def test_who_replays_nothing_has_one_row(replays):
     assert (row.order, row.phase, row.kind) == (-1, None, None)
 
 
-def test_a_panel_for_each_learner_the_silent_last(experience, replays):
+@pytest.mark.parametrize("width", [8.5, 17.5])
+def test_a_panel_for_each_learner_the_silent_last(experience, replays, width, assert_legible):
     mdp, steps = experience
-    figure = gallery_figure(replays, steps, mdp)
+    figure = gallery_figure(replays, steps, mdp, width_cm=width)
+    assert_legible(figure)
     titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")]
     assert titles == [
         "What was experienced",

@@ -16,7 +16,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
-from analyses import plots
+from analyses import classify, plots
 from analyses.jobs.mdp_files import read_mdps, write_mdps
 from analyses.plots.attribution import plot_attribution
 from analyses.plots.bounded_memory import plot_bounded_memory
@@ -28,7 +28,7 @@ from analyses.plots.grids import grid, keep_outer_labels
 from analyses.plots.layers import draw_curves
 from analyses.plots.learned_graph import growth_moments, learned_graph_figure, plot_learned_graph
 from analyses.plots.learning_curves import learning_curves_figure, plot_learning_curves
-from analyses.plots.mdps import maze_cell_size, mdps_figure, plot_mdp
+from analyses.plots.mdps import mark_cut_edges, maze_cell_size, mdps_figure, plot_mdp
 from analyses.plots.replay_events import (
     pick_examples,
     plot_replay,
@@ -43,7 +43,7 @@ from analyses.plots.replay_kinds import (
 )
 from analyses.plots.style import figure_style, kind_colour, label, learner_looks, save
 from analyses.tables import EXPERIMENT_ORDER, KINDS
-from replay import simulate
+from replay import EventLog, simulate
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
 from replay.worlds.mazes import from_ascii, random_maze
@@ -94,6 +94,8 @@ def sequence(states, **columns):
             "length": len(states),
             "n_distinct": len(set(states)),
             "n_episodes": 1,
+            "composition_order": 1,
+            "phase": "episode_end",
         }
         | columns
     )
@@ -289,31 +291,110 @@ def test_forward_replay_is_read_forward(ax, maze, steps):
     assert [line.get_label() for line in ax.lines] == ["Episode 0"]
 
 
-def test_examples_are_telling():
+def novel(states, splices, n_episodes=2, **columns):
+    return sequence(states, kind="novel_path", splice_states=np.array(splices),
+                    composition_order=len(splices) + 1, n_episodes=n_episodes, **columns)  # fmt: skip
+
+
+def test_examples_are_telling(steps):
     rows = pd.DataFrame(
         [
             sequence([2, 1]),
             sequence([4, 3, 2]),
             sequence([4, 3, 2, 1]),
             sequence([4, 3, 4, 3, 2]),
-            sequence([3, 2, 1], kind="novel_path", n_episodes=2),
-            sequence([3, 2, 1, 0], kind="novel_path", n_episodes=3),
-            sequence([4, 3, 2, 1, 0], kind="novel_path", n_episodes=5),
+            sequence([5, 4, 3, 2, 1], phase="step"),
+            sequence([5, 4, 3, 2, 1, 0], location=9),
+            novel([3, 2, 1], [2]),
+            novel([8, 7, 6, 5, 4, 3, 2, 1], [4, 6], n_episodes=3),
+            novel([8, 7, 6, 5, 4, 3, 2, 1], [7]),
+            novel([8, 7, 6, 5, 4, 3, 2], [5], n_episodes=1),
+            novel([8, 7, 6, 5, 4, 3, 2], [5]),
+            novel([8, 7, 6, 5, 4, 3, 2, 3], [5]),
+            novel([9, 8, 7, 6, 5, 4, 3, 2, 1], [5], location=3),
             sequence(list(range(50)), kind="forward_episode"),
         ]
     )
-    examples = pick_examples(rows)
+    examples = pick_examples(rows, steps)
     assert {kind: row["states"].tolist() for kind, row in examples.items()} == {
-        "reverse_episode": [4, 3, 2, 1],
-        "novel_path": [3, 2, 1, 0],
+        "reverse_episode": [5, 4, 3, 2, 1],
+        "novel_path": [8, 7, 6, 5, 4, 3, 2],
     }
+    assert examples["novel_path"]["n_episodes"] == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_examples_of_any_run_show_the_idea(seed):
+    """Few pieces of two moves or more, no return, and the animal where it begins."""
+    log = simulate(random_maze(20, seed=seed), "prioritized_sweeping", n_steps=8000, seed=seed).log
+    examples = pick_examples(classify(log, across_events=True, min_length=3), log.steps)
+    assert {"reverse_episode", "novel_path"} <= {*examples}
+    made = {*log.steps[["state", "next_state"]].itertuples(index=False, name=None)}
+    for kind, example in examples.items():
+        states = example["states"].tolist()
+        there = (states[0], example["location"])
+        assert there[0] == there[1] or {there, there[::-1]} & made
+        if kind == "novel_path":
+            assert len({*states}) == len(states)
+            assert len(example["splice_states"]) <= 2
+        else:
+            assert example["phase"] == "episode_end"
 
 
 def test_replay_events_figure_says_what_there_is_not(maze, steps):
     other_run = sequence([4, 3, 2], run=5, kind="novel_path")
     figure = replay_events_figure(pd.DataFrame([sequence([4, 3, 2]), other_run]), steps, maze)
-    assert figure.axes[1].texts[0].get_text() == "none in this run"
-    assert figure.axes[0].get_title(loc="left") == "Episode, reverse, step 4"
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["Episode, reverse, step 4"]
+    assert "None in this run: novel path." in figure.texts[0].get_text().replace("\n", " ")
+    with pytest.raises(ValueError, match="no sequence of 3 to 30 states"):
+        replay_events_figure(pd.DataFrame([other_run]), steps, maze)
+
+
+def test_a_part_of_a_maze_is_marked(ax):
+    maze = random_maze(size=20, seed=1)
+    plot_mdp(maze, ax)
+    assert not mark_cut_edges(maze, ax).lines
+    ax.set(xlim=(0, 100), ylim=(50, 100))
+    ends = {tuple(map(tuple, line.get_xydata())) for line in mark_cut_edges(maze, ax).lines}
+    assert ends == {((1, 0), (1, 1)), ((0, 0), (1, 0)), ((0, 1), (1, 1))}
+
+
+def test_an_event_is_drawn_with_its_agent(maze):
+    log = simulate(maze, "episodic_control", n_steps=100).log
+    ax = plots.plot_event(log, 0, width_cm=10)
+    event = log.backups.query("event == 0")
+    (arrows,) = (drawn for drawn in ax.collections if isinstance(drawn, Quiver))
+    assert len({*event["state"]}) <= arrows.N <= len(event)
+    (agent,) = (line for line in ax.lines if line.get_marker() == "s")
+    assert agent.get_xydata()[0] == pytest.approx(maze.position[event["location"].iloc[0]])
+    assert f"{len(event)} backups" in ax.get_title(loc="left")
+    assert ax.figure.get_size_inches()[0] == pytest.approx(10 / 2.54)
+    own = Figure().subplots()
+    assert plots.plot_event(log, 0, own) is own
+    with pytest.raises(ValueError, match="no replay event 1000"):
+        plots.plot_event(log, 1000)
+    with pytest.raises(ValueError, match="knows no positions"):
+        plots.plot_event(EventLog(log.tables), 0)
+
+
+def test_an_event_is_legible(maze, assert_legible):
+    log = simulate(maze, "prioritized_sweeping", n_steps=100).log
+    assert_legible(plots.plot_event(log).figure)
+
+
+def test_colours_and_labels_can_be_changed():
+    with figure_style({"novel_path": "red", "q_lambda": "#123456"}, {"q_lambda": "Watkins"}):
+        (reverse, novel_bar) = plot_replay_kinds(replay_kinds()).patches
+        curves = plot_learning_curves(reward_rate(learners=["q_lambda"]))
+        with figure_style(labels={"novel_path": "New"}):
+            assert (kind_colour("novel_path"), label("novel_path")) == ("red", "New")
+    assert to_hex(novel_bar.get_facecolor()) == to_hex("red")
+    assert to_hex(reverse.get_facecolor()) == kind_colour("reverse_episode")
+    assert (curves.lines[0].get_label(), curves.lines[0].get_color()) == ("Watkins", "#123456")
+    assert (kind_colour("novel_path"), label("q_lambda")) == ("#d55e00", "Q(λ)")
+    with pytest.raises(ValueError, match=r"colour of 'maze' is 'bluish', which matplotlib doesn't"):
+        with figure_style({"maze": "bluish"}):
+            pass
 
 
 # -- kinds of replay ------------------------------------------------------------------------
@@ -334,10 +415,9 @@ def test_whiskers_are_the_intervals(ax):
     plot_replay_kinds(table, ax)
     lines, low, high = ax.collections
     ends = [line[:, 0].tolist() for line in lines.get_segments()]
-    assert ends[0] == pytest.approx([0.6, 0.8])
-    assert ends[1] == pytest.approx([0.95, 1.05])
-    assert low.get_offsets()[:, 0] == pytest.approx([0.6, 0.95])
-    assert high.get_offsets()[:, 0] == pytest.approx([0.8, 1.05])
+    assert ends == [pytest.approx([0.6, 0.8])]  # the last segment has none
+    assert low.get_offsets()[:, 0] == pytest.approx([0.6])
+    assert high.get_offsets()[:, 0] == pytest.approx([0.8])
 
 
 def test_a_learner_without_replay_says_so(ax):
@@ -384,8 +464,18 @@ def test_a_single_window_begins_at_0(ax):
 
 def test_figures_of_kinds():
     chains = ("within_event", "across_events")
-    figure = replay_kinds_figure(replay_kinds(EXPERIMENT_ORDER, chains, LEARNERS))
-    assert len(figure.axes) == 8
+    table = replay_kinds(EXPERIMENT_ORDER, chains, LEARNERS)
+    assert len(replay_kinds_figure(table).axes) == 1  # all are alike
+    other = (table["experiment"] == "maze") & (table["chains"] == "across_events")
+    table.loc[other, "share"] = 1 - table["share"]
+    silent = table["learner"] == "q_lambda"
+    table.loc[silent, ["count", "share"]] = [0, np.nan]
+    figure = replay_kinds_figure(table)
+    titles = [ax.get_title(loc="left").replace("\n", " ") for ax in figure.axes]
+    assert len(titles) == 2
+    assert titles[0].endswith("within and across events; Maze: within events")
+    assert titles[1] == "Maze: across events"
+    assert "Replay nothing: Q(λ)." in figure.texts[0].get_text().replace("\n", " ")
     assert [text.get_text() for text in figure.legends[0].texts] == [
         label("reverse_episode"),
         label("novel_path"),
@@ -533,12 +623,12 @@ def test_a_grid_has_titles_letters_and_one_legend():
     assert [ax.get_title(loc="left") for ax in axes] == ["a", "b", "c"]
     assert [ax.texts[0].get_text() for ax in axes] == ["A", "B", "C"]
     assert figure.axes == axes
-    assert figure.get_size_inches() == pytest.approx([175 / 25.4, 3 + 3 * 0.17 + 0.1])
+    assert figure.get_size_inches() == pytest.approx([17.5 / 2.54, 3 + 3 * 0.17 + 0.15])
     assert [text.get_text() for text in figure.legends[0].texts] == [
         label(name) for name in LEARNERS
     ]
-    one, (ax,) = grid(["a"], 2, 1.5)
-    assert one.get_size_inches()[0] == pytest.approx(85 / 25.4)
+    one, (ax,) = grid(["a"], 2, 1.5, width_cm=9)
+    assert one.get_size_inches()[0] == pytest.approx(9 / 2.54)
     assert not ax.texts
 
 

@@ -130,11 +130,12 @@ def test_movements_are_stacked(ax):
 
 
 @pytest.mark.parametrize("width", [COLUMN_WIDTH, FULL_WIDTH])
-def test_the_figure_of_an_event_has_the_panels_that_it_can_have(width):
+def test_the_figure_of_an_event_has_the_panels_that_it_can_have(width, assert_legible):
     track = cut_track(make_linear_track(100.0), 5.0)
     posterior = np.full((30, 3, 20), 1 / 60)
     rates, spikes = np.eye(20), [[0.01 * cell] for cell in range(20)]
     full = posterior_figure(posterior, track, spikes=spikes, rates=rates, title="T", width_cm=width)
+    assert_legible(full)
     assert len(full.axes) == 4  # with the colour bar
     assert full.axes[0].get_title(loc="left") == "T"
     assert len(posterior_figure(posterior.sum(axis=1), track, width_cm=width).axes) == 2
@@ -199,7 +200,7 @@ def test_a_path_is_coloured_by_its_pieces(ran, ax):
 
 
 @pytest.mark.parametrize(("width", "n_columns"), [(COLUMN_WIDTH, 2), (FULL_WIDTH, 4)])
-def test_paths_get_a_panel_each(ran, width, n_columns):
+def test_paths_get_a_panel_each(ran, width, n_columns, assert_legible):
     log, way = ran
     paths = [way(0, 1, 2), way(2, 1, 0), way(2, 1, 4), [3, 4], way(0, 1)]
     table = pd.DataFrame({"step": len(log.steps) - 1, "states": paths})
@@ -207,6 +208,7 @@ def test_paths_get_a_panel_each(ran, width, n_columns):
     graph.add_edge(3, 4, distance=1.0)
     found = place_sequences(log, table[:3], graph=graph)
     figure = decoded_path_figure(found, log.steps, log.mdp, cut_track(EIGHT), width_cm=width)
+    assert_legible(figure)
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == ["Experienced, forward", "Experienced, reverse", "Composed, both ways"]
     assert figure.axes[0].get_subplotspec().get_gridspec().ncols == min(n_columns, 3)
@@ -252,9 +254,10 @@ def test_shares_that_are_refused_have_no_dot(ax):
 
 
 @pytest.mark.parametrize(("width", "n_panels"), [(COLUMN_WIDTH, 2), (FULL_WIDTH, 3)])
-def test_the_figure_of_recovery(width, n_panels):
+def test_the_figure_of_recovery(width, n_panels, assert_legible):
     both = pd.concat([shares(), shares().assign(true=0.6)])
     figure = recovery_figure(matrices(), both, width_cm=width)
+    assert_legible(figure)
     assert len(figure.axes) == n_panels
     assert figure.axes[0].get_title(loc="left") == "20 cells"
     assert len(recovery_figure(matrices([20]), shares([20]), width_cm=width).axes) == 2

@@ -162,7 +162,7 @@ def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WID
     ValueError
         If columns are missing, or the table is empty.
     """
-    return _grid(table, "length", "States of the sequence", width_cm)
+    return _grid(table, "length", "States", width_cm)
 
 
 def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:

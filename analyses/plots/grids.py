@@ -95,8 +95,11 @@ def grid(
     width = check_number("width_cm", width_cm, at_least=4) / INCH
     n_columns = min(n_columns, len(titles))
     n_rows = -(-len(titles) // n_columns)
-    single = isinstance(panel_height, float | int)
-    heights = [float(panel_height)] * n_rows if single else list(panel_height)
+    heights = (
+        [float(panel_height)] * n_rows
+        if isinstance(panel_height, float | int)
+        else list(panel_height)
+    )
     line = max(int(((width - labels_cm / INCH) / n_columns - _AXIS) / _TITLE_LETTER), 8)
     titles = [
         fill(title, line, break_long_words=False) if "\n" not in title else title

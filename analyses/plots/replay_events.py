@@ -221,7 +221,7 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
         own = legible[legible["kind"] == kind]
         if len(own):
             ranks = _novel_ranks(own) if kind == "novel_path" else _experienced_ranks(own)
-            best = ranks.sort_values(list(ranks), ascending=False, kind="stable").index[0]
+            best = ranks.sort_values(list(map(str, ranks)), ascending=False, kind="stable").index[0]
             examples[kind] = sequences.loc[best]
     return examples
 

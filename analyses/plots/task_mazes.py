@@ -103,7 +103,7 @@ def _name_landmarks(
                 textcoords="offset points",
                 ha="center",
                 va="bottom" if above else "top",
-                fontsize=5.5,
+                fontsize=6,
                 color="0.35",
                 annotation_clip=False,
             )
