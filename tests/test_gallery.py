@@ -97,7 +97,7 @@ def test_a_panel_for_each_learner_the_silent_last(experience, replays, width, as
     expected = [len(set(moves(replays, name))) for name in (SHOWN[2], SHOWN[1], SHOWN[3])]
     assert counts == [*expected, 0]
     assert "replays nothing" in [text.get_text() for text in figure.axes[4].texts]
-    assert "forward episode, at the next start" in [t.get_text() for t in figure.axes[3].texts]
+    assert "forward episode (next start)" in [t.get_text() for t in figure.axes[3].texts]
 
 
 def test_arrows_are_dark_first_and_thick_where_much_changed(experience):

@@ -119,7 +119,7 @@ def plot_event(
     >>> ax = plot_event(run.log, 0)
     >>> print(ax.get_title(loc="left"))
     Episodic control, pause at the end
-    episode 0, step 20: 9 backups
+    episode 0, step 20: 9 moves replayed
     """
     event = longest_event(log, run) if event is None else event
     moves = replayed_moves(log, event, run)
@@ -149,7 +149,7 @@ def plot_event(
     when = WHEN.get(str(first["phase"]), str(first["phase"]))
     ax.set_title(
         f"{learner}, {when}\nepisode {first['episode']:,}, step {first['step']:,}: "
-        f"{counted([len(moves)], 'backup')}"
+        f"{counted([len(moves)], 'move')} replayed"
     )
     kinds = in_order(moves["kind"].fillna(_SINGLE), KINDS)
     ax.legend(

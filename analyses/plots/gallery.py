@@ -256,7 +256,7 @@ def _summary(replay: pd.DataFrame) -> tuple[str, str]:
     kinds = replay["kind"].dropna().value_counts().index.tolist()
     text = " + ".join(kind.replace("_", " ") for kind in kinds) or "single moves"
     if replay["phase"].iloc[0] == "start":
-        text += ", at the next start"
+        text += " (next start)"
     return text, kind_colour(kinds[0]) if len(kinds) == 1 else "0.2"
 
 
@@ -269,7 +269,7 @@ def _title(ax: Axes, name: str, text: str, colour: str) -> None:
         xycoords="axes fraction",
         xytext=(0, 2),
         textcoords="offset points",
-        fontsize=6.3,
+        fontsize=SMALL,
         color=colour,
         va="bottom",
         annotation_clip=False,
@@ -282,8 +282,8 @@ def _draw_key(ax: Axes) -> None:
     bar = ax.inset_axes((0.03, 0.86, 0.6, 0.07))
     bar.imshow(np.arange(256)[None], cmap=colours, aspect="auto")
     bar.set_axis_off()
-    bar.text(0, 1.3, "first replayed", transform=bar.transAxes, va="bottom", fontsize=6.3)
-    bar.text(1, 1.3, "last", transform=bar.transAxes, va="bottom", ha="right", fontsize=6.3)
+    bar.text(0, 1.3, "first replayed", transform=bar.transAxes, va="bottom", fontsize=SMALL)
+    bar.text(1, 1.3, "last", transform=bar.transAxes, va="bottom", ha="right", fontsize=SMALL)
     nothing: dict[str, Any] = {"linestyle": "none", "color": "none", "markeredgecolor": "black"}
     handles = [
         Line2D([], [], color="0.3", linewidth=_THICK, label="Large change of value"),
@@ -292,4 +292,4 @@ def _draw_key(ax: Axes) -> None:
         Line2D([], [], marker="s", label="Agent", **nothing),
         Line2D([], [], **_STAR, label="End, with reward"),
     ]
-    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.03, -0.1), fontsize=6.3)
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.03, -0.1), fontsize=SMALL)
