@@ -17,6 +17,7 @@ from analyses.recordings.recording import Recording
 from analyses.recordings.scoring import Scored
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration, choose_threshold
+from analyses.recordings.significance.scores import SCORE_LABELS
 from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.sequences.track import graph_of_log
@@ -147,8 +148,8 @@ def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataF
     return (
         f"{n_tested} of {len(events)} events have at least {judgement.least_active} active cells "
         f"and were tested by shuffles of {' and '.join(judgement.shuffles)}, "
-        f"{judgement.n_shuffles} each. Replay is p <= {calibration.threshold:.4g} and a mean "
-        f"probability of continuous movement of at least {judgement.least_score:g}: of "
+        f"{judgement.n_shuffles} each. Replay is p <= {calibration.threshold:.4g} and a "
+        f"{SCORE_LABELS[judgement.score]} of at least {judgement.least_score:g}: of "
         f"{calibration.n_events} events with randomised cells, "
         f"{calibration.false_positive_rate:.1%} pass "
         f"({calibration.at_nominal:.1%} would pass p <= {judgement.level:g})."

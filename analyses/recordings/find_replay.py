@@ -66,7 +66,7 @@ def find_replay(
     >>> found.events["kind"].value_counts().index[0]
     'reverse_episode'
     """
-    check_judgement(judgement)
+    check_judgement(judgement, recording)
     session = prepare(recording, settings)
     check_state_size(judgement.state_size, session.track)
     experience_of(recording, judgement.state_size, judgement.lap_ends)  # may refuse

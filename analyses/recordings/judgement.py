@@ -7,11 +7,19 @@ from typing import NamedTuple
 import networkx as nx
 
 from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.recording import Recording
+from analyses.recordings.significance.scores import SCORES
 from analyses.recordings.significance.shuffles import check_shuffles
 from analyses.sequences.place_sequences import Detection
-from replay.checks import check_number, check_whole
+from replay.checks import check_choice, check_number, check_whole
 
-__all__ = ["Judgement", "check_judgement", "check_state_size"]
+__all__ = ["LEAST_SCORES", "Judgement", "check_judgement", "check_state_size"]
+
+_WITHOUT_SPIKES = "continuous"
+
+LEAST_SCORES = {"continuous": 0.5, "weighted_correlation": 0.0, "line_fit": 0.0}
+"""The usual least value of each score. Of the posterior of single time bins, which fit a line the
+less the shorter bins are, significance alone decides."""
 
 
 class Judgement(NamedTuple):
@@ -19,8 +27,11 @@ class Judgement(NamedTuple):
 
     Attributes
     ----------
+    score : str
+        What is computed of each event, and of its shuffles; see
+        `analyses.recordings.significance.scores.SCORES`.
     least_score : float
-        The least mean probability of continuous movement.
+        The least value of it; see ``LEAST_SCORES``.
     level : float
         How many events with randomised cells may pass.
     shuffles : tuple of str
@@ -40,7 +51,8 @@ class Judgement(NamedTuple):
         What counts as a place sequence.
     """
 
-    least_score: float = 0.5
+    score: str = "continuous"
+    least_score: float = LEAST_SCORES["continuous"]
     level: float = 0.05
     shuffles: tuple[str, ...] = ("cell_identity", "circular_fields")
     n_shuffles: int = 200
@@ -51,28 +63,38 @@ class Judgement(NamedTuple):
     detection: Detection = Detection(min_length=3, largest_jump=3)
 
 
-def check_judgement(judgement: Judgement) -> None:
+def check_judgement(judgement: Judgement, recording: Recording) -> None:
     """Refuse what makes no sense before anything is decoded.
 
     Parameters
     ----------
     judgement : Judgement
         What the user gave.
+    recording : Recording
+        Whose events are to be judged.
 
     Raises
     ------
     TypeError
         If it is no Judgement.
     ValueError
-        If a number is out of range, or only time bins or the posterior are shuffled.
+        If a number is out of range, there is no such score or it needs spikes and there are none,
+        or only time bins or the posterior are shuffled.
     """
     if not isinstance(judgement, Judgement):
         raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
+    check_choice("score", judgement.score, SCORES)
     check_number("least_score", judgement.least_score, at_least=0, at_most=1)
     check_number("level", judgement.level, at_least=0, at_most=1)
     check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
     check_whole("least_active", judgement.least_active)
     check_shuffles(judgement.shuffles)
+    if judgement.score != _WITHOUT_SPIKES and not recording.spikes:
+        raise ValueError(
+            f"{recording.name} has no spikes, and without them the score can only be "
+            f"{_WITHOUT_SPIKES}, as the other program decoded it; got {judgement.score}. Leave it "
+            "so, or give the spikes."
+        )
     for size in (judgement.state_size, *judgement.other_sizes):
         check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
 

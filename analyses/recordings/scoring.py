@@ -35,9 +35,9 @@ class Scored(NamedTuple):
     Attributes
     ----------
     events : DataFrame
-        One row an event: `event, start_time, end_time, n_active, n_spikes, score` (mean probability
-        of continuous movement), a column ``p_SHUFFLE`` each, `p` (the largest of them), and
-        `largest_jump` (cm, of the most probable places of the time bins, each on its own).
+        One row an event: `event, start_time, end_time, n_active, n_spikes, score` (that of the
+        judgement; without spikes the mean probability of continuous movement), a column
+        ``p_SHUFFLE`` each, `p` (the largest of them), and `largest_jump` (cm, of the most probable places of the time bins, each on its own).
     paths : DataFrame
         One row a time bin: `event, time, x, y` of the decoded path.
     by_chance : DataFrame
@@ -128,6 +128,7 @@ def _significance(
         session.rates,
         session.track,
         dt=session.time_bin,
+        score=judgement.score,
         shuffles=judgement.shuffles,
         n_shuffles=judgement.n_shuffles,
         variance=session.variance,

@@ -127,7 +127,7 @@ def plan_recording(
     ValueError
         As `analyses.recordings.session.prepare`.
     """
-    check_judgement(judgement)
+    check_judgement(judgement, recording)
     check_whole("seed", seed)
     check_whole("n_sessions", n_sessions)
     session = prepare(recording, settings)

@@ -21,9 +21,7 @@ from analyses.recordings.binned_track import BinnedTrack, cut_track, project
 from analyses.recordings.conclusions import path_radius
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import (
-    CONTINUOUS,
     continuous_path,
-    state_posterior,
     walk_transitions,
 )
 from analyses.recordings.judgement import Judgement
@@ -34,6 +32,7 @@ from analyses.recordings.recovery.confusion import NOISE
 from analyses.recordings.recovery.longest_sequences import longest_sequences
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
+from analyses.recordings.significance.scores import SCORES, TestedEvent, routes_for
 from replay.checks import (
     check_list,
     check_whole,
@@ -68,7 +67,8 @@ def recover(
     settings : Settings, optional
         How it is decoded.
     judgement : Judgement, optional
-        How events are judged; of it, `least_score`, `state_size`, `lap_ends` and `detection`.
+        How events are judged; of it, `score`, `least_score`, `state_size`, `lap_ends` and
+        `detection`.
     n_noise : int, default 0
         How many events of noise are added, each as long as one of the events, drawn at random.
     seed : int, default 0
@@ -78,7 +78,7 @@ def recover(
     -------
     pandas.DataFrame
         One row an event: `event` (-1: noise), `true_kind, true_direction, kind, direction` (as
-        found, or ``missed``), `score` (the mean probability of continuous movement), `n_spikes`,
+        found, or ``missed``), `score` (that of the judgement), `n_spikes`,
         `true_states` and `states` (the places that were truly replayed, and those that were found,
         of the longest sequence of each).
 
@@ -122,11 +122,12 @@ def recover(
         lasts = rng.choice([len(each) for each in counts], number)
         counts = [*counts, *(rng.poisson(expected, (n, len(expected))) for n in lasts)]
     rates, walk = observed.gain * session.rates, walk_transitions(session.track, session.variance)
+    rule, routes = SCORES[judgement.score], routes_for(judgement.score, session.track)
     scores, paths = [], []
     for each in counts:
         likelihoods = log_likelihood(each, rates, session.time_bin)
-        posterior, _ = state_posterior(likelihoods, walk)
-        score = float(posterior[:, CONTINUOUS].sum(axis=1).mean()) if len(each) else 0.0
+        event = TestedEvent(each.astype(float), rates, session.time_bin, walk, routes)
+        score = rule(event, likelihoods) if len(each) else 0.0
         is_accepted = score >= judgement.least_score
         scores.append(score)
         paths.append(continuous_path(likelihoods, walk) if is_accepted else _NOWHERE)

@@ -22,10 +22,10 @@ from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import (
     walk_transitions,
 )
-from analyses.recordings.significance.routes import find_routes
 from analyses.recordings.significance.scores import (
     SCORES,
     TestedEvent,
+    routes_for,
 )
 from analyses.recordings.significance.shuffles import check_shuffles, shuffled_likelihoods
 from replay.checks import check_choice, check_whole
@@ -102,7 +102,7 @@ def significance(
         raise ValueError(
             f"rates must have the shape (n_cells, {track.n_bins}) on this track, got {hertz.shape}."
         )
-    walk, routes = walk_transitions(track, variance), find_routes(track)
+    walk, routes = walk_transitions(track, variance), routes_for(score, track)
     children = np.random.SeedSequence(check_whole("seed", seed)).spawn(len(events))
     rows = []
     for number, (given, child) in enumerate(zip(events, children, strict=True)):

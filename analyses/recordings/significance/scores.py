@@ -12,15 +12,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
 from analyses.recordings.decoding.state_space_decoder import (
     CONTINUOUS,
     state_posterior,
 )
-from analyses.recordings.significance.routes import Route
+from analyses.recordings.significance.routes import Route, find_routes
 from replay.checks import check_number
 
-__all__ = ["SCORES", "TestedEvent", "line_fit", "weighted_correlation"]
+__all__ = [
+    "SCORES",
+    "SCORE_LABELS",
+    "TestedEvent",
+    "line_fit",
+    "routes_for",
+    "weighted_correlation",
+]
 
 
 def weighted_correlation(posterior: ArrayLike, routes: Iterable[Route]) -> float:
@@ -153,6 +161,24 @@ def _line(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:
     return line_fit(bayesian_posterior(likelihoods), event.routes)
 
 
+def routes_for(score: str, track: BinnedTrack) -> list[Route]:
+    """List the routes of a track if a score needs them; there may be very many.
+
+    Parameters
+    ----------
+    score : str
+        A name in ``SCORES``.
+    track : BinnedTrack
+        The track.
+
+    Returns
+    -------
+    list of Route
+        None for ``continuous``, which follows the track itself.
+    """
+    return [] if score == "continuous" else find_routes(track)
+
+
 SCORES: dict[str, Callable[[TestedEvent, NDArray[np.float64]], float]] = {
     "continuous": _continuous,
     "weighted_correlation": _correlation,
@@ -160,3 +186,10 @@ SCORES: dict[str, Callable[[TestedEvent, NDArray[np.float64]], float]] = {
 }
 """``continuous``: the mean probability of continuous movement in the state-space decoder.
 ``weighted_correlation`` and ``line_fit``: of the posterior of the Bayesian decoder."""
+
+SCORE_LABELS = {
+    "continuous": "mean probability of continuous movement",
+    "weighted_correlation": "weighted correlation of time and place",
+    "line_fit": "mean probability near the best line",
+}
+"""What each score is, in a few words."""
