@@ -29,6 +29,8 @@ _ROOMS = {
     ),
     "bounded_memory": ("bounded_memory_figure", "plot_bounded_memory"),
     "changes": ("changes_figure", "plot_change_rates", "plot_change_replay"),
+    "decoded_event": ("plot_movements", "plot_posterior", "plot_spikes", "posterior_figure"),
+    "decoded_path": ("decoded_path_figure", "plot_decoded_path"),
     "demands": ("demands_figure", "plot_demands"),
     "discrepancies": (
         "discrepancies_figure",
@@ -45,17 +47,7 @@ _ROOMS = {
     "mdps": ("mdps_figure", "plot_mdp"),
     "pause": ("animate_pause",),
     "recorded_kinds": ("plot_recorded_kinds", "recorded_kinds_figure"),
-    "recording": (
-        "decoded_path_figure",
-        "plot_confusion",
-        "plot_decoded_path",
-        "plot_movements",
-        "plot_posterior",
-        "plot_shares",
-        "plot_spikes",
-        "posterior_figure",
-        "recovery_figure",
-    ),
+    "recovery": ("plot_confusion", "plot_shares", "recovery_figure"),
     "replay_events": ("plot_replay", "replay_events_figure"),
     "replay_kinds": (
         "plot_replay_kinds",
