@@ -475,7 +475,7 @@ def test_figures_of_kinds():
     assert len(titles) == 2
     assert titles[0].endswith("within and across events; Maze: within events")
     assert titles[1] == "Maze: across events"
-    assert "Replay nothing: Q(λ)." in figure.texts[0].get_text().replace("\n", " ")
+    assert "No sequence: Q(λ)." in figure.texts[0].get_text().replace("\n", " ")
     assert [text.get_text() for text in figure.legends[0].texts] == [
         label("reverse_episode"),
         label("novel_path"),

@@ -9,7 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from analyses.plots.grids import grid, keep_outer_labels
+from analyses.plots.grids import (
+    add_own_legend,
+    grid,
+    keep_outer_labels,
+)
 from analyses.plots.layers import draw_curves
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -84,6 +88,7 @@ def plot_attribution(
             "There are several rows of a share: choose one experiment, learner and view, or use "
             "attribution_figure."
         )
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     looks = own_looks(_LOOKS)
     of_sequences = {name: looks[name] for name in ("one", "several", "none")}
@@ -114,6 +119,7 @@ def plot_attribution(
     ax.xaxis.set_major_locator(ticks)
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 

@@ -7,7 +7,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import fitting_columns, grid, keep_outer_labels
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+    keep_outer_labels,
+)
 from analyses.plots.layers import draw_curves
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -70,6 +75,7 @@ def plot_bounded_memory(
     check_table(table, _COLUMNS, "bounded_memory")
     if "experiment" in table and len(table["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; bounded_memory_figure draws several.")
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     looks = own_looks(_LOOKS)
     draw_curves(
@@ -87,6 +93,9 @@ def plot_bounded_memory(
     if len(unbounded):
         ax.axhline(unbounded["mean"].iloc[0], linewidth=0.8, zorder=1, **looks["everything"])
     ax.set(xscale="log", xlabel="Transitions held at most", ylim=(-0.02, 1.05))
+    add_own_legend(
+        ax, is_new, [looks[name] for name in [*in_order(table["retention"], looks), "everything"]]
+    )
     return ax
 
 

@@ -8,7 +8,10 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import (
+    add_own_legend,
+    grid,
+)
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -68,6 +71,7 @@ def plot_change_rates(
     [10.0, 20.0, 30.0, 40.0]
     """
     check_table(rates, _RATES, "change_rates")
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     lengths = rates.groupby("phase")["time_step"].max()
     begins = lengths.cumsum() - lengths
@@ -80,6 +84,7 @@ def plot_change_rates(
     time_axis(ax, lengths.sum())
     ax.set_ylim(*np.clip([rates["mean"].min() - 0.1, rates["mean"].max() + 0.1], -1.0, 1.5))
     ax.set_ylabel("Normalised reward rate")
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 
@@ -117,6 +122,7 @@ def plot_change_replay(
     [1.0, 3.0]
     """
     check_table(replay, _REPLAY, "change_replay")
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     learners = in_order(replay["learner"], LEARNER_ORDER)
     bars = replay.assign(chains=100 * replay["per_step"]).sort_values(
@@ -150,6 +156,7 @@ def plot_change_replay(
     ax.set_ylim(len(learners) - 0.5, -0.5)
     ax.set_xlim(left=0)
     ax.set_xlabel("Chains in 100 steps")
+    add_own_legend(ax, is_new, kind_looks(replay.loc[replay["per_step"] > 0, "kind"]).values())
     return ax
 
 

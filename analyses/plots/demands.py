@@ -9,7 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from analyses.plots.grids import grid, keep_outer_labels
+from analyses.plots.grids import (
+    add_own_legend,
+    grid,
+    keep_outer_labels,
+)
 from analyses.plots.layers import draw_curves
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -85,6 +89,7 @@ def plot_demands(
         raise ValueError(f"what must be one of {', '.join(_DEMANDS)}; got {what!r}.")
     needed = ["words"] if what == "words" else _OPERATIONS
     check_table(table, ["learner", "size", "n_states", "n_actions", *needed], "demands")
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     looks = learner_looks(table["learner"]) if looks is None else looks
     table = table.assign(
@@ -97,6 +102,7 @@ def plot_demands(
         axis.set_major_locator(LogLocator(subs=(1.0, 3.0) if axis is ax.xaxis else (1.0,)))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 

@@ -9,7 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from analyses.plots.grids import fitting_columns, grid
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+)
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -102,6 +106,7 @@ def plot_differences(
     rows = differences[["discrepancy", "learner"]].drop_duplicates().reset_index(drop=True)
     headings = (rows["discrepancy"] != rows["discrepancy"].shift()).cumsum()
     heights = np.arange(len(rows)) + headings.to_numpy(dtype=float)
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     shown = differences[differences["difference"].notna()].merge(rows.assign(height=heights))
     shown["height"] += _APART * (shown["period"].map(list(_PERIODS).index) - 1)
@@ -127,6 +132,7 @@ def plot_differences(
     ax.xaxis.set_major_locator(FixedLocator(_TICKS))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 
@@ -289,6 +295,7 @@ def plot_discrepancy_curves(
     [True, False]
     """
     columns = ["learner", "time_step", "mean", "ci_low", "ci_high"]
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
         check_table(table, columns, name)
@@ -303,6 +310,14 @@ def plot_discrepancy_curves(
     lowest = min(published["mean"].min(), changed["mean"].min())
     ax.set(xscale="log", ylim=(min(-0.1, lowest - 0.05), 1.1), xlabel="Time step")
     ax.set_xlim(changed["time_step"].min(), changed["time_step"].max())
+    add_own_legend(
+        ax,
+        is_new,
+        [
+            *({**look, "linestyle": "-"} for look in learner_looks(published["learner"]).values()),
+            *_VERSIONS,
+        ],
+    )
     return ax
 
 

@@ -66,7 +66,7 @@ _ARROW, _ARROW_SHARE = 1.7 / 72, 0.13
 _GAP = 0.06
 _SINGLE = "single_move"
 _SINGLE_COLOUR = "0.45"
-_TITLE, _KEY, _SIDE = 0.36, 0.45, 0.1  # inches
+_TITLE, _KEY, _SIDE = 0.4, 0.16, 0.1  # inches
 
 
 @styled
@@ -131,13 +131,15 @@ def plot_event(
     seen = position[[*path, *moves["state"], *moves["next_state"], first["location"]]]
     width = check_number("width_cm", width_cm, at_least=4) / INCH
     limits, height, to_scale = shown_part(seen, world, width - 2 * _SIDE)
+    kinds = in_order(moves["kind"].fillna(_SINGLE), KINDS)
     is_new = ax is None
     if ax is None:
-        ax = _new_axes(width, height)
+        ax = _new_axes(width, height + _KEY * (len(kinds) + 1))
     plot_mdp(world, ax, rewards=False)
     draw_walk(steps, first, path, position, world, ax)
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal" if to_scale else "auto")
-    if maze_cell_size(world) is not None:
+    is_maze = maze_cell_size(world) is not None
+    if is_maze:
         draw_scale_bar(ax, 50)
         mark_cut_edges(world, ax)
     once = moves.drop_duplicates(["state", "next_state"])
@@ -151,7 +153,6 @@ def plot_event(
         f"{learner}, {when}\nepisode {first['episode']:,}, step {first['step']:,}: "
         f"{counted([len(moves)], 'move')} replayed"
     )
-    kinds = in_order(moves["kind"].fillna(_SINGLE), KINDS)
     ax.legend(
         handles=[Line2D([], [], color=_colour(kind), label=label(kind)) for kind in kinds],
         loc="upper right",
@@ -163,15 +164,15 @@ def plot_event(
         add_note(
             cast(Figure, ax.figure),
             "Arrows: moves as replayed, dark first, light last. Square: the agent. Pale line: how "
-            "it came. Star: an end, or where it was last paid. Dashed edge: the maze goes on.",
+            "it came. Star: an end, or where it was last paid."
+            + (" Dashed edge: the maze goes on." if is_maze else ""),
         )
     return ax
 
 
 def _new_axes(width: float, height: float) -> Axes:
-    """Make a figure as high as what it shows, its title and its legend."""
-    full = height + _TITLE + _KEY
-    figure = new_figure(width, full)
+    """Make a figure as high as what it shows and its title."""
+    figure = new_figure(width, height + _TITLE)
     ax: Axes = figure.subplots()
     return ax
 

@@ -7,7 +7,11 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import fitting_columns, grid
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+)
 from analyses.plots.layers import draw, nominal, whiskers
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -70,6 +74,7 @@ def plot_gain_floor(
     check_table(gain_floor, _COLUMNS[1:], "gain_floor")
     if gain_floor.duplicated(["setting", "place", "direction"]).any():
         raise ValueError("A bar has several rows: choose one task, or use gain_floor_figure.")
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     looks = _looks(gain_floor)
     where = gain_floor.set_index(["place", "direction"]).index
@@ -93,6 +98,7 @@ def plot_gain_floor(
     ax.tick_params(axis="x", length=0)
     ax.set_ylim(bottom=0)
     ax.set_ylabel("Segments per episode")
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 

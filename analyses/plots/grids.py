@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from textwrap import fill
-from typing import Literal
+from typing import Literal, cast
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -19,6 +19,7 @@ from replay.checks import check_number
 __all__ = [
     "add_legend",
     "add_note",
+    "add_own_legend",
     "fitting_columns",
     "grid",
     "keep_outer_labels",
@@ -31,6 +32,7 @@ _TITLE_LINE, _LEGEND_LINE, _NOTE_LINE, _MARGIN = 0.13, 0.17, 0.12, 0.1  # inches
 _TITLE_LETTER, _LEGEND_LETTER, _NOTE_LETTER = 0.058, 0.051, 0.045  # inches, on average
 _AXIS, _HANDLE = 0.3, 0.45  # inches
 _SMALLER = SMALL / 7
+_OWN_COLUMNS = 3
 
 
 @styled
@@ -177,6 +179,22 @@ def add_legend(
         fontsize=SMALL if is_narrow else None,
     )
     legend.set_in_layout(False)
+
+
+def add_own_legend(ax: Axes, is_new: bool, looks: Collection[Look]) -> None:
+    """Add a legend below a panel, if a figure was made for it; one in a grid has that of the grid.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The panel.
+    is_new : bool
+        Whether its figure was made for it.
+    looks : collection of dict
+        As of `add_legend`.
+    """
+    if is_new and looks:
+        add_legend(cast(Figure, ax.figure), looks, _OWN_COLUMNS)
 
 
 def _row_width(names: list[float], n_columns: int) -> float:

@@ -27,6 +27,7 @@ from analyses.plots.style import (
     styled,
 )
 from replay.checks import check_table
+from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
 __all__ = ["growth_moments", "learned_graph_figure", "plot_learned_graph"]
@@ -166,7 +167,7 @@ def learned_graph_figure(
     is_maze = mdp is not None and maze_cell_size(mdp) is not None
     has_maze = is_maze or mdp is None
     n_columns = fitting_columns(len(graphs) if has_maze else min(2, len(graphs)), width_cm, 4.0)
-    height = width_cm / INCH / n_columns * (1.0 if has_maze else 0.6)
+    height = width_cm / INCH / n_columns * (_ratio(mdp) if has_maze else 0.6)
     steps = sorted(graphs)
     known = any(_has_values(graph) for graph in graphs.values())
     figure, axes = grid(
@@ -192,6 +193,14 @@ def learned_graph_figure(
         bar.ax.xaxis.set_major_formatter(FuncFormatter(lambda power, _: f"{10**power:,.0f}"))
     bar.outline.set_linewidth(0.4)
     return figure
+
+
+def _ratio(mdp: MDP | None) -> float:
+    """Tell how high a maze is beside its width."""
+    if mdp is None:
+        return 1.0
+    n_rows, n_columns = layout(mdp).shape
+    return float(n_rows / n_columns)
 
 
 def _note(learner: str, known: bool, mdp: MDP | None) -> str:

@@ -9,7 +9,11 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import fitting_columns, grid
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+)
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -76,6 +80,7 @@ def plot_learning_curves(
     check_table(reward_rate, ["learner", "time_step", "mean", "ci_low", "ci_high"], "reward_rate")
     if "experiment" in reward_rate and len(reward_rate["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; learning_curves_figure draws several.")
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     looks = learner_looks(reward_rate["learner"]) if looks is None else looks
     curves = reward_rate.sort_values("time_step", kind="stable")
@@ -92,6 +97,7 @@ def plot_learning_curves(
     ax.set_ylim(min(-0.1, curves["mean"].min() - 0.05), max(1.1, curves["mean"].max() + 0.05))
     ax.set_ylabel("Normalised reward rate")
     time_axis(ax, curves["time_step"].max())
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 

@@ -176,7 +176,7 @@ def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.
     """Pick the sequence of each kind that shows best what the kind is.
 
     What comes first, counts most. Of an experienced path: it begins where the agent is, in the
-    pause at the end of an episode, visits many states, returns to few of them. Of a novel path: it
+    pause at the end of an episode, and visits many states and returns to few. Of a novel path: it
     begins where the agent is and returns to no state; each piece has three moves or more; there are
     few pieces, of several episodes; the shortest piece is long, and so is the whole. Of equals the
     first is picked.
@@ -242,8 +242,8 @@ def _experienced_ranks(sequences: pd.DataFrame) -> pd.DataFrame:
         {
             "at_agent": sequences["at_agent"],
             "at_end": sequences["phase"] == "episode_end",
+            "straight": sequences["n_distinct"] - sequences["returns"],
             "states": sequences["n_distinct"],
-            "straight": -sequences["returns"],
         }
     )
 

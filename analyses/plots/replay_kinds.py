@@ -10,7 +10,12 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import fitting_columns, grid, keep_outer_labels
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+    keep_outer_labels,
+)
 from analyses.plots.layers import draw, nominal, whiskers
 from analyses.plots.style import (
     COLUMN_WIDTH,
@@ -89,6 +94,7 @@ def plot_replay_kinds(
             "A learner has several rows of one kind: choose one experiment and one kind of "
             "chains, or use replay_kinds_figure."
         )
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     learners = in_order(replay_kinds["learner"], LEARNER_ORDER)
     counted = replay_kinds.groupby("learner", observed=True)["count"].sum()
@@ -111,10 +117,11 @@ def plot_replay_kinds(
             text = f"{total:,}" if sizes is None else sizes[learner]
             ax.annotate(text, place, va="center", fontsize=SMALL, annotation_clip=False)
         else:
-            ax.annotate("no replay", (0.02, height), va="center", color="0.45")
+            ax.annotate("no sequence", (0.02, height), va="center", color="0.45")
     ax.set_yticks(range(len(learners)), [label(name) for name in learners])
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(0, 1), ylim=(len(learners) - 0.4, -0.6), xlabel="Share of chains")
+    add_own_legend(ax, is_new, _occurring(replay_kinds))
     return ax
 
 
@@ -158,6 +165,7 @@ def plot_replay_over_time(
             "A window has several rows of one kind: choose one experiment and one learner, or use "
             "replay_over_time_figure."
         )
+    is_new = ax is None
     ax = new_axes(width_cm) if ax is None else ax
     looks = kind_looks(replay_over_time["kind"])
     if replay_over_time["count"].sum():
@@ -165,9 +173,10 @@ def plot_replay_over_time(
     else:
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
-        write_empty(ax, "no replay")
+        write_empty(ax, "no sequence")
     ax.set_ylim(0, 1)
     time_axis(ax, replay_over_time["time_step"].max())
+    add_own_legend(ax, is_new, _occurring(replay_over_time))
     return ax
 
 
@@ -193,7 +202,7 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WI
     """Make the figure of kinds of replay, by learner, in each experiment, within and across events.
 
     What looks alike is drawn once: experiments and chains in which all learners have the same
-    shares, to a thousandth, have one panel. Learners that replay nothing are named below.
+    shares, to a thousandth, have one panel. Learners without any sequence are named below.
 
     Parameters
     ----------
@@ -293,7 +302,7 @@ def _kinds_note(table: pd.DataFrame, silent: list[str]) -> str:
         "; from the least to the most where a panel stands for several. ",
         "Whiskers: 95 % intervals over worlds.",
         f" Too few to be seen: {', '.join(rare)}." if rare else "",
-        f" Replay nothing: {', '.join(map(label, silent))}." if silent else "",
+        f" No sequence: {', '.join(map(label, silent))}." if silent else "",
     ]
     return "".join(told)
 
@@ -337,8 +346,8 @@ def replay_over_time_figure(
         width_cm=width_cm,
         legend=_occurring(replay_over_time),
         letters=False,
-        note="In brackets: sequences of three states or more. A gap: nothing was replayed then."
-        + (f" Replay nothing at all: {', '.join(map(label, silent))}." if silent else ""),
+        note="In brackets: sequences of three states or more. A gap: none was replayed then."
+        + (f" No sequence at all: {', '.join(map(label, silent))}." if silent else ""),
         ylabel="Share of chains",
     )
     for ax, learner in zip(axes, learners, strict=True):
