@@ -52,7 +52,7 @@ FACTS = {
 SMALL = {
     "own_finding": {
         "ACCOUNTS = None": "ACCOUNTS = ['sfma', 'episodic_control', 'trajectory_sampling']",
-        "N_DRAWS = 4": "N_DRAWS = 1",
+        "N_DRAWS = 4": "N_DRAWS = 2",
     }
 }
 DRIVER = """
@@ -140,7 +140,8 @@ def test_own_maze_and_learner(told):
     assert f"the second episode takes {backwards[1]} steps" in text
     assert "take {}, {} and {} steps".format(*forward[1:4]) in text
     assert forward[4] > 2 * forward[5]  # only the sixth is short
-    assert (facts["early"] < 0.5) and (facts["later"] >= 0.9 - 0.005)
+    assert facts["early"] < 0.5
+    assert facts["later"] >= 0.895
     assert facts["backwards"]
     assert facts["known"][0] == 4
 
