@@ -27,7 +27,7 @@ def classify(
     from replay.log.event_log import EventLog
 
     check_out(out, ".parquet")
-    sequences = classify_log(EventLog.read(log), across_events=across_events)
+    sequences = classify_log(EventLog.load(log), across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]
@@ -46,7 +46,7 @@ def animate(
     run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
     mdp: Annotated[
         Path | None,
-        typer.Option(help="The world, JSON as in mdps/; logs of replay reproduce need none."),
+        typer.Option(help="The world, JSON as in mdps/; default: that of the log."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
 ) -> None:
@@ -58,7 +58,10 @@ def animate(
 
     check_film(out)
     check_out(out, out.suffix)
-    world = world_of_log(log) if mdp is None else read_mdp(mdp)
+    found = EventLog.load(log)
+    world = None if mdp is None else read_mdp(mdp)
+    if world is None and found.mdp is None:
+        world = world_of_log(log)
     with screen.status(f"{out}: some seconds"):
-        animate_pause(EventLog.read(log), event, out, run=run, mdp=world)
+        animate_pause(found, event, out, run=run, mdp=world)
     print(out)
