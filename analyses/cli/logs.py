@@ -1,4 +1,4 @@
-"""The commands ``replay classify`` and ``replay animate``, which read an event log."""
+"""The commands ``replay classify``, ``replay animate`` and ``replay page``, which read event logs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import check_out
+from analyses.cli.options import check_out, split
 from analyses.cli.terminal import print_table, say, screen
 
-__all__ = ["animate", "classify"]
+__all__ = ["animate", "classify", "page"]
 
 
 def classify(
@@ -64,4 +64,42 @@ def animate(
         world = world_of_log(log)
     with screen.status(f"{out}: some seconds"):
         animate_pause(found, event, out, run=run, mdp=world)
+    print(out)
+
+
+def page(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG_OR_RESULTS...",
+            help="Event logs, or what replay reproduce or replay recording wrote; several are seen "
+            "side by side.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("page.html"),
+    experiment: Annotated[
+        str | None,
+        typer.Option(help="Of a reproduction: which experiment; default: the maze."),
+    ] = None,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a reproduction: which learners; several, with commas; default: all."),
+    ] = None,
+    across_events: Annotated[
+        bool, typer.Option("--across-events", help="Follow causes through later events.")
+    ] = False,
+) -> None:
+    """Write a page to look at replay: one HTML file that opens in any browser, offline.
+
+    It shows the world and the animal, each pause with its replay move by move, the episodes that a
+    novel path is stitched from, and how kinds of replay change over learning.
+    """
+    from analyses.studies.pages import page_of_folders
+
+    check_out(out, ".html")
+    with screen.status(f"{out}: some seconds"):
+        page_of_folders(
+            folders, out, experiment=experiment, learners=split(learner or []),
+            across_events=across_events,
+        )  # fmt: skip
     print(out)

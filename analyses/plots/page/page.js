@@ -258,18 +258,18 @@ function patternOf(context, k) {
   const name = page.data.kinds[k].name;
   if (page.patterns.has(k)) return page.patterns.get(k);
   const tile = document.createElement("canvas");
-  tile.width = tile.height = 12;
+  tile.width = tile.height = 16;
   const draw = tile.getContext("2d");
   draw.fillStyle = page.theme.kinds[k];
-  draw.fillRect(0, 0, 12, 12);
+  draw.fillRect(0, 0, 16, 16);
   draw.strokeStyle = draw.fillStyle = page.theme.paper;
-  draw.lineWidth = 2.4;
+  draw.lineWidth = 2;
   draw.beginPath();
-  if (name === "forward_episode") for (const at of [-6, 0, 6, 12]) { draw.moveTo(at - 2, 14); draw.lineTo(at + 14, -2); }
-  if (name === "ambiguous") for (const at of [3, 9]) { draw.moveTo(0, at); draw.lineTo(12, at); }
-  if (name === "unexperienced") for (const at of [3, 9]) { draw.moveTo(at, 0); draw.lineTo(at, 12); }
+  if (name === "forward_episode") for (const at of [-16, -8, 0, 8, 16]) { draw.moveTo(at - 2, 18); draw.lineTo(at + 18, -2); }
+  if (name === "ambiguous") for (const at of [4, 12]) { draw.moveTo(0, at); draw.lineTo(16, at); }
+  if (name === "unexperienced") for (const at of [4, 12]) { draw.moveTo(at, 0); draw.lineTo(at, 16); }
   draw.stroke();
-  if (name === "novel_path") for (const [x, y] of [[3, 3], [9, 9]]) { draw.beginPath(); draw.arc(x, y, 1.7, 0, 7); draw.fill(); }
+  if (name === "novel_path") for (const [x, y] of [[4, 4], [12, 12]]) { draw.beginPath(); draw.arc(x, y, 2, 0, 7); draw.fill(); }
   const pattern = context.createPattern(tile, "repeat");
   pattern.setTransform(new DOMMatrix().scale(0.5));
   page.patterns.set(k, pattern);
@@ -291,13 +291,13 @@ function layOut(view) {
   const world = worldOf(view.run), width = view.canvas.clientWidth;
   const size = [0, 1].map((axis) => Math.max(world.high[axis] - world.low[axis], 1e-6));
   const scaled = world.style !== "graph", margin = world.style === "graph" ? 22 : 4, below = scaled ? 26 : 4;
-  const most = Math.max(240, Math.min(0.66 * window.innerHeight, 640));
+  const most = Math.max(280, Math.min(0.7 * window.innerHeight, 700));
   const least = 96;
   let height = scaled ? (size[1] * (width - 2 * margin)) / size[0] + 2 * margin + below : Math.min(most, 0.62 * width);
   height = Math.round(Math.max(least, Math.min(most, height)));
   let sx = (width - 2 * margin) / size[0], sy = (height - 2 * margin - below) / size[1];
   if (scaled) sx = sy = Math.min(sx, sy);
-  const left = scaled ? margin : (width - sx * size[0]) / 2, top = margin;
+  const left = (width - sx * size[0]) / 2, top = margin;
   view.px = new Float32Array(world.n_states);
   view.py = new Float32Array(world.n_states);
   for (let s = 0; s < world.n_states; s++) {
@@ -446,7 +446,7 @@ function drawKnown(context, view, run, made) {
   const way = wayOf(run), since = firstKnown(run, made);
   context.strokeStyle = page.theme.known;
   context.lineCap = "round";
-  const thick = Math.max(1, Math.min(3, 0.1 * view.unit));
+  const thick = Math.max(0.8, Math.min(1.5, 0.06 * view.unit));
   for (let p = 0; p < way.pair_from.length; p++) {
     const from = way.pair_from[p], to = way.pair_to[p];
     if (from === to) continue;
@@ -454,8 +454,8 @@ function drawKnown(context, view, run, made) {
     if (way.pairSteps[low] >= made) continue;
     const n = countUntil(way.pairSteps, made - 1, low, high) - (since ? countUntil(way.pairSteps, since - 1, low, high) : low);
     if (!n) continue;
-    context.globalAlpha = Math.min(0.85, 0.3 + 0.14 * Math.log2(n));
-    context.lineWidth = thick * (0.55 + 0.12 * Math.log2(n));
+    context.globalAlpha = Math.min(0.8, 0.25 + 0.07 * Math.log2(n));
+    context.lineWidth = thick * (0.6 + 0.1 * Math.log2(n));
     context.beginPath();
     context.moveTo(view.px[from], view.py[from]);
     context.lineTo(view.px[to], view.py[to]);
@@ -540,19 +540,24 @@ function drawBadge(context, x, y, letter, colour, round = true) {
   context.textAlign = "left";
 }
 
+/** The colour of each piece: one for each episode. */
+function pieceColours(pieces) {
+  const episodes = [...new Set(pieces.map((piece) => piece.episode))];
+  return pieces.map((piece) => PIECE_COLOURS[episodes.indexOf(piece.episode) % PIECE_COLOURS.length]);
+}
+
 function drawPieces(context, view, run, e, s, places) {
   const pieces = piecesOf(run, e, s);
   if (!pieces.length) return pieces;
   context.lineCap = context.lineJoin = "round";
   const episodes = [...new Set(pieces.map((piece) => piece.episode))];
-  const wide = Math.max(5, Math.min(12, 0.5 * view.unit));
+  const wide = Math.max(5, Math.min(12, 0.5 * view.unit)), colours = pieceColours(pieces);
   pieces.forEach((piece, k) => {
-    const colour = PIECE_COLOURS[episodes.indexOf(piece.episode) % PIECE_COLOURS.length];
     const aside = (episodes.indexOf(piece.episode) - (episodes.length - 1) / 2) * Math.min(2.5, 0.1 * view.unit);
     context.save();
     context.translate(aside, aside);
-    context.strokeStyle = colour;
-    context.globalAlpha = 0.45;
+    context.strokeStyle = colours[k];
+    context.globalAlpha = 0.4;
     context.lineWidth = 0.45 * wide;
     polyline(context, view, piece.around);
     context.globalAlpha = 1;
@@ -605,8 +610,7 @@ function drawEvent(context, view, run, e) {
     context.globalAlpha = 1;
     dot(context, x, y, 5.5);
   }
-  if (!complete) return;
-  context.lineWidth = 2.2;
+  if (!complete) return null;
   for (const piece of pieces.slice(1)) {
     const at = places[piece.begin];
     context.strokeStyle = page.theme.halo;
@@ -616,29 +620,39 @@ function drawEvent(context, view, run, e) {
     context.lineWidth = 2.2;
     ring(context, view.px[at], view.py[at], Math.max(7, 0.42 * view.unit));
   }
-  const [x, y] = outside(view, places);
-  drawBadge(context, x, y, LETTERS[kindOf(run, s).name], colour);
-  if (pieces.length > 1)
-    pieces.slice(0, 26).forEach((piece, k) => {
-      const middle = (piece.begin + piece.end) / 2;
-      const [a, b] = [places[Math.floor(middle)], places[Math.ceil(middle)]];
-      const [dx, dy] = [view.px[places[piece.end]] - view.px[places[piece.begin]], view.py[places[piece.end]] - view.py[places[piece.begin]]];
-      const long = Math.hypot(dx, dy) || 1, off = Math.max(13, 0.55 * view.unit);
-      const episodes = [...new Set(pieces.map((each) => each.episode))];
-      drawBadge(context, clamp((view.px[a] + view.px[b]) / 2 - (off * dy) / long, 9, view.width - 9),
-        clamp((view.py[a] + view.py[b]) / 2 + (off * dx) / long, 9, view.height - 9),
-        String.fromCharCode(65 + k), PIECE_COLOURS[episodes.indexOf(piece.episode) % PIECE_COLOURS.length], false);
-    });
+  return { places, pieces, letter: LETTERS[kindOf(run, s).name], colour };
 }
 
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+const MOST_LETTERS = 26;
 
-/** A place for the letter of the kind: behind the first state, away from the second. */
-function outside(view, places) {
-  const [a, b] = places;
-  const [dx, dy] = [view.px[a] - view.px[b], view.py[a] - view.py[b]];
-  const long = Math.hypot(dx, dy) || 1, off = Math.max(14, 0.7 * view.unit);
-  return [clamp(view.px[a] + (off * dx) / long, 10, view.width - 10), clamp(view.py[a] + (off * dy) / long, 10, view.height - 10)];
+/** Write the letter of the kind where the path begins, and of each piece beside it, clear of all else. */
+function drawLabels(context, view, run, { places, pieces, letter, colour }, animal) {
+  const taken = [animal, ...worldOf(run).terminal, ...places].map((state) => [view.px[state], view.py[state], 0]);
+  const splices = pieces.slice(1).map((piece) => places[piece.begin]);
+  taken.push([view.px[animal], view.py[animal], 6], ...splices.map((state) => [view.px[state], view.py[state], 6]));
+  const put = (x, y) => {
+    let best = [x, y], most = -Infinity;
+    for (let k = 0; k < 16; k++)
+      for (const off of [14, 0.6 * view.unit, 0.9 * view.unit]) {
+        const angle = (Math.PI * k) / 8, away = Math.max(14, off);
+        const [a, b] = [clamp(x + away * Math.cos(angle), 10, view.width - 10), clamp(y + away * Math.sin(angle), 10, view.height - 10)];
+        const clear = Math.min(...taken.map(([c, d, r]) => Math.hypot(a - c, b - d) - r));
+        if (Math.min(clear, 17) - 0.1 * away > most) [best, most] = [[a, b], Math.min(clear, 17) - 0.1 * away];
+      }
+    taken.push([...best, 7]);
+    return best;
+  };
+  for (let k = 1; k < places.length; k++) // also the middles of moves are taken
+    taken.push([(view.px[places[k]] + view.px[places[k - 1]]) / 2, (view.py[places[k]] + view.py[places[k - 1]]) / 2, 0]);
+  drawBadge(context, ...put(view.px[places[0]], view.py[places[0]]), letter, colour);
+  if (pieces.length < 2) return;
+  const colours = pieceColours(pieces);
+  pieces.slice(0, MOST_LETTERS).forEach((piece, k) => {
+    const middle = (piece.begin + piece.end) / 2, [a, b] = [places[Math.floor(middle)], places[Math.ceil(middle)]];
+    const [x, y] = put((view.px[a] + view.px[b]) / 2, (view.py[a] + view.py[b]) / 2);
+    drawBadge(context, x, y, String.fromCharCode(65 + k), colours[k], false);
+  });
 }
 
 function ring(context, x, y, radius) {
@@ -669,8 +683,10 @@ function draw() {
     if (byId("show-graph").checked) drawKnown(context, view, run, made);
     if (byId("show-way").checked) drawWay(context, view, run, made);
     drawEnds(context, view, run, made);
-    drawAnimal(context, view, e < 0 ? wayOf(run).place[made] : animalAt(run, e));
-    if (e >= 0) drawEvent(context, view, run, e);
+    const animal = e < 0 ? wayOf(run).place[made] : animalAt(run, e);
+    const labels = e < 0 ? null : drawEvent(context, view, run, e);
+    drawAnimal(context, view, animal);
+    if (labels) drawLabels(context, view, run, labels, animal);
   }
   drawTimeline();
   page.drawMs = performance.now() - begun;
@@ -699,7 +715,7 @@ function countByWindow(run) {
 
 function layOutTimeline() {
   const canvas = byId("timeline"), rows = page.views.length;
-  const width = canvas.clientWidth, each = rows > 1 ? 86 : 104;
+  const width = canvas.clientWidth, each = rows > 1 ? 92 : 104;
   page.timeline = { width, height: each * rows + 34, each, left: 44, right: 10 };
   page.timeline.context = fit(canvas, width, page.timeline.height);
   const still = document.createElement("canvas");
@@ -708,6 +724,8 @@ function layOutTimeline() {
   context.font = `12px ${page.theme.font}`;
   const longest = Math.max(...page.views.map(({ run }) => wayOf(run).n));
   page.timeline.longest = longest;
+  const perWindow = wayOf(page.views[0].run).n / page.views[0].run.counts.n_windows[0];
+  byId("learning-title").textContent = `Replayed sequences over learning, per ${plural(Math.round(perWindow), "step")}`;
   page.views.forEach((view, row) => drawBars(context, view, row, longest));
   const { left, right } = page.timeline, inner = width - left - right, base = each * rows + 4;
   context.fillStyle = context.strokeStyle = page.theme.soft;
@@ -732,7 +750,7 @@ function ticks(most, n) {
 
 function drawBars(context, view, row, longest) {
   const { left, right, each, width } = page.timeline, run = view.run, table = countByWindow(run);
-  const top = row * each + (page.views.length > 1 ? 20 : 8), base = (row + 1) * each;
+  const top = row * each + barsTop(), base = (row + 1) * each;
   const most = Math.max(1, ...table.map((counts) => counts.reduce((a, b) => a + b, 0)));
   const inner = ((width - left - right) * wayOf(run).n) / longest, wide = inner / table.length;
   context.textAlign = "right";
@@ -743,7 +761,7 @@ function drawBars(context, view, row, longest) {
   if (page.views.length > 1) {
     context.textAlign = "left";
     context.fillStyle = page.theme.ink;
-    context.fillText(run.name, left, top - 10);
+    context.fillText(run.name, left, top - 14);
   }
   table.forEach((counts, w) => {
     let y = base;
@@ -770,16 +788,22 @@ function drawTimeline() {
   const x = left + ((width - left - right) * page.time) / longest;
   context.strokeStyle = context.fillStyle = page.theme.ink;
   context.lineWidth = 1.5;
-  context.beginPath();
-  context.moveTo(x, 4);
-  context.lineTo(x, each * page.views.length);
-  context.stroke();
-  context.beginPath();
-  context.moveTo(x - 5, 0);
-  context.lineTo(x + 5, 0);
-  context.lineTo(x, 7);
-  context.fill();
+  page.views.forEach((view, row) => {
+    const top = row * each + barsTop();
+    context.beginPath();
+    context.moveTo(x, top - 2);
+    context.lineTo(x, (row + 1) * each);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(x - 5, top - 6);
+    context.lineTo(x + 5, top - 6);
+    context.lineTo(x, top + 1);
+    context.fill();
+  });
 }
+
+/** How far below the top of its row the bars begin; above them is the name, if there are two. */
+const barsTop = () => (page.views.length > 1 ? 24 : 10);
 
 // ---- words ----------------------------------------------------------------------------------------
 
@@ -824,14 +848,19 @@ function writeEvent() {
       `No pause is open. ${plural(page.entries.length, "event")} with matching sequences: go to the next one (N), or play.` :
       page.views.every(({ run }) => !run.n_sequences) ? "No sequence of this length was replayed." : "No event matches: choose more kinds, pauses or lengths.";
   } else {
-    lines.forEach((told, k) => {
-      if (k) target.append(document.createElement("br"));
-      const [first, ...others] = told, strong = document.createElement("b");
+    lines.forEach(([first, ...others]) => {
+      const line = document.createElement("span"), strong = document.createElement("b");
       strong.textContent = first;
-      target.append(others.length ? strong : first, others.length ? ` ${others.join(" ")}` : "");
+      line.append(others.length ? strong : first, others.length ? ` ${others.join(" ")}` : "");
+      target.append(line, " ");
     });
     const at = countUntil(page.entries, page.key);
-    if (at && page.entries[at - 1] === page.key) target.append(` Event ${say(at)} of ${say(page.entries.length)}.`);
+    if (at && page.entries[at - 1] === page.key) {
+      const place = document.createElement("span");
+      place.className = "fine";
+      place.textContent = `Event ${say(at)} of ${say(page.entries.length)}.`;
+      target.append(place);
+    }
   }
   writeSequences(view.run, e);
   writePieces();
@@ -891,12 +920,12 @@ function writePieces() {
     if (e < 0) continue;
     const pieces = piecesOf(run, e, chosenSequence(run, e));
     if (pieces.length < 2) continue;
-    const episodes = [...new Set(pieces.map((piece) => piece.episode))];
+    const colours = pieceColours(pieces);
     pieces.slice(0, MOST_PIECES).forEach((piece, k) => {
       const item = document.createElement("li"), text = document.createElement("span");
-      const steps = piece.from < 0 ? "" : `, steps ${say(piece.from)} to ${say(piece.until)}`;
-      text.textContent = `Episode ${say(piece.episode)}: ${plural(piece.end - piece.begin, "move")}${piece.backward ? ", backwards" : ""}${steps}`;
-      item.append(badge(String.fromCharCode(65 + k), PIECE_COLOURS[episodes.indexOf(piece.episode) % PIECE_COLOURS.length]), text);
+      const steps = piece.from < 0 ? "" : `, steps ${say(piece.from)}–${say(piece.until)}`;
+      text.textContent = `Episode ${say(piece.episode)}${steps}${piece.backward ? ", backwards" : ""}`;
+      item.append(badge(String.fromCharCode(65 + k), colours[k]), text);
       list.append(item);
     });
     if (pieces.length > MOST_PIECES) {
@@ -912,11 +941,12 @@ function writeTime() {
   const slider = byId("time");
   slider.max = longest;
   slider.value = page.time;
-  const text = `${say(page.time)} of ${plural(longest, "step")}`;
   const way = wayOf(page.views[0].run), made = Math.min(page.time, way.n);
   const k = made ? countUntil(way.begin, made - 1) - 1 : 0;
   const seconds = way.seconds && made ? `, ${clock(way.seconds[made - 1])}` : "";
-  byId("time-text").textContent = `${text}, episode ${say(way.begin_episode[k])}${seconds}`;
+  byId("time-text").textContent = made ?
+    `step ${say(way.step[made - 1])} of ${say(longest)}, episode ${say(way.begin_episode[k])}${seconds}` :
+    `before the first of ${plural(longest, "step")}`;
   slider.setAttribute("aria-valuetext", byId("time-text").textContent);
   const most = Math.max(0, ...page.views.map(({ run }) => {
     const e = eventOf(run, page.key);
@@ -1192,6 +1222,8 @@ function summary(shown, one) {
   if (shown.length > 1) parts.push(one ? "Both have the same experience." : "Each has experience of its own.");
   if (shown.some((run) => !worldOf(run).known)) parts.push("The world is not known, so states are laid out by who is whose neighbour.");
   else if (shown.some((run) => worldOf(run).style === "graph")) parts.push("The drawing is not to scale.");
+  const world = worldOf(shown[0]), name = world.known ? world.name.replaceAll("_", " ") : "";
+  if (name) parts.unshift(`${name[0].toUpperCase()}${name.slice(1)} with ${plural(world.n_states, "state")}.`);
   return parts.join(" ");
 }
 

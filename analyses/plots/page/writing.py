@@ -28,9 +28,9 @@ from replay.version import __version__
 __all__ = ["write_page"]
 
 _MOST_BYTES = 1_000_000
-_MOST_EVENT_BYTES_LEFT = 250_000
+_LEFT_FOR_EVENTS = 250_000
 """For events, however much room the steps take."""
-_MOST_SEQUENCES = 12_000
+_MOST_SEQUENCES = 30_000
 _FEWEST_OF_A_KIND = 20
 _N_WINDOWS = 50
 _N_COLOURS = 24
@@ -163,7 +163,7 @@ def _data(
         for run, name, world, way in zip(runs, names, worlds, ways, strict=True)
     ]
     taken = len(json.dumps([fixed, about])) + len(_template("page.js")) + len(_template("page.css"))
-    room = max(_MOST_BYTES - taken, _MOST_EVENT_BYTES_LEFT)
+    room = max(_MOST_BYTES - taken, _LEFT_FOR_EVENTS)
     n_sequences = sum(len(run.sequences["event"]) for run in runs)
     share = min(1.0, _MOST_SEQUENCES / max(n_sequences, 1))
     for _ in range(_TRIALS):
@@ -215,12 +215,9 @@ def _names(runs: list[ShownRun]) -> list[str]:
 
 
 def _title(names: list[str], runs: list[ShownRun]) -> str:
-    world = runs[0].about.get("mdp") or runs[0].world.name
-    who = " and ".join(dict.fromkeys(names)) if len(names) < 3 else f"{len(names)} learners"
     if all(run.decoded for run in runs):
         return "Replay of a recorded animal"
-    known = world and not world.isdigit() and world not in ("mdp", "unknown")
-    return f"Replay of {who}" + (f": {label(world)}" if known else "")
+    return "Replay: " + (" and ".join(names) if len(names) < 3 else f"{len(names)} learners")
 
 
 def _counted(runs: list[ShownRun], min_length: int, across_events: bool) -> str:
