@@ -133,7 +133,8 @@ def test_counts_equal_the_table_of_classify(sweeping, across_events, tmp_path):
     assert run["n_sequences"] == len(table)
     assert run["n_events"] == table["event"].nunique()
     by_window = counts.groupby("window")["n"].sum().to_dict()
-    assert by_window == (table["step"] * 50 // 4_000).value_counts().to_dict()
+    n_windows = int(unpack(run["counts"])["n_windows"][0])
+    assert by_window == (table["step"] * n_windows // 4_000).value_counts().to_dict()
 
 
 def test_events_are_those_of_the_log(sweeping, control, tmp_path):
@@ -214,9 +215,10 @@ def test_one_experience_is_kept_once(sweeping, control, maze, tmp_path):
     other = simulate(maze, "episodic_control", n_steps=500, seed=9).log
     page = data_of(write_page(EventLog.concat([control, other]), tmp_path / "page.html"))
     assert [run["experience"] for run in page["runs"]] == [0, 1]
-    assert [run["name"] for run in page["runs"]] == ["Episodic control, seed 0"] * 0 + [
-        name for name in ("Episodic control, seed -1", "Episodic control, seed 9")
-    ] or len({run["name"] for run in page["runs"]}) == 2
+    assert [run["name"] for run in page["runs"]] == [
+        "Episodic control, seed 0",
+        "Episodic control, seed 9",
+    ]
 
 
 def test_decoded_replay_is_counted_as_in_its_table(decoded, tmp_path):

@@ -27,7 +27,6 @@ __all__ = [
     "draw_scale_bar",
     "maze_cell_size",
     "mdps_figure",
-    "spread_out",
     "state_positions",
 ]
 
@@ -210,28 +209,10 @@ def state_positions(mdp: MDP) -> NDArray[np.float64]:
     if mdp.position is not None:
         return mdp.position
     edges = _edges(mdp)
-    return spread_out(edges[["state", "next_state"]].to_numpy(), mdp.n_states)
-
-
-def spread_out(pairs: NDArray[np.integer], n_states: int) -> NDArray[np.float64]:
-    """Lay out states without positions, neighbours near one another.
-
-    Parameters
-    ----------
-    pairs : ndarray of int, shape (n_pairs, 2)
-        States that are neighbours.
-    n_states : int
-        How many states there are.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_states, 2)
-        A spring layout, in arbitrary units.
-    """
-    graph = nx.Graph(pairs.tolist())
-    graph.add_nodes_from(range(n_states))
+    graph = nx.Graph(zip(edges["state"], edges["next_state"], strict=True))
+    graph.add_nodes_from(range(mdp.n_states))
     place = nx.spring_layout(graph, seed=0)
-    return 100 * np.array([place[state] for state in range(n_states)])
+    return 100 * np.array([place[state] for state in range(mdp.n_states)])
 
 
 @styled

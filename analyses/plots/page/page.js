@@ -611,14 +611,15 @@ function drawEvent(context, view, run, e) {
     dot(context, x, y, 5.5);
   }
   if (!complete) return null;
+  const radius = clamp(0.42 * view.unit, 7, 11);
   for (const piece of pieces.slice(1)) {
     const at = places[piece.begin];
     context.strokeStyle = page.theme.halo;
     context.lineWidth = 4.6;
-    ring(context, view.px[at], view.py[at], Math.max(7, 0.42 * view.unit));
+    ring(context, view.px[at], view.py[at], radius);
     context.strokeStyle = SPLICE;
     context.lineWidth = 2.2;
-    ring(context, view.px[at], view.py[at], Math.max(7, 0.42 * view.unit));
+    ring(context, view.px[at], view.py[at], radius);
   }
   return { places, pieces, letter: LETTERS[kindOf(run, s).name], colour };
 }
@@ -724,8 +725,9 @@ function layOutTimeline() {
   context.font = `12px ${page.theme.font}`;
   const longest = Math.max(...page.views.map(({ run }) => wayOf(run).n));
   page.timeline.longest = longest;
-  const perWindow = wayOf(page.views[0].run).n / page.views[0].run.counts.n_windows[0];
-  byId("learning-title").textContent = `Replayed sequences over learning, per ${plural(Math.round(perWindow), "step")}`;
+  const widths = new Set(page.views.map(({ run }) => Math.round(wayOf(run).n / run.counts.n_windows[0])));
+  byId("learning-title").textContent = `Replayed sequences over ${page.views[0].run.decoded ? "the session" : "learning"}` +
+    (widths.size === 1 ? `, per ${plural([...widths][0], stepName(page.views[0].run))}` : "");
   page.views.forEach((view, row) => drawBars(context, view, row, longest));
   const { left, right } = page.timeline, inner = width - left - right, base = each * rows + 4;
   context.fillStyle = context.strokeStyle = page.theme.soft;
@@ -737,7 +739,7 @@ function layOutTimeline() {
     context.fillText(say(at), at === 0 ? left : x, base + 2);
   }
   context.textAlign = "right";
-  context.fillText("step", width - right, base + 16);
+  context.fillText(stepName(page.views[0].run), width - right, base + 16);
 }
 
 function ticks(most, n) {
@@ -807,12 +809,20 @@ const barsTop = () => (page.views.length > 1 ? 24 : 10);
 
 // ---- words ----------------------------------------------------------------------------------------
 
+/** Laps of an animal are counted from 1, episodes of a model from 0, as in the tables. */
+const episodeText = (run, episode) => run.decoded ? `lap ${say(episode + 1)}` : `episode ${say(episode)}`;
+const stepName = (run) => (run.decoded ? "move" : "step");
+
+function phaseText(name) {
+  return page.runs.every((run) => run.decoded) ? PHASES[name].replace("an episode", "a lap") : PHASES[name];
+}
+
 function whenText(run, made) {
   const way = wayOf(run);
-  if (!made) return "before the first step";
+  if (!made) return `before the first ${stepName(run)}`;
   const k = countUntil(way.begin, made - 1) - 1;
   const seconds = way.seconds ? `, ${clock(way.seconds[made - 1])}` : "";
-  return `episode ${say(way.begin_episode[k])}, step ${say(way.step[made - 1])}${seconds}`;
+  return `${episodeText(run, way.begin_episode[k])}, ${stepName(run)} ${say(way.step[made - 1])}${seconds}`;
 }
 
 const clock = (seconds) => seconds < 60 ? `${seconds.toFixed(1)} s` :
@@ -824,10 +834,10 @@ function describe(run, e) {
   const how = ["", ", replayed forward", ", replayed in reverse"][events.sequence_orientation[s]];
   const told = [`${kind.label} of ${states.length} states${kind.name === "novel_path" ? how : ""}`];
   told[0] += `, from ${nameOfState(world, states[0])} to ${nameOfState(world, states[states.length - 1])}.`;
-  const phase = PHASES[page.data.phases[events.event_phase[e]]];
-  told.push(`${run.name} replays this ${phase}: ${whenText(run, events.event_made[e])}.`);
+  const phase = phaseText(page.data.phases[events.event_phase[e]]);
+  told.push(`${run.decoded ? "The animal" : run.name} replays this ${phase}: ${whenText(run, events.event_made[e])}.`);
   if (pieces.length > 1) told.push(`It was never run as a whole; it is stitched from ${pieces.length} pieces of experience.`);
-  else if (pieces.length === 1) told.push(`It was run in episode ${say(pieces[0].episode)}${pieces[0].backward ? ", the other way round" : ""}.`);
+  else if (pieces.length === 1) told.push(`It was run in ${episodeText(run, pieces[0].episode)}${pieces[0].backward ? ", the other way round" : ""}.`);
   else told.push("Some of its moves were never made.");
   return told;
 }
@@ -923,8 +933,9 @@ function writePieces() {
     const colours = pieceColours(pieces);
     pieces.slice(0, MOST_PIECES).forEach((piece, k) => {
       const item = document.createElement("li"), text = document.createElement("span");
-      const steps = piece.from < 0 ? "" : `, steps ${say(piece.from)}–${say(piece.until)}`;
-      text.textContent = `Episode ${say(piece.episode)}${steps}${piece.backward ? ", backwards" : ""}`;
+      const steps = piece.from < 0 ? "" : `, ${stepName(run)}s ${say(piece.from)}–${say(piece.until)}`;
+      const episode = episodeText(run, piece.episode);
+      text.textContent = `${episode[0].toUpperCase()}${episode.slice(1)}${steps}${piece.backward ? ", backwards" : ""}`;
       item.append(badge(String.fromCharCode(65 + k), colours[k]), text);
       list.append(item);
     });
@@ -945,8 +956,8 @@ function writeTime() {
   const k = made ? countUntil(way.begin, made - 1) - 1 : 0;
   const seconds = way.seconds && made ? `, ${clock(way.seconds[made - 1])}` : "";
   byId("time-text").textContent = made ?
-    `step ${say(way.step[made - 1])} of ${say(longest)}, episode ${say(way.begin_episode[k])}${seconds}` :
-    `before the first of ${plural(longest, "step")}`;
+    `${stepName(page.views[0].run)} ${say(way.step[made - 1])} of ${say(longest)}, ${episodeText(page.views[0].run, way.begin_episode[k])}${seconds}` :
+    `before the first of ${plural(longest, stepName(page.views[0].run))}`;
   slider.setAttribute("aria-valuetext", byId("time-text").textContent);
   const most = Math.max(0, ...page.views.map(({ run }) => {
     const e = eventOf(run, page.key);
@@ -1211,16 +1222,18 @@ function setViews(run, beside) {
   }
   const one = shown.length > 1 && shown[0].experience === shown[1].experience;
   byId("summary").textContent = summary(shown, one);
+  byId("decoded-key").hidden = !shown.some((each) => each.decoded);
+  byId("start-key").hidden = !shown.some((each) => worldOf(each).start.length);
   refilter();
 }
 
 function summary(shown, one) {
   const parts = shown.map((run) => {
     const way = wayOf(run), episodes = new Set(way.begin_episode).size;
-    return `${run.name}: ${plural(way.n, "step")} in ${plural(episodes, run.decoded ? "lap" : "episode")}, ${plural(run.n_sequences, "replayed sequence")} in ${plural(run.n_events, run.decoded ? "event" : "pause")}.`;
+    return `${run.name}: ${plural(way.n, stepName(run))} in ${plural(episodes, run.decoded ? "lap" : "episode")}, ${plural(run.n_sequences, "replayed sequence")} in ${plural(run.n_events, run.decoded ? "event" : "pause")}.`;
   });
   if (shown.length > 1) parts.push(one ? "Both have the same experience." : "Each has experience of its own.");
-  if (shown.some((run) => !worldOf(run).known)) parts.push("The world is not known, so states are laid out by who is whose neighbour.");
+  if (shown.some((run) => !worldOf(run).known)) parts.push("The world is not known, so neighbouring states are drawn near one another; nothing is to scale.");
   else if (shown.some((run) => worldOf(run).style === "graph")) parts.push("The drawing is not to scale.");
   const world = worldOf(shown[0]), name = world.known ? world.name.replaceAll("_", " ") : "";
   if (name) parts.unshift(`${name[0].toUpperCase()}${name.slice(1)} with ${plural(world.n_states, "state")}.`);
@@ -1347,7 +1360,7 @@ function writeChoices() {
     if (!counted.size) byId(id).textContent = "none";
   };
   fill("kinds", kinds, page.kinds, (k) => page.data.kinds[k].label, (k) => [badge(LETTERS[page.data.kinds[k].name], page.theme.kinds[k]), swatch(k)]);
-  fill("phases", phases, page.phases, (k) => { const name = PHASES[page.data.phases[k]]; return name[0].toUpperCase() + name.slice(1); }, () => []);
+  fill("phases", phases, page.phases, (k) => { const name = phaseText(page.data.phases[k]); return name[0].toUpperCase() + name.slice(1); }, () => []);
 }
 
 function swatch(k) {
@@ -1452,6 +1465,7 @@ async function start() {
   connect();
   goToAddress();
   page.ready = performance.now();
+  document.body.dataset.ready = "";
 }
 
 if (typeof DecompressionStream === "undefined") {

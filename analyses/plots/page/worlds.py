@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.plots.mdps import maze_cell_size, spread_out, state_positions
+from analyses.plots.mdps import maze_cell_size, state_positions
 from analyses.plots.page.packing import pack
 from analyses.plots.task_mazes import HALF_WIDTH
 from replay.worlds.mazes import layout
@@ -76,8 +76,7 @@ def world_of_moves(state: NDArray[np.int32], next_state: NDArray[np.int32]) -> M
     Returns
     -------
     MDP
-        One action; each state leads to those that were entered from it. Nothing is paid, and states
-        are laid out so that neighbours are near one another.
+        One action; each state leads to those that were entered from it. It has no positions.
     """
     n_states = int(max(state.max(initial=0), next_state.max(initial=0))) + 1
     moves = np.unique(np.column_stack((state, next_state)), axis=0)
@@ -92,7 +91,6 @@ def world_of_moves(state: NDArray[np.int32], next_state: NDArray[np.int32]) -> M
         start_probability=start / start.sum(),
         terminal=leaves == 0,
         action_names=["go"],
-        position=spread_out(moves, n_states),
         name="unknown",
     )
 
@@ -110,5 +108,7 @@ def _is_track(mdp: MDP, place: NDArray[np.float64], pairs: NDArray[np.int64]) ->
 
 
 def _text(label: object) -> str:
-    """Write a label as people do: a tuple without quotation marks."""
+    """Write a label as people do: a cell as x, y; a place along an edge by the edge's two ends."""
+    if isinstance(label, tuple) and len(label) == 3 and isinstance(label[2], int):
+        return f"{label[0]}\N{EN DASH}{label[1]} ({label[2]})"
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)

@@ -32,7 +32,8 @@ _LEFT_FOR_EVENTS = 250_000
 """For events, however much room the steps take."""
 _MOST_SEQUENCES = 30_000
 _FEWEST_OF_A_KIND = 20
-_N_WINDOWS = 50
+_WINDOWS = (10, 50)
+_IN_A_WINDOW = 4
 _N_COLOURS = 24
 _TRIALS = 8
 
@@ -147,6 +148,8 @@ def _data(
                    for run in _firsts(runs, worlds)],
         "experiences": [_experience(run) for run in _firsts(runs, ways)],
     }  # fmt: skip
+    n_sequences = [len(run.sequences["event"]) for run in runs]
+    n_windows = int(np.clip(max(n_sequences) // _IN_A_WINDOW, *_WINDOWS))
     about = [
         {
             "name": name,
@@ -157,15 +160,14 @@ def _data(
             "experience": way,
             "n_events": len(run.events["number"]),
             "n_sequences": len(run.sequences["event"]),
-            "counts": pack(_counts(run)),
+            "counts": pack(_counts(run, n_windows)),
             "values": _values(run),
         }
         for run, name, world, way in zip(runs, names, worlds, ways, strict=True)
     ]
     taken = len(json.dumps([fixed, about])) + len(_template("page.js")) + len(_template("page.css"))
     room = max(_MOST_BYTES - taken, _LEFT_FOR_EVENTS)
-    n_sequences = sum(len(run.sequences["event"]) for run in runs)
-    share = min(1.0, _MOST_SEQUENCES / max(n_sequences, 1))
+    share = min(1.0, _MOST_SEQUENCES / max(sum(n_sequences), 1))
     for _ in range(_TRIALS):
         chosen = _sample(runs, ways, share)
         packed = [pack(_events(run, mask)) for run, mask in zip(runs, chosen, strict=True)]
@@ -274,10 +276,10 @@ def _paid(steps: Columns) -> dict[str, NDArray[Any]]:
     return {"paid_made": made[changes] + 1, "paid_state": place[changes]}
 
 
-def _counts(run: ShownRun) -> dict[str, NDArray[Any]]:
+def _counts(run: ShownRun, n_windows: int) -> dict[str, NDArray[Any]]:
     """Count all sequences by window of steps, kind, phase and length."""
     n_steps = len(run.steps["step"])
-    n_windows = min(_N_WINDOWS, n_steps)
+    n_windows = min(n_windows, n_steps)
     of_event = run.sequences["event"]
     step = np.maximum(run.events["made"][of_event] - 1, 0)
     rows = np.column_stack(
