@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -75,7 +76,7 @@ def decoded():
     world = MDP.from_networkx(graph, bin_size=15.0)
     ways = nx.Graph(world.to_networkx())
     left, right = (nx.shortest_path(ways, 4, end) for end in (3, 5))
-    moves = [move for lap in (left, right) for move in zip(lap[:-1], lap[1:], strict=True)]
+    moves = [move for lap in (left, right) for move in pairwise(lap)]
     steps = {
         "state": [here for here, _ in moves],
         "next_state": [there for _, there in moves],
@@ -98,7 +99,7 @@ def decoded():
     return DecodedResults(events, sequences, decoded_paths, log)
 
 
-# -- columns --------------------------------------------------------------------------------------
+# -- columns --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_floats_are_kept_in_single_precision():
     assert unpack(pack({"x": [0.1, -3.5]}))["x"].tolist() == [np.float32(0.1), -3.5]
 
 
-# -- counts and events equal the tables --------------------------------------------------------------
+# -- counts and events equal the tables -----------------------------------------------------
 
 
 @pytest.mark.parametrize("across_events", [False, True])
@@ -240,7 +241,7 @@ def test_decoded_replay_is_counted_as_in_its_table(decoded, tmp_path):
     assert page["worlds"][0]["style"] == "track"
 
 
-# -- size, samples, safety ----------------------------------------------------------------------------
+# -- size, samples, safety ------------------------------------------------------------------
 
 
 def test_a_hundred_thousand_steps_take_less_than_a_megabyte(maze, tmp_path):
@@ -281,7 +282,7 @@ def test_the_same_log_gives_the_same_page(sweeping, tmp_path):
 
 
 def test_names_cannot_end_the_data(tmp_path):
-    evil = "</script><script>alert(1)</script>{{page.js}}"
+    evil = "</script><script>alert(1)</script>{{data}}"
     world = MDP.from_tables([[1], [2], [2]], reward=[0, 0, 1], terminal=[2], labels=[evil, "b", 3])
     log = simulate(world, "episodic_control", n_steps=20).log.label(learner=evil)
     path = write_page(log, tmp_path / "page.html", title=evil)
@@ -291,7 +292,7 @@ def test_names_cannot_end_the_data(tmp_path):
     assert data["worlds"][0]["labels"][0] == evil
 
 
-# -- worlds ---------------------------------------------------------------------------------------------
+# -- worlds ---------------------------------------------------------------------------------
 
 
 def test_how_worlds_are_drawn():
@@ -313,7 +314,7 @@ def test_a_log_without_its_world(sweeping, tmp_path):
     assert page["runs"][0]["n_sequences"] == len(classify(sweeping, min_length=3))
 
 
-# -- the command ------------------------------------------------------------------------------------------
+# -- the command ----------------------------------------------------------------------------
 
 
 def test_the_command(sweeping, control, tmp_path):
@@ -353,7 +354,7 @@ def test_what_is_no_log_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match="holds neither an event log"):
         page_of_folders([tmp_path], tmp_path / "page.html")
     (tmp_path / "manifest.json").write_text('{"study": "demands", "command": "replay demands"}')
-    with pytest.raises(ValueError, match="damaged|replay demands made, which has no replay"):
+    with pytest.raises(ValueError, match="replay demands made, which has no replay"):
         page_of_folders([tmp_path], tmp_path / "page.html")
     assert not (tmp_path / "page.html").exists()
 

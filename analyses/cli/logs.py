@@ -1,4 +1,4 @@
-"""The commands ``replay classify``, ``replay animate`` and ``replay page``, which read event logs."""
+"""The commands that read event logs: ``replay classify``, ``replay animate``, ``replay page``."""
 
 from __future__ import annotations
 

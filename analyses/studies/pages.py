@@ -1,6 +1,6 @@
-"""The page of folders: event logs, and the results of ``replay reproduce`` and ``replay recording``.
+"""The page of event logs, and of what ``replay reproduce`` or ``replay recording`` wrote.
 
-Nothing is simulated; what a page shows, :func:`analyses.plots.page.write_page` tells.
+Nothing is simulated; :func:`analyses.plots.page.writing.write_page` tells what a page shows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pandas as pd
 
 from analyses.jobs.mdp_files import world_of_log
 from analyses.jobs.results import Results
-from analyses.plots.page import write_page
+from analyses.plots.page.writing import write_page
 from analyses.recordings.readers.tracks import read_track
 from analyses.studies.brea_2018.reproduction import log_folder
 from replay.checks import check_list, unknown_name
@@ -99,8 +99,8 @@ def page_of_folders(
         else:
             raise ValueError(
                 f"{folder} holds what {manifest.get('command', 'another command')} made, which has "
-                "no replay to look at: a page shows event logs, and the results of replay reproduce "
-                "and replay recording."
+                "no replay to look at: a page shows event logs, and what replay reproduce or "
+                "replay recording wrote."
             )
     return write_page(shown, out, across_events=across_events)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ import numpy as np
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
+from analyses.plots.page.decoded import Decoded, decoded_run
+from analyses.plots.page.models import model_run
 from analyses.plots.page.packing import pack
-from analyses.plots.page.runs import Decoded, ShownRun, decoded_run, model_run
+from analyses.plots.page.runs import ShownRun
 from analyses.plots.page.worlds import describe_world
 from analyses.plots.style import END_COLOUR, KIND_COLOURS, label
 from analyses.sequences.runs import Columns, runs_of
@@ -36,6 +38,7 @@ _WINDOWS = (10, 50)
 _IN_A_WINDOW = 4
 _N_COLOURS = 24
 _TRIALS = 8
+_SCRIPTS = ("data.js", "drawing.js", "timeline.js", "words.js", "page.js")
 
 
 def write_page(
@@ -48,9 +51,10 @@ def write_page(
 ) -> Path:
     """Write a page to look at replay: one HTML file that opens offline in any browser.
 
-    It shows the world, the animal's way under a slider, and each pause with its replay move by move;
-    the kinds of sequences, the episodes that a novel path is stitched from, the graph and the values
-    as learned by then; and how kinds change over learning. Several runs can be seen side by side.
+    It shows the world, the animal's way under a slider, and each pause with its replay move by
+    move; the kinds of sequences, the episodes that a novel path is stitched from, the graph and the
+    values as learned by then; and how kinds change over learning. Two runs can be seen side by
+    side.
 
     Parameters
     ----------
@@ -131,7 +135,7 @@ def _data(
     runs: list[ShownRun], title: str | None, min_length: int, across_events: bool
 ) -> dict[str, Any]:
     """Gather all that the page shows; of the events, as many as there is room for."""
-    worlds = _distinct(runs, lambda one, other: one.world is other.world or one.world == other.world)
+    worlds = _distinct(runs, lambda one, other: one.world == other.world)
     ways = _distinct(runs, _have_one_experience)
     names = _names(runs)
     fixed: dict[str, Any] = {
@@ -165,7 +169,7 @@ def _data(
         }
         for run, name, world, way in zip(runs, names, worlds, ways, strict=True)
     ]
-    taken = len(json.dumps([fixed, about])) + len(_template("page.js")) + len(_template("page.css"))
+    taken = len(json.dumps([fixed, about])) + sum(map(len, _parts().values()))
     room = max(_MOST_BYTES - taken, _LEFT_FOR_EVENTS)
     share = min(1.0, _MOST_SEQUENCES / max(sum(n_sequences), 1))
     for _ in range(_TRIALS):
@@ -183,8 +187,8 @@ def _data(
     }
 
 
-def _distinct(runs: list[ShownRun], same: Any) -> list[int]:
-    """Number runs so that those that are the same have one number."""
+def _distinct(runs: list[ShownRun], same: Callable[[ShownRun, ShownRun], bool]) -> list[int]:
+    """Give runs that are the same one number."""
     firsts: list[ShownRun] = []
     numbers = []
     for run in runs:
@@ -306,9 +310,7 @@ def _values(run: ShownRun) -> dict[str, Any] | None:
     return {"low": low, "high": high, **pack({"made": run.values["made"], "value": coded.ravel()})}
 
 
-def _sample(
-    runs: list[ShownRun], ways: Iterable[int], share: float
-) -> list[NDArray[np.bool_]]:
+def _sample(runs: list[ShownRun], ways: Iterable[int], share: float) -> list[NDArray[np.bool_]]:
     """Choose events evenly over time, of each kind; of one experience, the same moments of all."""
     moments: dict[int, set[tuple[int, int]]] = {}
     for run, way in zip(runs, ways, strict=True):
@@ -344,7 +346,6 @@ def _events(run: ShownRun, chosen: NDArray[np.bool_]) -> dict[str, NDArray[Any]]
     """List the chosen events, their moves and their sequences."""
     columns = run.detail(chosen)
     sequence = columns.pop("sequence")
-    columns.pop("event")
     return {
         **{f"event_{name}": values[chosen] for name, values in run.events.items()},
         **{f"sequence_{name}": run.sequences[name][sequence]
@@ -360,16 +361,17 @@ def _template(name: str) -> str:
     return resources.files("analyses.plots.page").joinpath(name).read_text(encoding="utf-8")
 
 
+def _parts() -> dict[str, str]:
+    """Read style and program, which have places in ``page.html``."""
+    return {"style": _template("page.css"), "program": "\n".join(map(_template, _SCRIPTS))}
+
+
 def _fill(data: Mapping[str, Any]) -> str:
     """Put style, program and data into the page; nothing in the data can end its element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     page = _template("page.html")
-    for name, content in (
-        ("page.css", _template("page.css")),
-        ("page.js", _template("page.js")),
-        ("data", text),
-    ):
+    for name, content in (_parts() | {"data": text}).items():
         before, _, after = page.partition(f"{{{{{name}}}}}")
         page = before + content + after
     return page
