@@ -16,6 +16,7 @@ from analyses.plots.page import write_page, writing
 from analyses.plots.page.packing import pack, unpack
 from analyses.plots.page.worlds import describe_world
 from analyses.recordings.find_replay import sequence_kinds
+from analyses.recordings.readers.tracks import draw_track
 from analyses.sequences.pauses import replayed_moves
 from analyses.studies.pages import DecodedResults, page_of_folders
 from analyses.tables import KINDS
@@ -217,7 +218,7 @@ def test_one_experience_is_kept_once(sweeping, control, maze, tmp_path):
     page = data_of(write_page(EventLog.concat([control, other]), tmp_path / "page.html"))
     assert [run["experience"] for run in page["runs"]] == [0, 1]
     assert [run["name"] for run in page["runs"]] == [
-        "Episodic control, seed 0",
+        "Episodic control",
         "Episodic control, seed 9",
     ]
 
@@ -331,23 +332,40 @@ def test_the_command(sweeping, control, tmp_path):
     ]
 
 
-def test_a_reproduction(tmp_path):
-    sizes = ["--mdps", "1", "--seeds", "1", "--steps", "1000", "--jobs", "1"]
-    which = ["--experiment", "stochastic_tree", "--learner", "episodic_control,q_learning"]
-    done = CliRunner().invoke(app, ["reproduce", *which, *sizes, "--out", str(tmp_path / "made")])
-    assert done.exit_code == 0, done.exception
-    page = data_of(page_of_folders([tmp_path / "made"], tmp_path / "page.html"))
-    assert [run["name"] for run in page["runs"]] == ["Q-learning", "Episodic control"]
-    kept = tmp_path / "made" / "logs" / "stochastic_tree" / "episodic_control-0-0"
-    table = pd.read_parquet(kept / "sequences.parquet")
-    assert page["runs"][1]["n_sequences"] == (table["length"] >= 3).sum() > 0
-    assert page["worlds"][0]["known"]
-    one = page_of_folders([tmp_path / "made"], tmp_path / "page.html", learners=["q_learning"])
-    assert len(data_of(one)["runs"]) == 1
+def test_a_reproduction(sweeping, control, tmp_path):
+    made = {"study": "reproduction", "experiments": ["stochastic_tree", "maze"], "seed": 0}
+    made["learners"] = ["prioritized_sweeping", "episodic_control", "q_learning"]
+    (tmp_path / "manifest.json").write_text(json.dumps(made))
+    for learner, log in (("prioritized_sweeping", sweeping), ("episodic_control", control)):
+        log.save(tmp_path / "logs" / "maze" / f"{learner}-0-0")
+    out = tmp_path / "page.html"
+    runs = data_of(page_of_folders([tmp_path], out))["runs"]
+    assert [run["name"] for run in runs] == ["Prioritized sweeping", "Episodic control"]
+    tables = [classify(log, min_length=3) for log in (sweeping, control)]
+    assert [run["n_sequences"] for run in runs] == list(map(len, tables))
+    (run,) = data_of(page_of_folders([tmp_path], out, learners=["episodic_control"]))["runs"]
+    assert run["name"] == "Episodic control"
+    with pytest.raises(FileNotFoundError, match="keeps no event log of stochastic_tree"):
+        page_of_folders([tmp_path], out, experiment="stochastic_tree")
     with pytest.raises(ValueError, match="Unknown experiment of"):
-        page_of_folders([tmp_path / "made"], tmp_path / "page.html", experiment="maze")
+        page_of_folders([tmp_path], out, experiment="tree")
     with pytest.raises(ValueError, match="Unknown learner of"):
-        page_of_folders([tmp_path / "made"], tmp_path / "page.html", learners=["sfma"])
+        page_of_folders([tmp_path], out, learners=["sfma"])
+
+
+def test_results_of_a_recording(decoded, tmp_path):
+    made = {"study": "recording", "judgement": {"state_size": 15.0}}
+    (tmp_path / "manifest.json").write_text(json.dumps(made))
+    (tmp_path / "track.json").write_text(json.dumps(draw_track(make_wtrack())))
+    decoded.events.to_csv(tmp_path / "events.csv", index=False)
+    for name, table in (
+        ("sequences", decoded.sequences),
+        ("paths", decoded.paths),
+        ("experience", decoded.experience.steps),
+    ):
+        table.to_parquet(tmp_path / f"{name}.parquet")
+    read = write_page(decoded, tmp_path / "page.html").read_bytes()
+    assert page_of_folders([tmp_path], tmp_path / "other.html").read_bytes() == read
 
 
 def test_what_is_no_log_is_told(tmp_path):

@@ -17,7 +17,6 @@ from replay.worlds.mdp import MDP
 __all__ = ["describe_world", "world_of_moves"]
 
 _MOST_LABELS = 5_000
-_EVEN = 2.0  # lengths of moves along a track differ by less than this factor
 
 
 def describe_world(mdp: MDP) -> dict[str, Any]:
@@ -55,7 +54,7 @@ def describe_world(mdp: MDP) -> dict[str, Any]:
         style, unit = "maze", cell
         columns["wall_y"], columns["wall_x"] = np.nonzero(layout(mdp))
     else:
-        is_track = mdp.position is not None and _is_track(mdp, place, pairs)
+        is_track = mdp.position is not None and (mdp.labels is not None or _leads_back(mdp))
         style, unit = ("track", 2 * HALF_WIDTH) if is_track else ("graph", 0.0)
     described: dict[str, Any] = {
         "name": mdp.name, "n_states": mdp.n_states, "style": style, "unit": unit,
@@ -95,16 +94,12 @@ def world_of_moves(state: NDArray[np.int32], next_state: NDArray[np.int32]) -> M
     )
 
 
-def _is_track(mdp: MDP, place: NDArray[np.float64], pairs: NDArray[np.int64]) -> bool:
-    """Tell whether positions are places on a track: one can come back, or all moves are alike."""
-    if not len(pairs):
-        return True
+def _leads_back(mdp: MDP) -> bool:
+    """Tell whether one can come back to a state, unlike in a tree, whose positions only draw it."""
     state = mdp.transition_rows() // mdp.n_actions
     graph = nx.DiGraph(zip(state.tolist(), mdp.successor.tolist(), strict=True))
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
-    length = np.hypot(*(place[pairs[:, 0]] - place[pairs[:, 1]]).T)
-    even = length.max() <= _EVEN * max(float(length.min()), 1e-9)
-    return bool(even or not nx.is_directed_acyclic_graph(graph))
+    return not nx.is_directed_acyclic_graph(graph)
 
 
 def _text(label: object) -> str:

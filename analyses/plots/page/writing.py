@@ -211,12 +211,12 @@ def _have_one_experience(one: ShownRun, other: ShownRun) -> bool:
 def _names(runs: list[ShownRun]) -> list[str]:
     """Name runs by their learners, and where these are the same by their seeds or numbers."""
     names = ["Recorded animal" if run.decoded else label(run.learner or "no name") for run in runs]
-    for given in ("seed", "number"):
+    for by in ("seed", "run"):
         twice = {name for name in names if names.count(name) > 1}
         for k, name in enumerate(names):
-            if name in twice:
-                which = runs[k].about.get("seed", "") if given == "seed" else str(k + 1)
-                names[k] = f"{name}, {given} {which}" if which else name
+            which = runs[k].about.get("seed", "-1") if by == "seed" else str(k + 1)
+            if name in twice and which != "-1":
+                names[k] = f"{name}, {by} {which}"
     return names
 
 
