@@ -15,8 +15,8 @@ from analyses.cli import app
 from analyses.plots.page import write_page, writing
 from analyses.plots.page.packing import pack, unpack
 from analyses.plots.page.worlds import describe_world
-from analyses.recordings.find_replay import sequence_kinds
-from analyses.recordings.readers.tracks import draw_track
+from analyses.recordings.event_kinds import sequence_kinds
+from analyses.recordings.readers.track_graphs import draw_track
 from analyses.sequences.pauses import replayed_moves
 from analyses.studies.pages import DecodedResults, page_of_folders
 from analyses.tables import KINDS

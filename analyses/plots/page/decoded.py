@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analyses.plots.page.runs import Piece, ShownRun, list_pieces
 from analyses.plots.page.worlds import world_of_moves
-from analyses.plots.recording import read_pieces
+from analyses.recordings.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from analyses.sequences.runs import of_run
 from analyses.tables import KINDS
@@ -95,7 +95,7 @@ def decoded_run(decoded: Decoded) -> ShownRun:
         none = [np.zeros(0, dtype=np.int64)]
         pieces = [
             [Piece(piece.end, piece.episode, piece.backward)
-             for piece in read_pieces(path.tolist(), experience, int(table["step"].iloc[k]))]
+             for piece in experienced_pieces(path.tolist(), experience, int(table["step"].iloc[k]))]
             for k, path in zip(shown.tolist(), paths, strict=True)
         ]  # fmt: skip
         moves = {
