@@ -105,7 +105,7 @@ async function readRun(packed, number) {
 
 const page = {
   data: null, worlds: [], experiences: [], runs: [], views: [], entries: [],
-  time: 0, key: null, progress: 0, running: false, playing: false, held: 0, sequence: 0,
+  time: 0, key: null, near: "", progress: 0, running: false, playing: false, held: 0, sequence: 0,
   kinds: null, phases: null, shortest: 0, longest: Infinity, theme: {}, drawMs: 0,
 };
 const byId = (id) => document.getElementById(id);

@@ -70,10 +70,31 @@ function fit(canvas, width, height) {
   return context;
 }
 
+const SURROUNDINGS = 4, LEAST_ZOOMED = 14;
+
+/** The part of the world that is shown: all of it, or what is around the event that is open. */
+function frameOf(view) {
+  const { run } = view, world = worldOf(run), e = eventOf(run, page.key);
+  if (!byId("show-near").checked || e < 0) return [world.low, world.high];
+  const s = chosenSequence(run, e), states = [...statesOf(run, e, s), run.events.event_location[e]];
+  const unit = world.style === "graph" ? 0 : world.unit;
+  const frame = [world.x, world.y].map((at, axis) => {
+    const places = states.map((state) => at[state]);
+    let low = Math.min(...places) - SURROUNDINGS * unit, high = Math.max(...places) + SURROUNDINGS * unit;
+    const missing = Math.max(0, LEAST_ZOOMED * unit - (high - low)) / 2;
+    [low, high] = [low - missing, high + missing];
+    const most = world.high[axis] - world.low[axis], wide = Math.min(high - low, most);
+    low = clamp(low, world.low[axis], world.high[axis] - wide);
+    return [low, low + wide];
+  });
+  return unit ? [[frame[0][0], frame[1][0]], [frame[0][1], frame[1][1]]] : [world.low, world.high];
+}
+
 /** Place the world on the canvas, and draw once what never changes. */
 function layOut(view) {
   const world = worldOf(view.run), width = view.canvas.clientWidth;
-  const size = [0, 1].map((axis) => Math.max(world.high[axis] - world.low[axis], 1e-6));
+  const [low, high] = frameOf(view);
+  const size = [0, 1].map((axis) => Math.max(high[axis] - low[axis], 1e-6));
   const scaled = world.style !== "graph", margin = world.style === "graph" ? 22 : 4, below = scaled ? 26 : 4;
   const most = Math.max(280, Math.min(0.7 * window.innerHeight, 700));
   const least = 96;
@@ -85,10 +106,11 @@ function layOut(view) {
   view.px = new Float32Array(world.n_states);
   view.py = new Float32Array(world.n_states);
   for (let s = 0; s < world.n_states; s++) {
-    view.px[s] = left + sx * (world.x[s] - world.low[0]);
-    view.py[s] = top + sy * (world.high[1] - world.y[s]);
+    view.px[s] = left + sx * (world.x[s] - low[0]);
+    view.py[s] = top + sy * (high[1] - world.y[s]);
   }
-  view.at = (x, y) => [left + sx * (x - world.low[0]), top + sy * (world.high[1] - y)];
+  view.at = (x, y) => [left + sx * (x - low[0]), top + sy * (high[1] - y)];
+  view.frame = [left, top, sx * size[0], sy * size[1]];
   view.width = width;
   view.height = height;
   view.scale = sx;
@@ -96,8 +118,18 @@ function layOut(view) {
   view.context = fit(view.canvas, width, height);
   view.still = document.createElement("canvas");
   const context = fit(view.still, width, height);
+  context.save();
+  if (scaled) clip(context, view);
   drawWorld(context, view, world);
+  context.restore();
   if (scaled) drawScaleBar(context, view, world, top + sy * size[1] + 12, left);
+}
+
+/** Draw nothing beyond the part of the world that is shown. */
+function clip(context, view) {
+  context.beginPath();
+  context.rect(...view.frame);
+  context.clip();
 }
 
 /** As wide as states may be drawn without touching. */
@@ -155,7 +187,7 @@ function drawWorld(context, view, world) {
 }
 
 function drawScaleBar(context, view, world, y, left) {
-  const wide = world.high[0] - world.low[0];
+  const wide = view.frame[2] / view.scale;
   const length = [5, 10, 20, 50, 100, 200, 500, 1000].reduce((best, each) =>
     Math.abs(each - 0.2 * wide) < Math.abs(best - 0.2 * wide) ? each : best);
   context.strokeStyle = context.fillStyle = page.theme.soft;
@@ -485,6 +517,8 @@ function draw() {
     const e = eventOf(run, page.key);
     context.clearRect(0, 0, view.width, view.height);
     context.drawImage(view.still, 0, 0, view.width, view.height);
+    context.save();
+    if (worldOf(run).style !== "graph") clip(context, view);
     if (byId("show-values").checked && run.values) drawValues(context, view, run, made);
     if (byId("show-graph").checked) drawKnown(context, view, run, made);
     if (byId("show-way").checked) drawWay(context, view, run, made);
@@ -492,6 +526,7 @@ function draw() {
     const animal = e < 0 ? wayOf(run).place[made] : animalAt(run, e);
     const labels = e < 0 ? null : drawEvent(context, view, run, e);
     drawAnimal(context, view, animal);
+    context.restore();
     if (labels) drawLabels(context, view, run, labels, animal);
   }
   drawTimeline();

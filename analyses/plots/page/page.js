@@ -2,6 +2,9 @@
 
 /** After anything that changes time or event: draw, then write. */
 function update() {
+  const near = byId("show-near").checked ? `${page.key} ${page.sequence}` : "";
+  if (near !== page.near) for (const view of page.views) layOut(view);
+  page.near = near;
   draw();
   writeTime();
   writeEvent();
@@ -387,6 +390,7 @@ function connect() {
   byId("link").addEventListener("click", copyLink);
   for (const id of ["show-way", "show-graph", "show-values"])
     byId(id).addEventListener("change", () => { draw(); writeValues(); });
+  byId("show-near").addEventListener("change", update);
   const timeline = byId("timeline");
   const point = (event) => {
     const { left, right, width, longest } = page.timeline;
