@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from analyses import classify, place_sequences
 from analyses.cli import app
-from analyses.plots.page import write_page, writing
+from analyses.plots import write_page
+from analyses.plots.page import writing
 from analyses.plots.page.packing import pack, unpack
 from analyses.plots.page.worlds import describe_world
 from analyses.recordings.event_kinds import sequence_kinds

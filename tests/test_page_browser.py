@@ -9,7 +9,7 @@ import statistics
 import pytest
 
 from analyses import classify
-from analyses.plots.page import write_page
+from analyses.plots import write_page
 from replay.simulation import feed, simulate
 from replay.worlds.mazes import random_maze
 

@@ -235,7 +235,7 @@ def test_mdp_files_hold_everything(tmp_path):
     write_mdps(mdps, tmp_path / "mdps")
     assert read_mdps(tmp_path / "mdps") == mdps
     (tmp_path / "mdps" / "maze.json").write_text("{")
-    with pytest.raises(ValueError, match=r"maze\.json holds no world"):
+    with pytest.raises(ValueError, match=r"maze\.json holds no MDP"):
         read_mdps(tmp_path / "mdps")
 
 

@@ -58,8 +58,8 @@ def animate(
 
     check_film(out)
     check_out(out, out.suffix)
-    found = EventLog.load(log)
     world = None if mdp is None else read_mdp(mdp)
+    found = EventLog.load(log)
     if world is None and found.mdp is None:
         world = world_of_log(log)
     with screen.status(f"{out}: some seconds"):

@@ -88,7 +88,7 @@ def read_mdp(path: str | Path) -> MDP:
     try:
         return from_json(Path(path).read_bytes())
     except ValueError as error:
-        raise ValueError(f"{path} holds no world. {error}") from error
+        raise ValueError(f"{path} holds no MDP. {error}") from error
 
 
 def world_of_log(folder: str | Path) -> MDP | None:
