@@ -258,25 +258,30 @@ function firstKnown(run, made) {
   return way.begin[countUntil(way.begin, made - 1) - 1];
 }
 
+const N_WIDTHS = 8;
+
+/** Draw each move that was made by now, the wider and darker the more often. */
 function drawKnown(context, view, run, made) {
   const way = wayOf(run), since = firstKnown(run, made);
-  context.strokeStyle = page.theme.known;
-  context.lineCap = "round";
-  const thick = Math.max(0.8, Math.min(1.5, 0.06 * view.unit));
+  const paths = Array.from({ length: N_WIDTHS }, () => new Path2D());
   for (let p = 0; p < way.pair_from.length; p++) {
     const from = way.pair_from[p], to = way.pair_to[p];
-    if (from === to) continue;
     const low = way.pairBegin[p], high = way.pairBegin[p + 1];
-    if (way.pairSteps[low] >= made) continue;
+    if (from === to || way.pairSteps[low] >= made) continue;
     const n = countUntil(way.pairSteps, made - 1, low, high) - (since ? countUntil(way.pairSteps, since - 1, low, high) : low);
     if (!n) continue;
-    context.globalAlpha = Math.min(0.8, 0.25 + 0.07 * Math.log2(n));
-    context.lineWidth = thick * (0.6 + 0.1 * Math.log2(n));
-    context.beginPath();
-    context.moveTo(view.px[from], view.py[from]);
-    context.lineTo(view.px[to], view.py[to]);
-    context.stroke();
+    const path = paths[Math.min(N_WIDTHS - 1, 31 - Math.clz32(n))];
+    path.moveTo(view.px[from], view.py[from]);
+    path.lineTo(view.px[to], view.py[to]);
   }
+  context.strokeStyle = page.theme.known;
+  context.lineCap = "butt";
+  const thick = clamp(0.06 * view.unit, 0.8, 1.5);
+  paths.forEach((path, k) => {
+    context.globalAlpha = 0.25 + 0.08 * k;
+    context.lineWidth = thick * (0.6 + 0.1 * k);
+    context.stroke(path);
+  });
   context.globalAlpha = 1;
 }
 
