@@ -146,8 +146,10 @@ function writeTime() {
   const way = wayOf(page.views[0].run), made = Math.min(page.time, way.n);
   const k = made ? countUntil(way.begin, made - 1) - 1 : 0;
   const seconds = way.seconds && made ? `, ${clock(way.seconds[made - 1])}` : "";
+  const shared = page.views.every(({ run }) => run.experience === page.views[0].run.experience);
+  const episode = shared ? `, ${episodeText(page.views[0].run, way.begin_episode[k])}` : "";
   byId("time-text").textContent = made ?
-    `${stepName(page.views[0].run)} ${say(way.step[made - 1])} of ${say(longest)}, ${episodeText(page.views[0].run, way.begin_episode[k])}${seconds}` :
+    `${stepName(page.views[0].run)} ${say(way.step[made - 1])} of ${say(longest)}${episode}${seconds}` :
     `before the first of ${plural(longest, stepName(page.views[0].run))}`;
   slider.setAttribute("aria-valuetext", byId("time-text").textContent);
   const most = Math.max(0, ...page.views.map(({ run }) => {
