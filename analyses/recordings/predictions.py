@@ -50,7 +50,7 @@ def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
     Examples
     --------
     >>> read_predictions().query("statistic == 'S14' and account == 'sfma'")["source"].tolist()
-    ['Lee & Wilson 2002']
+    ['Lee 2002']
     """
     path = data_file(f"comparison/{_FILE}") if folder is None else Path(folder) / _FILE
     if not path.is_file():

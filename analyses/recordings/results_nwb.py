@@ -27,6 +27,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pandas as pd
 
 from analyses.recordings.conclusions import Conclusions
+from analyses.recordings.report import LOW_POWER
 from replay.files import replacing
 
 __all__ = ["write_nwb"]
@@ -163,7 +164,7 @@ def _add_module(file: Any, found: Conclusions) -> None:
     )
     kinds = found.kinds.astype({"kind": str})
     for name, description, table in (
-        ("kinds", "counts and shares of kinds of replay, by the size of states (cm)", kinds),
+        ("kinds", f"counts and shares of kinds, by the size of states (cm). {LOW_POWER}", kinds),
         ("states", "where each state is, in cm", found.states),
     ):
         module.add(DynamicTable.from_dataframe(table, name=name, table_description=description))

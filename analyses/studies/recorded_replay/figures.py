@@ -17,6 +17,7 @@ from analyses.recordings.decoding.state_space_decoder import (
     walk_transitions,
 )
 from analyses.recordings.readers.track_graphs import read_track
+from analyses.recordings.report import LOW_POWER
 from replay import MDP
 
 if TYPE_CHECKING:
@@ -47,7 +48,12 @@ def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
     """
     from analyses.plots.recorded_kinds import recorded_kinds_figure
 
-    yield "kinds", recorded_kinds_figure(read("kinds.csv"))
+    chance = read("calibration.csv")
+    known = "How many of these events chance would give is unknown."
+    if len(chance):
+        rate = float(chance["false_positive_rate"].iloc[0])
+        known = f"Of events with randomised cells, {rate:.1%} pass the same test."
+    yield "kinds", recorded_kinds_figure(read("kinds.csv"), note=f"{known} {LOW_POWER}")
 
 
 def draw_accounts(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
