@@ -371,12 +371,7 @@ def paths(replays: Replays, sequences: pd.DataFrame) -> Lists:
     Lists
         The places of each.
     """
-    states, row = replays.states, sequences.index.to_numpy()
-    length = states.length[row]
-    begin = np.zeros(len(row) + 1, dtype=np.int64)
-    np.cumsum(length, out=begin[1:])
-    place = np.arange(begin[-1]) + np.repeat(states.begin[row] - begin[:-1], length)
-    return Lists(states.flat[place], begin)
+    return replays.states.take(sequences.index.to_numpy())
 
 
 def covered(walked: Lists, inside: NDArray[np.bool_]) -> NDArray[np.int64]:

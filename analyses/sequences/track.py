@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -247,11 +247,14 @@ class Track:
         """
         if place not in self.graph or next_place not in self.graph:
             return []
-        near = nx.single_source_shortest_path_length(self.graph, place, cutoff=at_most)
-        if next_place not in near:
-            return []
-        shortest = list(islice(nx.all_shortest_paths(self.graph, place, next_place), 2))
-        return shortest[0][1:-1] if len(shortest) == 1 else []
+        before = nx.predecessor(self.graph, place, cutoff=at_most)
+        way, here = [], next_place
+        while here != place:
+            if len(before.get(here, [])) != 1:
+                return []
+            [here] = before[here]
+            way.append(here)
+        return way[-2::-1]
 
     def extent(self, states: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Measure how far sequences reach along the track, and how steadily they go.

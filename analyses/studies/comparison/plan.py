@@ -37,7 +37,7 @@ AS_PUBLISHED = " (as published)"
 N_DRAWS = 128
 """Draws of an account's parameters from their priors."""
 
-DRAWS_OF_PIECE = 32
+DRAWS_OF_PIECE = 64
 _MOST_ANIMALS = 8  # of a simulated study; larger ones are extrapolated by their standard deviation
 _FEWEST_ANIMALS = 3
 
@@ -249,7 +249,8 @@ def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
         if account.is_control:
             continue
         middle = {key: prior.quantile(0.5) for key, prior in account.priors.items()}
-        find_learner(account.generator, {**account.fixed, **middle})
+        given = {key: value for key, value in middle.items() if value is not None}
+        find_learner(account.generator, {**account.fixed, **given})
     return dict(accounts)
 
 

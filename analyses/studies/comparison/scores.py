@@ -302,14 +302,8 @@ def _regions(
             if not agrees.any():
                 continue
             for key in account.priors:
-                values = [params[key] for params in drawn[name]]
-                told = pd.Series(values)[agrees]
-                if isinstance(values[0], bool | str):
-                    common = told.astype(str).value_counts(normalize=True)
-                    region = ", ".join(f"{value} {share:.0%}" for value, share in common.items())
-                else:
-                    low, high = np.quantile(told.astype(float), [0.05, 0.95])
-                    region = f"{low:.3g} to {high:.3g}"
+                agreeing = np.flatnonzero(agrees).tolist()
+                region = _region([drawn[name][draw].get(key) for draw in agreeing])
                 rows.append(
                     {
                         "account": name,
@@ -322,6 +316,21 @@ def _regions(
     return pd.DataFrame(
         rows, columns=["account", "finding", "parameter", "region", "share_agreeing"]
     )
+
+
+def _region(values: list[Any]) -> str:
+    """Tell where most of some values of a parameter lie; None is the learner's own value."""
+    numbers = [each for each in values if not isinstance(each, bool | str | None)]
+    if len(numbers) + values.count(None) < len(values):
+        common = pd.Series(values).astype(str).value_counts(normalize=True)
+        return ", ".join(f"{value} {share:.0%}" for value, share in common.items())
+    parts = []
+    if numbers:
+        low, high = np.quantile(np.array(numbers, dtype=float), [0.05, 0.95])
+        parts = [f"{low:.3g} to {high:.3g}"]
+    if len(numbers) < len(values):
+        parts.append(f"its default {values.count(None) / len(values):.0%}")
+    return ", ".join(parts)
 
 
 def _measurements(
