@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -247,7 +248,7 @@ class Track:
         """
         if place not in self.graph or next_place not in self.graph:
             return []
-        before = nx.predecessor(self.graph, place, cutoff=at_most)
+        before = _predecessors(self, place, at_most)
         way, here = [], next_place
         while here != place:
             if len(before.get(here, [])) != 1:
@@ -308,6 +309,13 @@ class Track:
                 f"Criteria in cm need the 'distance' of each edge of the graph; that from {here} "
                 f"to {there} has none."
             )
+
+
+@lru_cache(maxsize=4096)
+def _predecessors(track: Track, place: int, at_most: int) -> dict[int, list[int]]:
+    """List the last places but one of the shortest ways from a place to those near it."""
+    before: dict[int, list[int]] = nx.predecessor(track.graph, place, cutoff=at_most)
+    return before
 
 
 @kernel

@@ -37,7 +37,7 @@ AS_PUBLISHED = " (as published)"
 N_DRAWS = 128
 """Draws of an account's parameters from their priors."""
 
-DRAWS_OF_PIECE = 64
+DRAWS_OF_PIECE = 128
 _MOST_ANIMALS = 8  # of a simulated study; larger ones are extrapolated by their standard deviation
 _FEWEST_ANIMALS = 3
 
