@@ -1,4 +1,4 @@
-"""S5: replay of what was not run lately; and S8 of the arm that is run next.
+"""S5: replay of what was not run lately, or was replayed before; S8 of the arm that is run next.
 
 ``S5`` [1]_
     The share of sequences on the other side of the maze: in blocks run mostly on one side, minus
@@ -13,12 +13,19 @@
     Sequences per stop and arm: in the arm that was run last, in that which paid before the present
     one, or in that which is run next, to arms that are none of these (log ratio). Null: 0.
 
+``S5_rest_as_awake`` [3]_
+    Rank correlation, over all places, of how many sequences run through each at rest and awake, of
+    animals that ran. Null: 0; as both may follow what was run, it is no proof that one tags what
+    the other replays.
+
 References
 ----------
 .. [1] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
    of experience. https://doi.org/10.1016/j.neuron.2010.01.034
 .. [2] Gillespie et al. (2021). Hippocampal replay reflects specific past experiences rather than a
    plan for subsequent choice. https://doi.org/10.1016/j.neuron.2021.07.029
+.. [3] Yang et al. (2024). Selection of experience for memory by hippocampal sharp wave ripples.
+   https://doi.org/10.1126/science.adk8261
 """
 
 from __future__ import annotations
@@ -28,9 +35,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from analyses.measures.replays import (
     AWAKE,
+    REST,
     Replays,
     Statistic,
     chosen,
@@ -38,6 +47,7 @@ from analyses.measures.replays import (
     in_order,
     is_one_of,
     laps_around,
+    laps_done,
     log_rates,
     own_code,
     paths,
@@ -183,6 +193,24 @@ def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
     return rows(animals, value, 0.0, n_both.sum(axis=1))
 
 
+def _rest_as_awake(replays: Replays) -> pd.DataFrame:
+    """Rank correlation over places of the sequences at rest and awake that run through each."""
+    animals, n_places = replays.animals, len(replays.task.node)
+    sequences = chosen(replays, ["episode", "phase"], (*AWAKE, *REST))
+    sequences = sequences[laps_done(sequences) > 0]
+    through = own_code(animals, sequences), is_one_of(sequences["phase"], REST).astype(int)
+    walked = paths(replays, sequences)
+    # A sequence counts once at each of its places, however often it comes by.
+    owner, place = np.unique(np.stack((walked.owner, walked.flat)), axis=1)
+    counts = np.zeros((len(animals), 2, n_places))
+    np.add.at(counts, (through[0][owner], through[1][owner], place), 1.0)
+    ranks = rankdata(counts, axis=-1)
+    ranks -= ranks.mean(axis=-1, keepdims=True)
+    size = np.sqrt((ranks**2).sum(axis=-1)).prod(axis=1)
+    value = ranks.prod(axis=1).sum(axis=-1) / np.where(size > 0, size, np.nan)
+    return rows(animals, value, 0.0, np.bincount(through[0], minlength=len(animals)))
+
+
 def _arm(label: str, role: int) -> Statistic:
     return Statistic(f"{label} arm, to arms without a part", partial(_arm_rate, role=role))
 
@@ -197,5 +225,6 @@ RECENCY_STATISTICS: dict[str, Statistic] = {
     ),
     "S5_past_arm": _arm("past", _PAST),
     "S5_previous_goal": _arm("previous goal", _PREVIOUS_GOAL),
+    "S5_rest_as_awake": Statistic("places replayed at rest, as when awake", _rest_as_awake),
     "S8_future_arm": _arm("future", _FUTURE),
 }

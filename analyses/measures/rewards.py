@@ -9,6 +9,8 @@ Rates are sequences per stop, the pauses after a lap and before the next; see `l
 ``S4_reverse_minus_forward`` [1]_
     The rate of reverse to that of forward sequences, at the changed end in unequal blocks (log
     ratio). Null: 0.
+``S4_restored`` [1]_
+    The same in the equal blocks that come after. Null: 0.
 ``S4_rewarded`` [2]_
     The rate after laps with reward, to that after laps without (log ratio). Null: 0.
 ``S4_paid_sequence, S4_paid_to_neutral`` [3]_
@@ -113,11 +115,19 @@ def _cells(replays: Replays) -> Callable[[pd.DataFrame], NDArray[np.int64]]:
     return cells
 
 
-def _reverse_minus_forward(replays: Replays) -> pd.DataFrame:
-    """Log rate of reverse minus that of forward sequences, at the changed end in unequal blocks."""
+def _reverse_minus_forward(replays: Replays, *, restored: bool = False) -> pd.DataFrame:
+    """Log rate of reverse minus that of forward sequences, at the changed end in unequal blocks.
+
+    Or in those in which its reward is restored.
+    """
     sequences = chosen(replays, ["direction", "place", "block", "phase"])
     forward, reverse = (is_one_of(sequences["direction"], [way]) for way in ("forward", "reverse"))
-    there = _cells(replays)(sequences) == 3
+    there = _cells(replays)(sequences) == (1 if restored else 3)
+    if restored:
+        *_, equal, unequal = changed_ends(replays.task)
+        names = [block.name for block in replays.task.blocks]
+        first = min((names.index(name) for name in unequal), default=len(names))
+        there &= is_one_of(sequences["block"], equal.intersection(names[first:]))
     n = counted(replays, sequences, np.select([there & reverse, there & forward], [1, 0], -1), 2)
     rate = log_rates(n, np.ones_like(n))
     return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
@@ -182,6 +192,10 @@ REWARD_STATISTICS: dict[str, Statistic] = {
     "S4_forward": _change("forward sequences", "forward"),
     "S4_reverse_minus_forward": Statistic(
         "reverse to forward at the changed end, unequal reward", _reverse_minus_forward
+    ),
+    "S4_restored": Statistic(
+        "reverse to forward at the changed end, reward restored",
+        partial(_reverse_minus_forward, restored=True),
     ),
     "S4_rewarded": Statistic("sequences after laps with reward, to those without", _rewarded),
     "S4_paid_sequence": _sequence("before it paid", "before"),
