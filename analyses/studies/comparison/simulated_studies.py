@@ -22,7 +22,7 @@ from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_of
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.track import graph_of_task
-from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison
+from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison, n_simulated
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.tasks import GivenLaps, Task, give_laps, replay_laps
@@ -161,8 +161,8 @@ def _measured(plan: Comparison, task: str) -> list[_Measured]:
     """List what is measured in a task."""
     tested = plan.tested(task)
     named = [
-        _Measured(row["id"], row["statistic"], int(min(row["n_animals"], plan.n_animals(task))))
-        for row in tested.to_dict("records")
+        _Measured(*row)
+        for row in zip(tested["id"], tested["statistic"], n_simulated(tested), strict=True)
     ]
     return [
         *named,
