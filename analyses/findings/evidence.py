@@ -260,6 +260,9 @@ def _of_count(result: Published, studies: Studies, between_studies: float) -> ND
 def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDArray[np.float64]:
     """Give the evidence for an account, in bits.
 
+    The logarithm of a mean over few draws is too small on average; a jackknife corrects that, so
+    that evidence does not grow with the number of draws.
+
     Parameters
     ----------
     likelihood : ndarray of float, shape (..., n_draws)
@@ -277,7 +280,12 @@ def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDA
     >>> float(evidence(np.full(2, 8.0), surprise=0.0)), float(evidence(np.zeros(2)).round(1))
     (3.0, -4.3)
     """
-    bits: NDArray[np.float64] = np.log2((1 - surprise) * likelihood.mean(axis=-1) + surprise)
+    mixed = (1 - surprise) * likelihood + surprise
+    n, total = mixed.shape[-1], mixed.sum(axis=-1)
+    bits: NDArray[np.float64] = np.log2(total / n)
+    if n > 1:
+        without = np.log2((total[..., None] - mixed) / (n - 1)).mean(axis=-1)
+        bits = np.minimum(n * bits - (n - 1) * without, np.log2(mixed.max(axis=-1)))
     return bits
 
 

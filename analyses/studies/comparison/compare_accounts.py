@@ -18,8 +18,8 @@ from analyses.studies.comparison.plan import (
     Comparison,
     plan_comparison,
 )
-from analyses.studies.comparison.scores import compare_tables
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
+from analyses.studies.comparison.tables import compare_tables
 from replay.tasks.published import TASKS, TaskEntry
 
 if TYPE_CHECKING:

@@ -283,7 +283,9 @@ def _measure(
     table = pd.concat(tables, ignore_index=True)
     number = table["animal"].to_numpy()
     n_rows = [len(each) for each in tables]
-    findings, statistics = (np.array(names, dtype=object) for names in zip(*detections, strict=True))
+    findings, statistics = (
+        np.array(names, dtype=object) for names in zip(*detections, strict=True)
+    )
     return table.assign(
         finding=np.repeat(findings, n_rows),
         statistic=np.repeat(statistics, n_rows),

@@ -78,9 +78,7 @@ TASKS: dict[str, TaskEntry] = {
         linear_tracks.linear_track_novel, ("S1", "S10", "S10_before", "S10_one_lap", "S10_sessions")
     ),
     "linear_track_4x": TaskEntry(linear_tracks.linear_track_4x, _REWARD_CHANGE),
-    "linear_track_0x": TaskEntry(
-        linear_tracks.linear_track_0x, (*_REWARD_CHANGE, "S4_restored")
-    ),
+    "linear_track_0x": TaskEntry(linear_tracks.linear_track_0x, (*_REWARD_CHANGE, "S4_restored")),
     "long_track": TaskEntry(linear_tracks.long_track, ("S1", "S3", "S3_remote", "S3_local_end")),
     "gupta_2t": TaskEntry(
         two_choice_t.gupta_2t,
