@@ -1,4 +1,4 @@
-"""Would the comparison find the right account, and what should be measured to tell accounts apart?"""
+"""Whether the comparison would find the right account, and what to measure to tell them apart."""
 
 from __future__ import annotations
 
