@@ -47,6 +47,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from analyses.measures.animal_values import own_code, rows, share
+from analyses.measures.laps import laps_done
 from analyses.measures.replays import (
     AWAKE,
     REST,
@@ -55,10 +57,6 @@ from analyses.measures.replays import (
     chosen,
     directional,
     is_one_of,
-    laps_done,
-    own_code,
-    rows,
-    share,
 )
 from analyses.measures.sides import sides
 

@@ -40,15 +40,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from analyses.measures.replays import (
-    Replays,
-    Statistic,
-    between_nodes,
-    chosen,
-    directional,
-    paths,
-    share,
-)
+from analyses.measures.animal_values import share
+from analyses.measures.landmarks import between_nodes
+from analyses.measures.replays import Replays, Statistic, chosen, directional, paths
 from analyses.measures.sides import arms, main_arm, sides
 
 __all__ = ["LOCALITY_STATISTICS"]

@@ -37,23 +37,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from analyses.measures.replays import (
-    AWAKE,
-    REST,
-    Replays,
-    Statistic,
-    chosen,
-    counted,
-    in_order,
-    is_one_of,
-    laps_around,
-    laps_done,
-    log_rates,
-    own_code,
-    paths,
-    rows,
-    share,
-)
+from analyses.measures.animal_values import own_code, rows, share
+from analyses.measures.laps import laps_around, laps_done, laps_in_order
+from analyses.measures.rates import count_in_cells, log_rates
+from analyses.measures.replays import AWAKE, REST, Replays, Statistic, chosen, is_one_of, paths
 from analyses.measures.sides import arms, lap_side, main_arm, own_sides, runs_on, sides
 
 __all__ = ["RECENCY_STATISTICS"]
@@ -93,7 +80,7 @@ def _lag(replays: Replays) -> pd.DataFrame:
     columns = ["place", "episode", "phase"]
     sequences = chosen(replays, columns)
     sequences = sequences[sides(replays, sequences) == "opposite"]
-    ordered = in_order(replays)
+    ordered = laps_in_order(replays)
     laps = ordered.laps
     runs, run = runs_on(*own_sides(replays), paths(replays, sequences)), lap_side(ordered)
     number = np.arange(len(laps))
@@ -121,7 +108,7 @@ def _run_before(replays: Replays) -> pd.DataFrame:
     columns = ["place", "episode", "phase"]
     sequences = chosen(replays, columns)
     runs = runs_on(*own_sides(replays), paths(replays, sequences))
-    ordered = in_order(replays)
+    ordered = laps_in_order(replays)
     side, animal = lap_side(ordered), ordered.laps["animal"]
     so_far = pd.DataFrame({"left": side < 0, "right": side > 0}, index=animal.index)
     so_far = so_far.groupby(animal, observed=True, sort=False).cumsum()
@@ -138,7 +125,7 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
     The past and the future arm are those in which a lap ended last, and will end next. The goal is
     the arm that pays (the column `goal` of laps), the previous goal the one that did so before.
     """
-    arm, ordered = arms(replays), in_order(replays)
+    arm, ordered = arms(replays), laps_in_order(replays)
     laps = ordered.laps
     animal = laps["animal"].to_numpy()
     end = arm[laps["end"].to_numpy(int)].astype(float)
@@ -182,7 +169,9 @@ def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
     sequences, there = sequences[there >= 0], there[there >= 0]
     of_sequence = _roles(replays, sequences)[np.arange(len(sequences)), there]
     n, n_open = (
-        counted(replays, table, np.select([roles == role, roles == _BASELINE], [1, 0], -1), 2)
+        count_in_cells(
+            replays, table, np.select([roles == role, roles == _BASELINE], [1, 0], -1), 2
+        )
         for table, roles in ((sequences, of_sequence), (pauses, _roles(replays, pauses)))
     )
     rate = log_rates(n, n_open)

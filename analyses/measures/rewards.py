@@ -37,20 +37,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.measures.animal_values import rows, share
+from analyses.measures.landmarks import landmark
+from analyses.measures.laps import laps_around
+from analyses.measures.rates import count_in_cells, log_rates
 from analyses.measures.replays import (
     AWAKE,
     REST,
     Replays,
     Statistic,
     chosen,
-    counted,
     directional,
     is_one_of,
-    landmark,
-    laps_around,
-    log_rates,
-    rows,
-    share,
 )
 
 if TYPE_CHECKING:
@@ -94,8 +92,8 @@ def _changed_end(replays: Replays, *, direction: str | None = None) -> pd.DataFr
         sequences = sequences[is_one_of(sequences["direction"], [direction])]
     pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
     cells = _cells(replays)
-    n = counted(replays, sequences, cells(sequences), 4)
-    rate = log_rates(n, counted(replays, pauses, cells(pauses), 4))
+    n = count_in_cells(replays, sequences, cells(sequences), 4)
+    rate = log_rates(n, count_in_cells(replays, pauses, cells(pauses), 4))
     value = (rate[:, 3] - rate[:, 2]) - (rate[:, 1] - rate[:, 0])
     return rows(replays.animals, value, 0.0, n.sum(axis=(1, 2)))
 
@@ -128,7 +126,9 @@ def _reverse_minus_forward(replays: Replays, *, restored: bool = False) -> pd.Da
         names = [block.name for block in replays.task.blocks]
         first = min((names.index(name) for name in unequal), default=len(names))
         there &= is_one_of(sequences["block"], equal.intersection(names[first:]))
-    n = counted(replays, sequences, np.select([there & reverse, there & forward], [1, 0], -1), 2)
+    n = count_in_cells(
+        replays, sequences, np.select([there & reverse, there & forward], [1, 0], -1), 2
+    )
     rate = log_rates(n, np.ones_like(n))
     return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
@@ -139,7 +139,7 @@ def _rewarded(replays: Replays) -> pd.DataFrame:
     sequences = chosen(replays, ["episode", "phase"], ["episode_end"])
     paid = np.append((replays.laps["reward"] > 0).to_numpy().astype(int), -1)
     n, n_pauses = (
-        counted(replays, table, paid[laps_around(replays, table)[0]], 2)
+        count_in_cells(replays, table, paid[laps_around(replays, table)[0]], 2)
         for table in (sequences, pauses)
     )
     rate = log_rates(n, n_pauses)

@@ -23,17 +23,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.measures.animal_values import own_code, rows
 from analyses.measures.nulls import padded, random_walks
-from analyses.measures.replays import (
-    AWAKE,
-    REST,
-    Replays,
-    Statistic,
-    chosen,
-    own_code,
-    paths,
-    rows,
-)
+from analyses.measures.replays import AWAKE, REST, Replays, Statistic, chosen, paths
 
 if TYPE_CHECKING:
     from replay.tasks import Task

@@ -31,16 +31,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.replays import (
-    Replays,
-    Statistic,
-    chosen,
-    laps_around,
-    name_codes,
-    own_code,
-    paths,
-    rows,
-)
+from analyses.measures.animal_values import own_code, rows
+from analyses.measures.laps import laps_around
+from analyses.measures.replays import Replays, Statistic, chosen, name_codes, paths
 
 __all__ = ["WALL_STATISTICS", "other_layouts", "symmetric_layouts"]
 

@@ -14,8 +14,8 @@ import pandas as pd
 
 from analyses.findings.accounts import Account, draw_settings
 from analyses.findings.controls import CONTROLS, reactivate
+from analyses.findings.detections import detection_of
 from analyses.findings.priors import Parameter
-from analyses.findings.table import detection_of
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.study import Piece, Runner
 from analyses.measures import STATISTICS
