@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    pass
 
 from analyses.measures.replays import Replays
 

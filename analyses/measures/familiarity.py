@@ -39,8 +39,8 @@ from analyses.measures.landmarks import covered, landmark
 from analyses.measures.laps import laps_done, laps_in_order
 from analyses.measures.rates import count_in_cells, log_rates
 from analyses.measures.replays import (
+    AT_REST,
     AWAKE,
-    REST,
     Replays,
     Statistic,
     chosen,
@@ -68,7 +68,7 @@ def sequences_by_lap(replays: Replays) -> pd.DataFrame:
         One row an animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`;
         awake pauses only, and those at rest before all laps.
     """
-    every = (*AWAKE, *REST)
+    every = (*AWAKE, *AT_REST)
     sequences = chosen(replays, ["episode", "phase"], every)
     animals = replays.animals
     most = 1 + max(laps_done(table).max(initial=0) for table in (sequences, replays.pauses))
@@ -147,7 +147,7 @@ def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame
 
     To look along an arm (a lap whose name begins with ``look``) is not to run there.
     """
-    sequences = chosen(replays, ["episode", "phase"], REST)
+    sequences = chosen(replays, ["episode", "phase"], AT_REST)
     laps, arms = replays.laps, landmark(replays.task, "cued_arm", "uncued_arm")
     if not arms.any():
         return share(replays, sequences[:0], [])

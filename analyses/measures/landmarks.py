@@ -15,7 +15,6 @@ from replay.jit import kernel
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-
 __all__ = ["between_nodes", "covered", "landmark"]
 
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    pass
 
 from analyses.measures.animal_values import own_code
 from analyses.measures.replays import AWAKE, Replays, is_one_of

@@ -40,7 +40,7 @@ from scipy.stats import rankdata
 from analyses.measures.animal_values import own_code, rows, share
 from analyses.measures.laps import laps_around, laps_done, laps_in_order
 from analyses.measures.rates import count_in_cells, log_rates
-from analyses.measures.replays import AWAKE, REST, Replays, Statistic, chosen, is_one_of, paths
+from analyses.measures.replays import AT_REST, AWAKE, Replays, Statistic, chosen, is_one_of, paths
 from analyses.measures.sides import arms, lap_side, main_arm, own_sides, runs_on, sides
 
 __all__ = ["RECENCY_STATISTICS"]
@@ -185,9 +185,9 @@ def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
 def _rest_as_awake(replays: Replays) -> pd.DataFrame:
     """Rank correlation over places of the sequences at rest and awake that run through each."""
     animals, n_places = replays.animals, len(replays.task.node)
-    sequences = chosen(replays, ["episode", "phase"], (*AWAKE, *REST))
+    sequences = chosen(replays, ["episode", "phase"], (*AWAKE, *AT_REST))
     sequences = sequences[laps_done(sequences) > 0]
-    through = own_code(animals, sequences), is_one_of(sequences["phase"], REST).astype(int)
+    through = own_code(animals, sequences), is_one_of(sequences["phase"], AT_REST).astype(int)
     walked = paths(replays, sequences)
     # A sequence counts once at each of its places, however often it comes by.
     owner, place = np.unique(np.stack((walked.owner, walked.flat)), axis=1)

@@ -23,13 +23,13 @@ from replay.checks import check_table
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["AWAKE", "COUNTS", "REST", "Replays", "Statistic", "chosen", "directional"]
+__all__ = ["AT_REST", "AWAKE", "COUNTS", "Replays", "Statistic", "chosen", "directional"]
 __all__ += ["is_one_of", "name_codes", "paths"]
 
 AWAKE = ("start", "episode_end")
 """Pauses during a session; in all others the animal rests."""
 
-REST = ("rest",)
+AT_REST = ("rest",)
 """Pauses at rest: between sessions, before the first lap or after the last."""
 
 COUNTS = ("place sequences", "causal chains")

@@ -42,8 +42,8 @@ from analyses.measures.landmarks import landmark
 from analyses.measures.laps import laps_around
 from analyses.measures.rates import count_in_cells, log_rates
 from analyses.measures.replays import (
+    AT_REST,
     AWAKE,
-    REST,
     Replays,
     Statistic,
     chosen,
@@ -153,7 +153,7 @@ def _paid_sequence(replays: Replays, *, against: str) -> pd.DataFrame:
     """
     task = replays.task
     columns = ["direction", "first", "block", "episode", "phase"]
-    sequences = directional(chosen(replays, columns, REST))
+    sequences = directional(chosen(replays, columns, AT_REST))
     paying = {block.name for block in task.blocks if block.rewards}
     nodes = {node for block in task.blocks for node in block.rewards}
     paid = np.zeros(len(task.node), dtype=bool)
