@@ -38,7 +38,7 @@ AS_PUBLISHED = " (as published)"
 N_DRAWS = 128
 """Draws of an account's parameters from their priors."""
 
-DRAWS_OF_PIECE = 128
+DRAWS_OF_PIECE = 64
 _MOST_ANIMALS = 8
 _FEWEST_ANIMALS = 3
 
@@ -171,7 +171,8 @@ def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
     """
     counts_them = tested["unit_of_n"].isin(["animal", "session"])
     asked = tested["n_units"].where(counts_them).fillna(tested["n_animals"]).to_numpy(float)
-    return np.clip(np.nan_to_num(asked), _FEWEST_ANIMALS, _MOST_ANIMALS).astype(np.int64)
+    n: NDArray[np.int64] = np.nan_to_num(asked).astype(np.int64)
+    return n.clip(_FEWEST_ANIMALS, _MOST_ANIMALS)
 
 
 def tested_findings(table: pd.DataFrame) -> pd.DataFrame:
