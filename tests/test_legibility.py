@@ -20,6 +20,7 @@ ELSEWHERE = {  # with the tests of their modules
     "page_figure",
     "posterior_figure",
     "recorded_kinds_figure",
+    "recorded_statistics_figure",
     "recovery_figure",
     "study_figures",
 }

@@ -37,6 +37,7 @@ for _command in (
     folders.gallery,
     logs.classify,
     logs.animate,
+    logs.page,
     learners.learners,
     paper.experiments,
 ):

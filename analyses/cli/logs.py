@@ -1,4 +1,4 @@
-"""The commands ``replay classify`` and ``replay animate``, which read an event log."""
+"""The commands that read event logs: ``replay classify``, ``replay animate``, ``replay page``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.options import check_out
+from analyses.cli.options import check_out, split
 from analyses.cli.terminal import print_table, say, screen
 
-__all__ = ["animate", "classify"]
+__all__ = ["animate", "classify", "page"]
 
 
 def classify(
@@ -27,7 +27,7 @@ def classify(
     from replay.log.event_log import EventLog
 
     check_out(out, ".parquet")
-    sequences = classify_log(EventLog.read(log), across_events=across_events)
+    sequences = classify_log(EventLog.load(log), across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]
@@ -46,7 +46,7 @@ def animate(
     run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
     mdp: Annotated[
         Path | None,
-        typer.Option(help="The world, JSON as in mdps/; logs of replay reproduce need none."),
+        typer.Option(help="The world, JSON as in mdps/; default: that of the log."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
 ) -> None:
@@ -58,7 +58,48 @@ def animate(
 
     check_film(out)
     check_out(out, out.suffix)
-    world = world_of_log(log) if mdp is None else read_mdp(mdp)
+    world = None if mdp is None else read_mdp(mdp)
+    found = EventLog.load(log)
+    if world is None and found.mdp is None:
+        world = world_of_log(log)
     with screen.status(f"{out}: some seconds"):
-        animate_pause(EventLog.read(log), event, out, run=run, mdp=world)
+        animate_pause(found, event, out, run=run, mdp=world)
+    print(out)
+
+
+def page(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG_OR_RESULTS...",
+            help="Event logs, or what replay reproduce or replay recording wrote; several are seen "
+            "side by side.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("page.html"),
+    experiment: Annotated[
+        str | None,
+        typer.Option(help="Of a reproduction: which experiment; default: the maze."),
+    ] = None,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a reproduction: which learners; several, with commas; default: all."),
+    ] = None,
+    across_events: Annotated[
+        bool, typer.Option("--across-events", help="Follow causes through later events.")
+    ] = False,
+) -> None:
+    """Write a page to look at replay: one HTML file that opens in any browser, offline.
+
+    It shows the world and the animal, each pause with its replay move by move, the episodes that a
+    novel path is stitched from, and how kinds of replay change over learning.
+    """
+    from analyses.studies.pages import page_of_folders
+
+    check_out(out, ".html")
+    with screen.status(f"{out}: some seconds"):
+        page_of_folders(
+            folders, out, experiment=experiment, learners=split(learner or []),
+            across_events=across_events,
+        )  # fmt: skip
     print(out)

@@ -45,8 +45,10 @@ _ROOMS = {
     "learned_graph": ("learned_graph_figure", "plot_learned_graph"),
     "learning_curves": ("learning_curves_figure", "plot_learning_curves"),
     "mdps": ("mdps_figure", "plot_mdp"),
+    "page.writing": ("write_page",),
     "pause": ("animate_pause",),
     "recorded_kinds": ("plot_recorded_kinds", "recorded_kinds_figure"),
+    "recorded_statistics": ("plot_beside_accounts", "recorded_statistics_figure"),
     "recovery": ("plot_confusion", "plot_shares", "recovery_figure"),
     "replay_events": ("plot_replay", "replay_events_figure"),
     "replay_kinds": (

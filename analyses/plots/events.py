@@ -258,8 +258,8 @@ def world_of(log: EventLog, mdp: MDP | None, steps: pd.DataFrame) -> MDP:
     world = log.mdp if mdp is None else mdp
     if world is None:
         raise ValueError(
-            "The log was read from files and knows no positions. Give the world: an MDP as mdp=, "
-            "or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
+            "The log was saved without its world and knows no positions. Give the world: an MDP "
+            "as mdp=, or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
         )
     return world
 

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from analyses.plots.grids import add_note
 from analyses.plots.style import COLUMN_WIDTH, INCH, label, new_axes, new_figure, styled
 from analyses.tables import KINDS
 from replay.checks import check_table
@@ -67,13 +68,17 @@ def plot_recorded_kinds(
 
 
 @styled
-def recorded_kinds_figure(kinds: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH) -> Figure:
+def recorded_kinds_figure(
+    kinds: pd.DataFrame, *, note: str = "", width_cm: float = COLUMN_WIDTH
+) -> Figure:
     """Make the figure of the kinds of replay in a recording.
 
     Parameters
     ----------
     kinds : pandas.DataFrame
         As for `plot_recorded_kinds`.
+    note : str, optional
+        What a reader must know of these shares; below them.
     width_cm : float, default 8.5
         Width of the figure.
 
@@ -96,4 +101,6 @@ def recorded_kinds_figure(kinds: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH
     """
     figure = new_figure(width_cm / INCH, 0.7 * width_cm / INCH)
     plot_recorded_kinds(kinds, figure.subplots())
+    if note:
+        add_note(figure, note)
     return figure

@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 from analyses.plots import figure_style, plot_recorded_kinds, save
-from analyses.recordings.find_replay import Judgement, find_replay
-from analyses.studies.recorded_replay import simulated_recording
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
 
 given = [] if "ipykernel" in sys.modules else sys.argv[1:]
 folder = Path(given[0] if given else ".")  # of the pictures
