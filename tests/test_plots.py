@@ -839,5 +839,5 @@ def test_the_gallery_shows_every_script():
     for script in FIGURES.glob("*.py"):
         assert f"`{script.name}`" in guide
     pictures = {path.name for path in FIGURES.glob("*.png")}
-    assert {*re.findall(r"\((\w+\.png)\)", guide)} == pictures
+    assert {*re.findall(r'href="(\w+\.png)"', guide)} == pictures
     assert sum(path.stat().st_size for path in FIGURES.glob("*.png")) < 3_000_000
