@@ -27,7 +27,7 @@ def classify(
     from replay.log.event_log import EventLog
 
     check_out(out, ".parquet")
-    sequences = classify_log(EventLog.read(log), across_events=across_events)
+    sequences = classify_log(EventLog.read(log), min_length=2, across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]

@@ -210,6 +210,13 @@ class Conclusions(NamedTuple):
     calibration: Calibration | None
     told: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        """Tell how much replay was found."""
+        return (
+            f"Conclusions({len(self.events):,} events, of which {int(self.events['is_replay'].sum()):,} "
+            f"are replay, {len(self.sequences):,} sequences)"
+        )
+
 
 def find_replay(
     recording: Recording,

@@ -12,8 +12,9 @@ where they had been made in both directions, each way.
 reverse_episode    experienced; walked, or else taken, backwards
 forward_episode    experienced; walked, or else taken, in this order
 novel_path         all moves were made, the whole never (if read each way: neither way)
-ambiguous          of unknown orientation: experienced, but taken in both directions; or
-                   some moves were made only forward and others only backwards
+ambiguous          experienced, to and fro between two states, or of unknown orientation and
+                   taken in both directions; or, of unknown orientation, some moves were made
+                   only forward and others only backwards
 unexperienced      some move was never made (of unknown orientation: in neither direction)
 =================  ====================================================================
 """
@@ -26,9 +27,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.sequences.chains import (
+    EITHER,
     ORDERS,
     ORIENTATIONS,
-    REVERSE,
+    FORWARD,
     UNKNOWN,
     Chains,
     chains,
@@ -60,7 +62,7 @@ def classify(
     log: EventLog,
     *,
     order: str = "causal",
-    min_length: int = 2,
+    min_length: int = 3,
     by: str = "states",
     across_events: bool = False,
 ) -> pd.DataFrame:
@@ -73,7 +75,7 @@ def classify(
         move in the order of decoding.
     order : {"causal", "temporal"}, default "causal"
         Whether chains follow the causes or the order of execution.
-    min_length : int, default 2
+    min_length : int, default 3
         Sequences of fewer states are left out.
     by : {"states", "actions"}, default "states"
         Whether moves between the same two states are the same whatever the action was.
@@ -93,7 +95,8 @@ def classify(
         ``first, last, states, actions, length, n_distinct``
             The states as replayed, the actions of the backups, the number of (different) states.
         ``orientation``
-            `forward` or `reverse`, how the model walked; null in recordings.
+            `forward` or `reverse`, how the model walked; null in recordings, and of a path to and
+            fro between two states, which fits both.
         ``direction``
             `forward` if each pair of states had been taken in this order, `reverse` if backwards,
             `both` or `neither`.
@@ -138,7 +141,7 @@ def find_sequences(
     log: EventLog,
     *,
     order: str = "causal",
-    min_length: int = 2,
+    min_length: int = 3,
     by: str = "states",
     across_events: bool = False,
 ) -> Sequences:
@@ -179,7 +182,7 @@ def find_sequences(
 
 
 def classify_parts(
-    experience: Experience, parts: Iterable[Columns], *, min_length: int = 2
+    experience: Experience, parts: Iterable[Columns], *, min_length: int = 3
 ) -> Iterator[pd.DataFrame]:
     """Find all causal replay sequences of a model's run whose backups come part by part.
 
@@ -189,7 +192,7 @@ def classify_parts(
         The index of the moves until the last replay at least.
     parts : iterable of dict of ndarray
         The backups of the run, cut between replay events; `cause` counts from its beginning.
-    min_length : int, default 2
+    min_length : int, default 3
         Sequences of fewer states are left out.
 
     Yields
@@ -216,7 +219,7 @@ def classify_parts(
         yield classified(experience, backups, found, "causal").table
 
 
-def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -> pd.DataFrame:
+def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 3) -> pd.DataFrame:
     """Classify decoded replay against the experience of a recording.
 
     Parameters
@@ -226,7 +229,7 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -
         (s) or `step`, when it began. Optional: `run` (default 0) and `phase` (default ``"rest"``).
     log : EventLog
         The animal's moves, with their time if `paths` has that.
-    min_length : int, default 2
+    min_length : int, default 3
         Sequences of fewer states are left out.
 
     Returns
@@ -312,7 +315,7 @@ def classified(experience: Experience, backups: Columns, found: Chains, order: s
         "actions": Lists(backups["action"][rows], offset),
         "length": states.length.astype(np.int32),
         "n_distinct": classes.n_distinct,
-        "orientation": orientation,
+        "orientation": np.where(orientation == EITHER, UNKNOWN, orientation),
         "direction": classes.direction,
         "novelty": classes.novelty,
         "kind": classes.kind,
@@ -330,7 +333,7 @@ def _states(backups: Columns, found: Chains) -> NDArray[np.int32]:
     """List the states of all chains, one chain after the other."""
     rows, offset, orientation = found
     state, next_state = backups["state"], backups["next_state"]
-    backwards, first = orientation == REVERSE, rows[offset[:-1]]
+    backwards, first = orientation > FORWARD, rows[offset[:-1]]
     places = offset[:-1] + np.arange(len(first))
     states = np.empty(len(rows) + len(first), dtype=np.int32)
     later = np.ones(len(states), dtype=np.bool_)

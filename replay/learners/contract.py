@@ -488,7 +488,7 @@ HOOKS: tuple[Callable[..., Any], ...] = (
 """The optional functions of a learner's module, as they are where it lacks them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Learner:
     """A learner that is ready to run: a module and parameters, with every hook.
 
@@ -554,6 +554,11 @@ class Learner:
             key: choices[key][value] if key in choices else value
             for key, value in self.params._asdict().items()
         }
+
+    def __repr__(self) -> str:
+        """Show the name and the parameters."""
+        told = "".join(f", {key}={value!r}" for key, value in self.parameters.items())
+        return f"Learner({self.name!r}{told})"
 
 
 def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = None) -> Learner:

@@ -40,6 +40,10 @@ class TaskRun(NamedTuple):
     log: EventLog
     laps: pd.DataFrame
 
+    def __repr__(self) -> str:
+        """Tell how much there is."""
+        return f"TaskRun({len(self.laps)} laps, {self.log!r})"
+
 
 def run_task(
     task: Task, learner: Any, params: Any = None, *, seed: int = 0, behaviour: str = "given"
@@ -86,7 +90,7 @@ def run_task(
     return TaskRun(log.with_states(task.analysed, task.world), table)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GivenLaps:
     """The laps of one animal as its task gives them: the same for all learners and parameters.
 
@@ -106,6 +110,10 @@ class GivenLaps:
     seed: int
     laps: pd.DataFrame
     experience: Experience
+
+    def __repr__(self) -> str:
+        """Tell whose laps they are, and how many."""
+        return f"GivenLaps({self.task.name!r}, {len(self.laps)} laps, seed {self.seed})"
 
 
 def give_laps(task: Task, *, seed: int = 0) -> GivenLaps:
