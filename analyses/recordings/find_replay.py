@@ -37,9 +37,9 @@ from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.sequences.track import graph_of_log
 from analyses.tables import KINDS
-from replay import MDP
 from replay.checks import check_number, check_whole
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 
 __all__ = ["Conclusions", "Judgement", "Scored", "check_judgement", "check_state_size"]
 __all__ += ["conclude", "event_kinds", "find_replay", "n_blocks", "path_radius", "score_block"]
@@ -212,9 +212,10 @@ class Conclusions(NamedTuple):
 
     def __repr__(self) -> str:
         """Tell how much replay was found."""
+        n_replay = int(self.events["is_replay"].sum())
         return (
-            f"Conclusions({len(self.events):,} events, of which {int(self.events['is_replay'].sum()):,} "
-            f"are replay, {len(self.sequences):,} sequences)"
+            f"Conclusions({len(self.events):,} events, of which {n_replay:,} are replay, "
+            f"{len(self.sequences):,} sequences)"
         )
 
 

@@ -21,9 +21,9 @@ from analyses.recordings.observe import count_spikes
 from analyses.recordings.recording import Posterior, Recording
 from analyses.recordings.track import Track, cut_track, project
 from analyses.recordings.visits import experience, find_visits
-from replay import MDP
 from replay.checks import check_choice, check_number
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 
 __all__ = ["Running", "Session", "Settings", "decoding_error", "experience_of", "prepare"]
 __all__ += ["running"]

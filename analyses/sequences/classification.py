@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 
 from analyses.sequences.chains import (
     EITHER,
+    FORWARD,
     ORDERS,
     ORIENTATIONS,
-    FORWARD,
     UNKNOWN,
     Chains,
     chains,
@@ -39,7 +39,7 @@ from analyses.sequences.chains import (
 )
 from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import CHAIN_DIRECTIONS, CHAIN_NOVELTIES, classify_chains
-from analyses.sequences.runs import Columns, of_run, rows_by_run, runs_of
+from analyses.sequences.runs import Columns, Logged, log_of, of_run, rows_by_run, runs_of
 from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.tables import KINDS
 from replay.checks import check_table
@@ -59,7 +59,7 @@ _CATEGORIES = {
 
 
 def classify(
-    log: EventLog,
+    log: EventLog | Logged,
     *,
     order: str = "causal",
     min_length: int = 3,
@@ -70,7 +70,7 @@ def classify(
 
     Parameters
     ----------
-    log : EventLog
+    log : EventLog or Run
         A model's log, or a recording: decoded replay is backups without action (-1), one for each
         move in the order of decoding.
     order : {"causal", "temporal"}, default "causal"
@@ -138,7 +138,7 @@ def classify(
 
 
 def find_sequences(
-    log: EventLog,
+    log: EventLog | Logged,
     *,
     order: str = "causal",
     min_length: int = 3,
@@ -172,6 +172,7 @@ def find_sequences(
     ([2, 1, 0, 2, 1], [0, 3, 5])
     """
     parts = []
+    log = log_of(log)
     for run in runs_of(log):
         steps, backups = of_run(log, "steps", run), of_run(log, "backups", run)
         if len(backups["step"]) and not len(steps["step"]):
@@ -219,7 +220,9 @@ def classify_parts(
         yield classified(experience, backups, found, "causal").table
 
 
-def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 3) -> pd.DataFrame:
+def classify_paths(
+    paths: pd.DataFrame, log: EventLog | Logged, *, min_length: int = 3
+) -> pd.DataFrame:
     """Classify decoded replay against the experience of a recording.
 
     Parameters
@@ -227,7 +230,7 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 3) -
     paths : DataFrame
         One row an event: `states` (sequences of int; a state that stays counts once), and `time`
         (s) or `step`, when it began. Optional: `run` (default 0) and `phase` (default ``"rest"``).
-    log : EventLog
+    log : EventLog or Run
         The animal's moves, with their time if `paths` has that.
     min_length : int, default 3
         Sequences of fewer states are left out.
@@ -255,7 +258,7 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 3) -
     ['reverse_episode', 'unexperienced']
     """
     check_table(paths, ["states"], "paths")
-    parts = []
+    log, parts = log_of(log), []
     for run, rows in rows_by_run(log, paths):
         steps = of_run(log, "steps", run)
         backups = decoded_backups(paths.iloc[rows].assign(event=rows), steps)

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 from analyses.sequences.experience import Experience
 from analyses.sequences.reactivations import reactivations_by_run
-from analyses.sequences.runs import Columns, of_run
+from analyses.sequences.runs import Columns, Logged, log_of, of_run
 from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
 from analyses.sequences.track import Track, graph_of_log
@@ -114,7 +114,7 @@ class Detection(NamedTuple):
 
 
 def place_sequences(
-    log: EventLog,
+    log: EventLog | Logged,
     paths: pd.DataFrame | None = None,
     *,
     graph: nx.Graph | None = None,
@@ -124,7 +124,7 @@ def place_sequences(
 
     Parameters
     ----------
-    log : EventLog
+    log : EventLog or Run
         A model's log, or the animal's moves.
     paths : DataFrame, optional
         Places that were decoded or emitted, instead of the log's backups; see
@@ -193,7 +193,7 @@ def place_sequences(
     if not isinstance(detection, Detection):
         raise TypeError(f"detection must be a Detection, got {type(detection).__name__}.")
     detection.check()
-    parts = []
+    log, parts = log_of(log), []
     track = Track.of(graph) if graph is not None else None
     for run, reactivated in reactivations_by_run(log, paths):
         track = track or Track.of(graph_of_log(log))

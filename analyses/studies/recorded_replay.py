@@ -62,10 +62,10 @@ from analyses.recordings.significance import Calibration
 from analyses.recordings.statistics import recorded_statistics
 from analyses.recordings.track import cut_track
 from analyses.sequences.track import graph_of_log
-from replay import MDP
 from replay.checks import check_whole
 from replay.files import replacing
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_wtrack
 
 if TYPE_CHECKING:

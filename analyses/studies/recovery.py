@@ -47,8 +47,8 @@ from analyses.recordings.recovery import (
     unfold,
 )
 from analyses.sequences.track import graph_of_log
-from replay import MDP
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_track_graph
 
 if TYPE_CHECKING:

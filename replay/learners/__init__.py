@@ -21,6 +21,7 @@ from replay.learners import (
     sfma,
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
+from replay.learners.from_file import learner_from_file
 
 __all__ = ["LEARNERS", "Learner", "find_learner"]
 
@@ -59,8 +60,8 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
     Parameters
     ----------
     learner : str, module or Learner
-        A name in ``LEARNERS``, a module of one's own as the contract has it, or what this function
-        returned.
+        A name in ``LEARNERS``, a module of one's own as the contract has it, the path of its file
+        (``"mine.py"``), or what this function returned.
     params : NamedTuple or mapping, optional
         The module's ``Params``, or the parameters that differ from the learner's defaults.
 
@@ -71,8 +72,10 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
-        If the name, or a parameter, is unknown or out of range.
+        If the name, or a parameter, is unknown or out of range, or a file cannot be run.
     TypeError
         If the module lacks a function, or a parameter has the wrong type.
 
@@ -88,6 +91,11 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
         return resolve(found.module, params, name=found.name, defaults=found.params)
     if not isinstance(learner, str):
         return resolve(learner, params)
+    if learner.endswith(".py"):
+        module = learner_from_file(learner)
+        if module.__name__ in LEARNERS:
+            raise ValueError(f"There is a learner {module.__name__!r} already: rename {learner!r}.")
+        return resolve(module, params)
     if learner not in LEARNERS:
         raise unknown_name("learner", learner, LEARNERS)
     module, defaults = LEARNERS[learner]

@@ -84,6 +84,7 @@ A whole learner, with no more than must be:
 from __future__ import annotations
 
 import contextlib
+import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -664,8 +665,10 @@ def _checked(name: str, defaults: Any, params: Any, ranges: Mapping[str, Between
         )
     unknown = [key for key in given if key not in known]
     if unknown:
+        close = difflib.get_close_matches(str(unknown[0]), known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ValueError(
-            f"{name!r} has no parameter {unknown[0]!r}. Its parameters: {', '.join(known)}."
+            f"{name!r} has no parameter {unknown[0]!r}.{hint} Its parameters: {', '.join(known)}."
         )
     values = {}
     for key, default in known.items():

@@ -235,6 +235,13 @@ def _check_world(found: Learner, mdp: MDP) -> None:
         why = f"{found.name!r} learns at an episode's end"
         cure = "choose another learner"
     else:
+        starts = np.flatnonzero(mdp.start_probability)
+        if mdp.terminal.any() and np.isinf(mdp.steps_to_end[starts]).all():
+            raise ValueError(
+                f"No way leads from the start to an end of {mdp.name!r}: none of its "
+                f"{np.count_nonzero(mdp.terminal)} terminal states can be reached from state "
+                f"{starts[0]}. Open a way, or leave out the end."
+            )
         return
     lost = np.flatnonzero(np.isinf(mdp.steps_to_end))
     if lost.size:

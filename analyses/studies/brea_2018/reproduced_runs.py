@@ -60,7 +60,7 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
         learn = partial(
             simulate,
             mdp,
-            learner,
+            plan.file_or_name(learner),
             experiment.parameters[learner],
             n_steps=plan.n_steps[name],
             seed=experiment.run_seed(index, run, plan.seed),

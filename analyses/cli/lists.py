@@ -1,0 +1,162 @@
+"""The commands that list what there is: learners, experiments, tasks, worlds and findings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from analyses.cli.terminal import print_table, print_text
+
+__all__ = ["experiments", "findings", "learners", "tasks", "worlds"]
+
+
+def learners(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A learner, or a file of your own, to show its parameters instead."),
+    ] = None,
+) -> None:
+    """List the learners: what each stores, when it replays, and by which priority."""
+    from replay.learners import LEARNERS, find_learner
+
+    if name is not None:
+        _print_parameters(name)
+        return
+    rows = []
+    for learner in LEARNERS:
+        told = find_learner(learner).description
+        rows.append((learner, told.stores, told.pauses, told.priority, told.source))
+    print_table(("learner", "stores", "replays at", "what is next", "source"), rows)
+    print_text(
+        "\nsteps: after each; ends and starts: of episodes. Parameters: replay learners NAME"
+    )
+
+
+def experiments() -> None:
+    """List the paper's experiments and their sizes."""
+    from replay.experiments import EXPERIMENTS
+
+    rows = [
+        (each.name, each.title, *(f"{n:,}" for n in (each.n_mdps, each.n_seeds, each.n_steps)))
+        for each in EXPERIMENTS.values()
+    ]
+    print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)
+
+
+def tasks() -> None:
+    """List the tasks of experiments, with the statistics that are computed in each."""
+    from replay.tasks.published import TASKS
+
+    rows = [
+        (name, _first_line(entry.builder), " ".join(entry.statistics))
+        for name, entry in TASKS.items()
+    ]
+    print_table(("task", "what", "statistics"), rows)
+    print_text("\nWhat the codes of statistics mean: replay findings")
+
+
+def worlds() -> None:
+    """List the worlds that change, for replay change."""
+    from replay.worlds.changing_worlds import WORLDS
+
+    rows = [(name, f"{_first_line(build)}{_settings(build)}") for name, build in WORLDS.items()]
+    print_table(("world", "what"), rows)
+
+
+def findings(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="The code of a statistic, or a task, to list what was published."),
+    ] = None,
+) -> None:
+    """Explain the codes of statistics, and list the published findings that each is held against.
+
+    With a code or a task: its findings, one a row.
+    """
+    import pandas as pd
+
+    from analyses.findings.table import findings as read_findings
+    from analyses.measures import STATISTICS
+    from replay.checks import check_choice
+    from replay.tasks.published import TASKS
+
+    table = read_findings()
+    if name is None:
+        n_published = table["statistic"].value_counts()
+        codes = [
+            (code, f"{'share: ' * each.is_share}{each.label}", str(n_published.get(code, 0)))
+            for code, each in STATISTICS.items()
+        ]
+        print_table(("code", "what it measures", "findings"), codes)
+        print_text(
+            "\nA share is of all sequences, or of those named; others are differences, numbers or "
+            "logarithms of ratios. The findings of one: replay findings CODE, or replay findings TASK"
+        )
+        return
+    check_choice("code or task", name, [*STATISTICS, *TASKS])
+    if name in STATISTICS:
+        print_text(f"{name}: {'share: ' * STATISTICS[name].is_share}{STATISTICS[name].label}\n")
+    chosen = table[(table["statistic"] == name) | (table["task_name"] == name)]
+    rows = [
+        (
+            str(row.id),
+            str(row.statistic),
+            str(row.task_name),
+            str(row.quantity),
+            "" if pd.isna(row.value) else f"{row.value:g} {row.unit}".strip(),
+            "yes" if row.likelihood != "none" and not row.why_not else f"no: {row.why_not}",
+        )
+        for row in chosen.itertuples()
+    ]
+    if not rows:
+        print("No finding was published for it.")
+        return
+    print_table(("finding", "code", "task", "quantity", "value", "tested"), rows)
+
+
+def _first_line(builder: Callable[..., object]) -> str:
+    function = getattr(builder, "func", builder)  # of a partial
+    return (function.__doc__ or "").partition("\n")[0]
+
+
+def _settings(builder: Callable[..., object]) -> str:
+    given = getattr(builder, "keywords", {})
+    told = ", ".join(f"{key}={value}" for key, value in given.items())
+    return f" With {told}." if told else ""
+
+
+def _print_parameters(learner: str) -> None:
+    """Print what a learner is, and its parameters in the textbook's form."""
+    from replay.learners import find_learner
+
+    found = find_learner(learner)
+    meanings = _described(found.module.Params.__doc__ or "")
+    rows = []
+    for key, value in found.parameters.items():
+        meaning = meanings.get(key, "")
+        if key in found.choices:
+            meaning = f"One of {', '.join(found.choices[key])}. {meaning}"
+        rows.append((key, _plain(value), meaning))
+    print_text((found.module.__doc__ or "").partition("\n")[0])
+    print_text(f"Source: {found.description.source}\n")
+    print_table(("parameter", "default", "what it is"), rows)
+
+
+def _described(docstring: str) -> dict[str, str]:
+    """Read the descriptions of attributes in a docstring in numpy's form."""
+    meanings: dict[str, str] = {}
+    names: list[str] = []
+    for line in inspect.cleandoc(docstring).partition("Attributes\n")[2].splitlines():
+        if match := re.fullmatch(r"([\w, ]+) : .*", line):
+            names = match[1].split(", ")
+        for name in names if line.startswith("    ") else ():
+            meanings[name] = f"{meanings.get(name, '')} {line.strip()}".lstrip()
+    return {name: re.sub(r"`+|:\w+:|\[\d\]_", "", text) for name, text in meanings.items()}
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
