@@ -13,6 +13,8 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -156,7 +158,7 @@ class Experiment:
         sequence = np.random.SeedSequence([seed, *self.name.encode(), index, run])
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
-    def variant(self, name: str) -> "Experiment":
+    def variant(self, name: str) -> Experiment:
         """Follow the text instead of the code in some discrepancies.
 
         Worlds, seeds and sizes stay the same, so that variants are compared in pairs.

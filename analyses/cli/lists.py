@@ -94,7 +94,7 @@ def findings(
         print_table(("code", "what it measures", "findings"), codes)
         print_text(
             "\nA share is of all sequences, or of those named; others are differences, numbers or "
-            "logarithms of ratios. The findings of one: replay findings CODE, or replay findings TASK"
+            "logarithms of ratios. What was published: replay findings CODE, or replay findings TASK"
         )
         return
     check_choice("code or task", name, [*STATISTICS, *TASKS])

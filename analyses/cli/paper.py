@@ -22,7 +22,7 @@ def reproduce(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several of them with commas; or a Python file of your own: ./mine.py."
+            help="A learner, or several with commas; or a Python file of your own: ./mine.py."
         ),
     ] = [],  # noqa: B006
     mdps: Annotated[int | None, typer.Option(help="Worlds of each experiment.")] = None,

@@ -102,7 +102,7 @@ def demands(
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several of them with commas; or a Python file of your own: ./mine.py."
+            help="A learner, or several with commas; or a Python file of your own: ./mine.py."
         ),
     ] = ["all"],  # noqa: B006
     mdps: Annotated[int, typer.Option(help="Worlds of each size.")] = 3,

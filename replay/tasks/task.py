@@ -396,12 +396,16 @@ class Task:
 
     def _repr_html_(self) -> str:
         rows = [
-            (block.name, block.n_laps, ", ".join(block.contingency), dict(block.rewards))
-            + (block.n_rest,)
+            {
+                "block": block.name,
+                "laps": block.n_laps,
+                "contingency": ", ".join(block.contingency),
+                "rewards": dict(block.rewards),
+                "pauses of rest after it": block.n_rest,
+            }
             for block in self.blocks
         ]
-        names = ["block", "laps", "contingency", "rewards", "pauses of rest after it"]
-        table = pd.DataFrame(rows, columns=names).to_html(index=False, max_rows=_MOST_SHOWN)
+        table = pd.DataFrame(rows).to_html(index=False, max_rows=_MOST_SHOWN)
         return f"<p>{escape(repr(self))}</p>{table}<p>{escape(self.remark)}</p>"
 
 

@@ -145,8 +145,8 @@ def plan_reproduction(
     Parameters
     ----------
     experiments, learners : sequence of str
-        Which; none means all experiments and the paper's nine learners. A learner may be the path of
-        a Python file of one's own.
+        Which; none means all experiments and the paper's nine learners. A learner may be a Python
+        file of one's own.
     n_mdps, n_seeds : int, optional
         Worlds of every experiment, and runs of each learner in each of them.
     n_steps : int or dict, optional
