@@ -63,6 +63,7 @@ for _command in (
     lists.tasks,
     lists.worlds,
     lists.findings,
+    lists.columns,
 ):
     app.command(help=_unwrapped(_command.__doc__ or ""))(_command)
 

@@ -11,7 +11,7 @@ import typer
 
 from analyses.cli.terminal import print_table, print_text
 
-__all__ = ["experiments", "findings", "learners", "tasks", "worlds"]
+__all__ = ["columns", "experiments", "findings", "learners", "tasks", "worlds"]
 
 
 def learners(
@@ -77,8 +77,6 @@ def findings(
 
     With a code or a task: its findings, one a row.
     """
-    import pandas as pd
-
     from analyses.findings.table import findings as read_findings
     from analyses.measures import STATISTICS
     from replay.checks import check_choice
@@ -94,28 +92,38 @@ def findings(
         print_table(("code", "what it measures", "findings"), codes)
         print_text(
             "\nA share is of all sequences, or of those named; others are differences, numbers or "
-            "logarithms of ratios. What was published: replay findings CODE, or replay findings TASK"
+            "logarithms of ratios. What was published: replay findings CODE, or TASK"
         )
         return
     check_choice("code or task", name, [*STATISTICS, *TASKS])
     if name in STATISTICS:
         print_text(f"{name}: {'share: ' * STATISTICS[name].is_share}{STATISTICS[name].label}\n")
     chosen = table[(table["statistic"] == name) | (table["task_name"] == name)]
-    rows = [
-        (
-            str(row.id),
-            str(row.statistic),
-            str(row.task_name),
-            str(row.quantity),
-            "" if pd.isna(row.value) else f"{row.value:g} {row.unit}".strip(),
-            "yes" if row.likelihood != "none" and not row.why_not else f"no: {row.why_not}",
-        )
-        for row in chosen.itertuples()
-    ]
+    tested = chosen["why_not"].where(chosen["why_not"] == "", "no: " + chosen["why_not"])
+    value = chosen["value"].map("{:g}".format).where(chosen["value"].notna(), "")
+    shown = chosen[["id", "statistic", "task_name", "quantity"]].assign(
+        value=(value + " " + chosen["unit"].fillna("")).str.strip(),
+        tested=tested.where(tested != "", "yes"),
+    )
+    rows = [tuple(map(str, row)) for row in shown.itertuples(index=False)]
     if not rows:
         print("No finding was published for it.")
         return
     print_table(("finding", "code", "task", "quantity", "value", "tested"), rows)
+
+
+def columns(
+    table: Annotated[
+        str | None, typer.Argument(help="A table, such as reward_rate; without one, all.")
+    ] = None,
+) -> None:
+    """List the tables that commands write; with a table, explain its columns."""
+    from analyses.columns import TABLES, glossary
+
+    if table is None:
+        print_table(("table", "a row for each"), [(key, each.row) for key, each in TABLES.items()])
+        return
+    print_table(("column", "meaning", "unit", "empty"), glossary(table))
 
 
 def _first_line(builder: Callable[..., object]) -> str:

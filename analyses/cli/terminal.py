@@ -68,8 +68,8 @@ def broken(text: str, width: int) -> str:
     >>> broken("Replay is in /a/long/path", 12).splitlines()
     ['Replay is in', '/a/long/path']
     """
-    options = {"break_long_words": False, "break_on_hyphens": False}
-    lines = (textwrap.wrap(line, width, **options) or [""] for line in text.splitlines())
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    lines = (wrapper.wrap(line) or [""] for line in text.splitlines())
     return "\n".join(part for parts in lines for part in parts)
 
 

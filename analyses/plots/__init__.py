@@ -33,6 +33,7 @@ __all__ = [
     "replay_over_time_figure",
     "save",
     "study_figures",
+    "sweep_figure",
     "task_figure",
 ]
 

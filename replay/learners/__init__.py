@@ -92,10 +92,10 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
     if not isinstance(learner, str):
         return resolve(learner, params)
     if learner.endswith(".py"):
-        module = learner_from_file(learner)
-        if module.__name__ in LEARNERS:
-            raise ValueError(f"There is a learner {module.__name__!r} already: rename {learner!r}.")
-        return resolve(module, params)
+        own = learner_from_file(learner)
+        if own.__name__ in LEARNERS:
+            raise ValueError(f"There is a learner {own.__name__!r} already: rename {learner!r}.")
+        return resolve(own, params)
     if learner not in LEARNERS:
         raise unknown_name("learner", learner, LEARNERS)
     module, defaults = LEARNERS[learner]
