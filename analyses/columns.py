@@ -122,7 +122,7 @@ COLUMNS = {
     "orientation": Column(
         "how the model walked: `forward` or `reverse`",
         "",
-        "in recordings, and to and fro between two states",
+        "in recordings",
     ),
     "direction": Column("by experience: `forward`, `reverse`, `both`, `mixed` or `neither`"),
     "novelty": Column("`experienced`, `composed`, `composed_mixed` or `unexperienced`"),
@@ -344,7 +344,7 @@ TABLES = {
         "evidence_se share_agreeing predicted_low predicted predicted_high share_without_replay "
         "published published_low published_high weight second_hand is_control diagnostic",
         {
-            "source": Column("first author and year; `unpublished` if the finding has no DOI"),
+            "source": Column("first author and year; with `unpublished` if the finding has no DOI"),
             "question": Column("what the finding answers"),
             "likelihood": Column(
                 "what is known: `count`, `value`, `direction` or `null` (for pandas, "

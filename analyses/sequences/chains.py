@@ -5,9 +5,9 @@ so chains may share a beginning. A *temporal chain* is a run of consecutive back
 to end; each backup is in one. Two backups join in reverse if the later one's next state is the
 earlier one's state, forward if the later one's state is the earlier one's next state. A chain
 keeps one orientation. What fits both ways (to and fro between two states) may go on either way; if
-it never decides, its orientation is unknown, and it is listed in reverse, the way in which value
-flows. A single backup is reverse. A backup that doesn't join its cause begins a new chain; one of a
-self-transition (a bump) belongs to none, and breaks what it would continue.
+it never decides, and for a single backup, it is reverse, the way in which value flows. A backup
+that doesn't join its cause begins a new chain; one of a self-transition (a bump) belongs to none,
+and breaks what it would continue.
 
 Decoded replay has no action (-1): its moves are listed in order of time, join only forward, and the
 orientation is unknown. Having no causes, it forms temporal chains in either order.
@@ -40,13 +40,13 @@ from replay.jit import kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, REST, START
 
-__all__ = ["EITHER", "FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]
+__all__ = ["FITS_FORWARD", "FITS_REVERSE", "FORWARD", "ORDERS", "ORIENTATIONS", "REVERSE"]
 __all__ += ["UNKNOWN", "Chains", "DecodedPaths", "Links", "chains", "decoded_backups"]
 __all__ += ["decoded_paths", "link_backups"]
 
 ORDERS = ("causal", "temporal")
 ORIENTATIONS = ("forward", "reverse")
-FORWARD, REVERSE, EITHER, UNKNOWN = 0, 1, 2, -1
+FORWARD, REVERSE, UNKNOWN = 0, 1, -1
 FITS_FORWARD, FITS_REVERSE, _DECODED = 1, 2, 4
 
 
@@ -73,9 +73,8 @@ class Links(NamedTuple):
 
     def orientation(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
         """Give the orientation of the chains that end in some rows."""
-        fits, is_single = self.fits[rows], self.length[rows] == 2
+        fits = self.fits[rows]
         walked = np.where(fits & FITS_REVERSE, REVERSE, FORWARD)
-        walked[(fits == FITS_FORWARD | FITS_REVERSE) & ~is_single] = EITHER
         return np.where(fits & _DECODED, UNKNOWN, walked).astype(np.int8)
 
 
@@ -89,8 +88,7 @@ class Chains(NamedTuple):
     offset : ndarray of int64, shape (n_chains + 1,)
         Where each chain begins in `rows`.
     orientation : ndarray of int8, shape (n_chains,)
-        ``FORWARD``, ``REVERSE``, ``EITHER`` (to and fro between two states), or ``UNKNOWN`` (of
-        decoded replay).
+        ``FORWARD``, ``REVERSE`` or ``UNKNOWN``.
     """
 
     rows: NDArray[np.int32]

@@ -27,10 +27,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.sequences.chains import (
-    EITHER,
-    FORWARD,
     ORDERS,
     ORIENTATIONS,
+    REVERSE,
     UNKNOWN,
     Chains,
     chains,
@@ -95,8 +94,8 @@ def classify(
         ``first, last, states, actions, length, n_distinct``
             The states as replayed, the actions of the backups, the number of (different) states.
         ``orientation``
-            `forward` or `reverse`, how the model walked; null in recordings, and of a path to and
-            fro between two states, which fits both.
+            `forward` or `reverse`, how the model walked; null in recordings. What fits both, to and
+            fro between two states, counts as reverse, the way in which value flows.
         ``direction``
             `forward` if each pair of states had been taken in this order, `reverse` if backwards,
             `both` or `neither`.
@@ -318,7 +317,7 @@ def classified(experience: Experience, backups: Columns, found: Chains, order: s
         "actions": Lists(backups["action"][rows], offset),
         "length": states.length.astype(np.int32),
         "n_distinct": classes.n_distinct,
-        "orientation": np.where(orientation == EITHER, UNKNOWN, orientation),
+        "orientation": orientation,
         "direction": classes.direction,
         "novelty": classes.novelty,
         "kind": classes.kind,
@@ -336,7 +335,7 @@ def _states(backups: Columns, found: Chains) -> NDArray[np.int32]:
     """List the states of all chains, one chain after the other."""
     rows, offset, orientation = found
     state, next_state = backups["state"], backups["next_state"]
-    backwards, first = orientation > FORWARD, rows[offset[:-1]]
+    backwards, first = orientation == REVERSE, rows[offset[:-1]]
     places = offset[:-1] + np.arange(len(first))
     states = np.empty(len(rows) + len(first), dtype=np.int32)
     later = np.ones(len(states), dtype=np.bool_)

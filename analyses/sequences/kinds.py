@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sequences.chains import EITHER, REVERSE, UNKNOWN, Chains
+from analyses.sequences.chains import REVERSE, UNKNOWN, Chains
 from analyses.sequences.experience import Experience, stitch
 from analyses.sequences.runs import Columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton
@@ -139,8 +139,7 @@ def _classify(
         rows = chains.rows[chains.offset[chain] : chains.offset[chain + 1]]
         n_moves = limit[chain]
         known = chains.orientation[chain] != UNKNOWN
-        either = chains.orientation[chain] == EITHER
-        reverse = chains.orientation[chain] == REVERSE or either
+        reverse = chains.orientation[chain] == REVERSE
 
         n_distinct = 0
         all_along, all_against, all_one_way = True, True, True
@@ -185,7 +184,8 @@ def _classify(
             kind = AMBIGUOUS if not known and all_one_way else NEVER_TAKEN
         else:
             novelty = _EXPERIENCED
-            if either or (not known and direction == _TAKEN_BOTH):
+            to_and_fro = n_distinct == 2 and len(rows) > 1  # fits both ways
+            if to_and_fro or (not known and direction == _TAKEN_BOTH):
                 kind = AMBIGUOUS
             else:
                 kind = REVERSE_EPISODE if reverse or back else FORWARD_EPISODE

@@ -112,6 +112,9 @@ def feed(
     )
     if mdp is not None:
         _check_moves(experience.given.steps, mdp)
+    name = "" if mdp is None else mdp.name
+    writer = LogWriter(log, found, mdp, name=name)
+    fed = experience.feed_to(found, writer, seed, on_step)
     ends = experience.given.steps[["terminated", "truncated"]]
     if len(ends) and not (ends["terminated"] | ends["truncated"]).any():
         warnings.warn(
@@ -119,9 +122,7 @@ def feed(
             "episode: mark where laps end.",
             stacklevel=2,
         )
-    name = "" if mdp is None else mdp.name
-    writer = LogWriter(log, found, mdp, name=name)
-    return experience.feed_to(found, writer, seed, on_step)
+    return fed
 
 
 @dataclass(frozen=True, eq=False)
