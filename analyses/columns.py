@@ -399,7 +399,7 @@ TABLES = {
             "information": Column(
                 "what one more such study is expected to tell of which account is true", _BIT
             ),
-            "most_apart": Column("the two accounts that it tells apart best"),
+            "most_apart": Column("the two accounts that it tells apart best", "", "if it tells none"),
             "apart": Column("how well, at most 1", _BIT),
         },
     ),
@@ -621,7 +621,7 @@ TABLES = {
     "shares.csv": _table(
         "kind of replay",
         "kind found corrected ci_low ci_high recall",
-        {"recall": Column("the share of it that is found as what it is")},
+        {"recall": Column("the share of it that is found", "", "without simulated sessions")},
     ),
     "states.csv": _table("state of the track", "state x y"),
     "paths.parquet": _table("time bin of an event", "event time x y"),

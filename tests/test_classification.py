@@ -410,7 +410,7 @@ def test_recording_by_time():
     paths = pd.DataFrame(
         {"time": [0.5, 2.0, 6.0, 7.0], "states": [[1, 0], [2, 2, 1, 0], [2, 1, 3], [4, 4]]}
     )
-    sequences = classify_paths(paths, log)
+    sequences = classify_paths(paths, log, min_length=2)
     assert sequences["event"].tolist() == [0, 1, 2]
     assert sequences["step"].tolist() == [-1, 1, 2]
     assert sequences["location"].tolist() == [0, 2, 1]
@@ -461,7 +461,7 @@ def test_refused_logs():
     with pytest.raises(ValueError, match="use classify"):
         chain_kinds(log.columns("steps"), log.columns("backups"))
     with pytest.raises(ValueError, match="decoded replay has none"):
-        classify(log, by="actions")
+        classify(log, by="actions", min_length=2)
     backups = pd.concat([log.backups, log.backups.assign(run=1)])
     runs = pd.concat([log.runs, log.runs.assign(run=1)])
     with pytest.raises(ValueError, match="backups of run 1, but no steps"):
@@ -503,7 +503,7 @@ def test_states_that_are_none_are_refused(state):
 def test_what_is_no_log_or_table_is_refused():
     log = event_log(run_of([0, 1, 2]), sweep(2, 1, 0, step=1))
     for wrong in (None, "log", log.steps, {"steps": log.steps}):
-        with pytest.raises(TypeError, match="log must be an EventLog, got"):
+        with pytest.raises(TypeError, match="log must be an EventLog or a Run, got"):
             classify(wrong)
     for wrong in (None, [[0, 1]], {"states": [[0, 1]]}):
         with pytest.raises(TypeError, match="paths must be a DataFrame, got"):

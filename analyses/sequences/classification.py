@@ -166,7 +166,8 @@ def find_sequences(
     >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
     >>> backups = {"step": 1, "phase": "rest", "event": [0, 0, 1], "state": [1, 0, 1],
     ...            "next_state": [2, 1, 2], "action": 0, "cause": [-1, 0, -1]}
-    >>> sequences = find_sequences(EventLog({"steps": steps, "backups": backups}))
+    >>> log = EventLog({"steps": steps, "backups": backups})
+    >>> sequences = find_sequences(log, min_length=2)
     >>> sequences["states"].flat.tolist(), sequences["states"].begin.tolist()
     ([2, 1, 0, 2, 1], [0, 3, 5])
     """
@@ -208,7 +209,8 @@ def classify_parts(
     ...     "action": 0, "cause": [-1, -1, 1]}}).columns("backups")
     >>> parts = [{name: column[begin:end] for name, column in backups.items()}
     ...          for begin, end in [(0, 1), (1, 3)]]
-    >>> [part["kind"].tolist() for part in classify_parts(Experience(steps), parts)]
+    >>> found = classify_parts(Experience(steps), parts, min_length=2)
+    >>> [part["kind"].tolist() for part in found]
     [['reverse_episode'], ['reverse_episode']]
     """
     first_row = 0

@@ -115,13 +115,15 @@ def feed(
     name = "" if mdp is None else mdp.name
     writer = LogWriter(log, found, mdp, name=name)
     fed = experience.feed_to(found, writer, seed, on_step)
-    ends = experience.given.steps[["terminated", "truncated"]]
-    if len(ends) and not (ends["terminated"] | ends["truncated"]).any():
-        warnings.warn(
-            "No row of transitions is terminated or truncated, so that all of them are one "
-            "episode: mark where laps end.",
-            stacklevel=2,
-        )
+    steps = experience.given.steps
+    if len(steps) and not (steps["terminated"] | steps["truncated"]).any():
+        never = not (fed.columns("backups")["event"] >= 0).any()
+        if never and "ends" in found.description.pauses:
+            warnings.warn(
+                f"{found.name!r} replays at the ends of episodes, but no row of transitions is "
+                "terminated or truncated, so that nothing was replayed: mark where laps end.",
+                stacklevel=2,
+            )
     return fed
 
 
