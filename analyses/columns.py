@@ -399,7 +399,9 @@ TABLES = {
             "information": Column(
                 "what one more such study is expected to tell of which account is true", _BIT
             ),
-            "most_apart": Column("the two accounts that it tells apart best", "", "if it tells none"),
+            "most_apart": Column(
+                "the two accounts that it tells apart best", "", "if it tells none"
+            ),
             "apart": Column("how well, at most 1", _BIT),
         },
     ),

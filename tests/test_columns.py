@@ -8,6 +8,7 @@ from pyarrow import parquet
 
 from analyses.columns import TABLES, as_markdown, glossary
 from analyses.jobs.run import run
+from analyses.recordings.judgement import Judgement
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.changes import STUDY as CHANGES
@@ -18,7 +19,6 @@ from analyses.studies.demands import STUDY as DEMANDS
 from analyses.studies.demands import plan_demands
 from analyses.studies.recorded_replay import STUDY as RECORDING
 from analyses.studies.recorded_replay import plan_recording, simulated_recording
-from analyses.recordings.judgement import Judgement
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,4 +1,4 @@
-"""What a newcomer sees of the two packages in Python: their names, and how objects show themselves."""
+"""What a newcomer sees of the packages: their names, and how objects show themselves."""
 
 import subprocess
 import sys

@@ -38,6 +38,7 @@ References
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -200,9 +201,23 @@ def place_sequences(
         steps = of_run(log, "steps", run)
         if paths is None and len(reactivated["place"]) and not len(steps["step"]):
             raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
+        _warn_of_graph(steps, track)
         found = runs_along(reactivated, track, detection)
         parts.append(classified_places(Experience(steps), reactivated, *found, track))
     return Sequences.concat(parts).table
+
+
+def _warn_of_graph(steps: Columns, track: Track) -> None:
+    """Warn if the animal's own moves are not along the graph: its nodes are not the log's states."""
+    moves = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
+    moves = moves[moves[:, 0] != moves[:, 1]]
+    n_off = sum(not track.graph.has_edge(*move) for move in moves.tolist())
+    if 2 * n_off > len(moves):
+        warnings.warn(
+            f"{n_off} of the {len(moves)} different moves in the log are not between neighbours of "
+            "the graph: are its nodes the states of the log?",
+            stacklevel=3,
+        )
 
 
 def classified_places(
