@@ -14,7 +14,7 @@ import pytest
 
 from analyses.cli import main
 from analyses.cli.terminal import broken, print_table
-from analyses.columns import TABLES
+from analyses.jobs.columns import TABLES
 from analyses.measures import STATISTICS
 from replay.learners import LEARNERS, find_learner
 from replay.simulation import simulate

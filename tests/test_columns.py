@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from pyarrow import parquet
 
-from analyses.columns import TABLES, as_markdown, glossary
+from analyses.jobs.columns import TABLES, as_markdown, glossary
 from analyses.jobs.run import run
 from analyses.recordings.judgement import Judgement
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION

@@ -1,4 +1,4 @@
-"""The commands that list what there is: learners, experiments, tasks, worlds and findings."""
+"""The commands that list what there is: learners, tasks, worlds, findings, columns of tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from analyses.cli.terminal import print_table, print_text
+from analyses.cli.terminal import print_frame, print_table, print_text
 
 __all__ = ["columns", "experiments", "findings", "learners", "tasks", "worlds"]
 
@@ -77,39 +77,22 @@ def findings(
 
     With a code or a task: its findings, one a row.
     """
-    from analyses.findings.table import findings as read_findings
-    from analyses.measures import STATISTICS
-    from replay.checks import check_choice
-    from replay.tasks.published import TASKS
+    from analyses.studies.comparison.codes import explained, list_codes, list_findings
 
-    table = read_findings()
     if name is None:
-        n_published = table["statistic"].value_counts()
-        codes = [
-            (code, f"{'share: ' * each.is_share}{each.label}", str(n_published.get(code, 0)))
-            for code, each in STATISTICS.items()
-        ]
-        print_table(("code", "what it measures", "findings"), codes)
+        print_frame(list_codes())
         print_text(
             "\nA share is of all sequences, or of those named; others are differences, numbers or "
             "logarithms of ratios. What was published: replay findings CODE, or TASK"
         )
         return
-    check_choice("code or task", name, [*STATISTICS, *TASKS])
-    if name in STATISTICS:
-        print_text(f"{name}: {'share: ' * STATISTICS[name].is_share}{STATISTICS[name].label}\n")
-    chosen = table[(table["statistic"] == name) | (table["task_name"] == name)]
-    tested = chosen["why_not"].where(chosen["why_not"] == "", "no: " + chosen["why_not"])
-    value = chosen["value"].map("{:g}".format).where(chosen["value"].notna(), "")
-    shown = chosen[["id", "statistic", "task_name", "quantity"]].assign(
-        value=(value + " " + chosen["unit"].fillna("")).str.strip(),
-        tested=tested.where(tested != "", "yes"),
-    )
-    rows = [tuple(map(str, row)) for row in shown.itertuples(index=False)]
-    if not rows:
+    found = list_findings(name)
+    if name.startswith("S"):
+        print_text(f"{name}: {explained(name)}\n")
+    if len(found):
+        print_frame(found)
+    else:
         print("No finding was published for it.")
-        return
-    print_table(("finding", "code", "task", "quantity", "value", "tested"), rows)
 
 
 def columns(
@@ -118,7 +101,7 @@ def columns(
     ] = None,
 ) -> None:
     """List the tables that commands write; with a table, explain its columns."""
-    from analyses.columns import TABLES, glossary
+    from analyses.jobs.columns import TABLES, glossary
 
     if table is None:
         print_table(("table", "a row for each"), [(key, each.row) for key, each in TABLES.items()])

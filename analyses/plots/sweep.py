@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from scipy import stats
 
-from analyses.intervals import mean_interval
 from analyses.plots.style import COLUMN_WIDTH, label, new_axes, new_figure, styled
 from replay.checks import check_table
 
@@ -51,16 +50,18 @@ def draw_sweep(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if not 1 <= len(parameters) <= 2:
         raise ValueError(f"table must have one parameter or two to draw, got {parameters}.")
     ax = new_axes() if ax is None else ax
-    runs = table.groupby([*parameters, "seed"], as_index=False)["reward_rate"].mean()
-    means = mean_interval(runs, "reward_rate", parameters)
+    runs = table.groupby([*parameters, "seed"])["reward_rate"].mean()
+    means = runs.groupby(parameters).agg(["mean", "sem", "count"]).reset_index()
+    half_width = means["sem"] * stats.t.ppf(0.975, means["count"] - 1)
+    means = means.assign(half_width=half_width.fillna(0.0))  # none of a single run
     across, *other = parameters
-    for value, rows in means.groupby(other[0]) if other else [(None, means)]:
+    parts = {str(key): rows for key, rows in means.groupby(other[0])} if other else {"": means}
+    for value, rows in parts.items():
         place = rows[across].to_numpy()
-        bars = rows[["mean", "ci_low", "ci_high"]].to_numpy(float).T
         ax.errorbar(
             place if rows[across].dtype.kind in "iuf" else place.astype(str),
-            bars[0],
-            yerr=np.nan_to_num(np.abs(bars[1:] - bars[0])),
+            rows["mean"],
+            yerr=rows["half_width"],
             marker="o",
             markersize=3,
             linewidth=0.9,
@@ -71,7 +72,8 @@ def draw_sweep(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if values.dtype.kind in "iuf" and values.min() > 0 < values.max() / values.min() - _LOG_RATIO:
         ax.set_xscale("log")
     ax.set(xlabel=label(across).capitalize(), ylabel="Reward per step")
-    ax.set_title(f"Means over {runs['seed'].nunique()} runs, with 95 % intervals")
+    n_runs = table["seed"].nunique()
+    ax.set_title(f"Means over {n_runs} run{'s' * (n_runs != 1)}, with 95 % intervals")
     if other:
         ax.legend()
     return ax
