@@ -17,16 +17,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_array", "check_choice", "check_column"]
-__all__ += [
-    "check_flag",
-    "check_list",
-    "check_number",
-    "check_seconds",
-    "check_seed",
-    "check_table",
-]
-__all__ += ["check_text", "check_whole", "shown", "unknown_name"]
+__all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_array", "check_bin_size", "check_choice"]
+__all__ += ["check_column", "check_flag", "check_list", "check_number", "check_seconds"]
+__all__ += ["check_seed", "check_table", "check_text", "check_whole", "shown", "unknown_name"]
 
 LARGEST_NUMBER = 1e100
 """The largest reward, action value, position or length, far from where sums and squares become
@@ -38,6 +31,8 @@ the largest."""
 
 _LONGEST = 60
 _LONGEST_STEP = 60.0  # seconds
+_SMALLEST_BIN = 0.5  # cm
+_MOST_SMALL_BINS = 500
 _LARGEST = 2**63 - 1
 _ANY = 2**4096  # numpy makes seeds of whole numbers of any size
 
@@ -199,6 +194,34 @@ def check_number(
             limits += f" of at most {at_most:g}"
         raise ValueError(_message(f"{name} must be {limits}", value, hint))
     return number
+
+
+def check_bin_size(size: float, n_bins: int) -> None:
+    """Refuse bins that are as small and as many as of a size in metres taken for centimetres.
+
+    Parameters
+    ----------
+    size : float
+        Length of a bin in cm.
+    n_bins : int
+        Into how many it cuts a track.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 500 bins of less than half a centimetre.
+
+    Examples
+    --------
+    >>> check_bin_size(0.05, 3000)
+    Traceback (most recent call last):
+    ValueError: bin_size is in cm, and 0.05 cuts the track into 3,000: multiply metres by 100.
+    """
+    if size < _SMALLEST_BIN and n_bins > _MOST_SMALL_BINS:
+        raise ValueError(
+            f"bin_size is in cm, and {size:g} cuts the track into {n_bins:,}: multiply metres by "
+            "100."
+        )
 
 
 def check_flag(name: str, value: object) -> bool:

@@ -208,7 +208,7 @@ def place_sequences(
 
 
 def _warn_of_graph(steps: Columns, track: Track) -> None:
-    """Warn if the animal's own moves are not along the graph: its nodes are not the log's states."""
+    """Warn if the animal's moves are not along the graph: its nodes are not the log's states."""
     moves = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
     moves = moves[moves[:, 0] != moves[:, 1]]
     n_off = sum(not track.graph.has_edge(*move) for move in moves.tolist())
