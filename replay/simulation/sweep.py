@@ -92,8 +92,7 @@ def sweep(
             f"{{'learning_rate': [0.1, 0.3]}}; got {shown(dict(params))}."
         )
     for name, values in lists.items():
-        twice = any(value in values[:place] for place, value in enumerate(values))
-        if name in _OWN_COLUMNS or twice:
+        if name in _OWN_COLUMNS or len(set(map(repr, values))) < len(values):
             raise ValueError(f"Each value of {name!r} must be given once; got {shown(values)}.")
     n_seeds = check_whole("n_seeds", n_seeds, at_least=1, at_most=_MOST_RUNS)
     seed = check_whole("seed", seed)
