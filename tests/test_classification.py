@@ -334,7 +334,7 @@ def test_what_has_a_log_is_taken_for_it():
     run = simulate(from_ascii("S...G"), "episodic_control", n_steps=300)
     pd.testing.assert_frame_equal(classify(run), classify(run.log))
     for wrong, message in (
-        ("folder", r"EventLog.read\(folder\) reads one"),
+        ("folder", r"EventLog.load\(folder\) reads one"),
         (run.log.backups, "log must be an EventLog or a Run"),
     ):
         with pytest.raises(TypeError, match=message):

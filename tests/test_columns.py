@@ -9,6 +9,7 @@ from pyarrow import parquet
 from analyses.jobs.columns import TABLES, as_markdown, glossary
 from analyses.jobs.run import run
 from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.changes import STUDY as CHANGES
@@ -17,8 +18,8 @@ from analyses.studies.comparison.compare_accounts import STUDY as COMPARISON
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.demands import STUDY as DEMANDS
 from analyses.studies.demands import plan_demands
-from analyses.studies.recorded_replay import STUDY as RECORDING
-from analyses.studies.recorded_replay import plan_recording, simulated_recording
+from analyses.studies.recorded_replay.one_animal import STUDY as RECORDING
+from analyses.studies.recorded_replay.plan import plan_recording
 
 ROOT = Path(__file__).parents[1]
 

@@ -261,9 +261,9 @@ def save_and_read(folder, provenance):
     with tempfile.TemporaryDirectory() as outside:
         place = Path(outside) / folder if isinstance(folder, str) and folder == "log" else folder
         if isinstance(folder, str | Path) and folder != "log":
-            return looked_at(EventLog.read(place))
+            return looked_at(EventLog.load(place))
         log.save(place)
-        return looked_at(EventLog.read(place))
+        return looked_at(EventLog.load(place))
 
 
 tables = {"runs": RUNS, "steps": STEPS, "backups": BACKUPS}
@@ -642,11 +642,12 @@ def read_damaged(pick):
     """Save a log, damage its files, and read it: the same, or refused, and nothing else changed."""
     with tempfile.TemporaryDirectory() as outside:
         folder = Path(outside) / "log"
-        small_log().save(folder)
+        world = mazes.from_ascii("S.G") if pick(2) else None
+        EventLog(small_log().tables, {"log": "all"}, world).save(folder)
         damage(folder, pick)
         before = {path: path.stat().st_mtime_ns for path in Path(outside).rglob("*")}
         try:
-            log = looked_at(EventLog.read(folder))
+            log = looked_at(EventLog.load(folder))
         except Exception as error:
             if not is_ours(error):
                 raise AssertionError(f"no error of ours: {error!r}") from error

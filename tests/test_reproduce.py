@@ -123,7 +123,7 @@ def test_counts_are_those_of_the_classified_logs(made):
 
 
 def test_kept_logs_are_the_runs_and_their_sequences(made):
-    log = EventLog.read(made / "logs" / "maze" / "prioritized_sweeping-0-0")
+    log = EventLog.load(made / "logs" / "maze" / "prioritized_sweeping-0-0")
     sequences = pd.read_parquet(made / "sequences.parquet")
     ours = sequences.query("experiment == 'maze' and learner == 'prioritized_sweeping'")
     again = classify(log, min_length=2)

@@ -58,6 +58,7 @@ for _command in (
     folders.gallery,
     logs.classify,
     logs.animate,
+    logs.page,
     lists.learners,
     lists.experiments,
     lists.tasks,

@@ -1,4 +1,4 @@
-"""The commands ``replay classify`` and ``replay animate``, which read an event log."""
+"""The commands that read event logs: ``replay classify``, ``replay animate``, ``replay page``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analyses.cli.options import check_out
+from analyses.cli.options import check_out, split
 from analyses.cli.terminal import print_table, say, screen
 
 if TYPE_CHECKING:
     from replay.log.event_log import EventLog
 
-__all__ = ["animate", "classify"]
+__all__ = ["animate", "classify", "page"]
 
 
 def _read_log(folder: Path) -> EventLog:
@@ -23,7 +23,7 @@ def _read_log(folder: Path) -> EventLog:
     if folder.is_dir() and not (folder / "runs.parquet").exists():
         for inner in sorted(folder.rglob("runs.parquet"))[:1]:
             raise ValueError(f"{folder} holds several logs. Name one of them: {inner.parent}")
-    return EventLog.read(folder)
+    return EventLog.load(folder)
 
 
 def classify(
@@ -58,7 +58,7 @@ def animate(
     run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
     mdp: Annotated[
         Path | None,
-        typer.Option(help="The world, JSON as in mdps/; logs of replay reproduce need none."),
+        typer.Option(help="The world, JSON as in mdps/; default: that of the log."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
 ) -> None:
@@ -69,7 +69,48 @@ def animate(
 
     check_film(out)
     check_out(out, out.suffix)
-    world = world_of_log(log) if mdp is None else read_mdp(mdp)
+    world = None if mdp is None else read_mdp(mdp)
+    found = _read_log(log)
+    if world is None and found.mdp is None:
+        world = world_of_log(log)
     with screen.status(f"{out}: some seconds"):
-        animate_pause(_read_log(log), event, out, run=run, mdp=world)
+        animate_pause(found, event, out, run=run, mdp=world)
+    print(out)
+
+
+def page(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG_OR_RESULTS...",
+            help="Event logs, or what replay reproduce or replay recording wrote; several are seen "
+            "side by side.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("page.html"),
+    experiment: Annotated[
+        str | None,
+        typer.Option(help="Of a reproduction: which experiment; default: the maze."),
+    ] = None,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a reproduction: which learners; several, with commas; default: all."),
+    ] = None,
+    across_events: Annotated[
+        bool, typer.Option("--across-events", help="Follow causes through later events.")
+    ] = False,
+) -> None:
+    """Write a page to look at replay: one HTML file that opens in any browser, offline.
+
+    It shows the world and the animal, each pause with its replay move by move, the episodes that a
+    novel path is stitched from, and how kinds of replay change over learning.
+    """
+    from analyses.studies.pages import page_of_folders
+
+    check_out(out, ".html")
+    with screen.status(f"{out}: some seconds"):
+        page_of_folders(
+            folders, out, experiment=experiment, learners=split(learner or []),
+            across_events=across_events,
+        )  # fmt: skip
     print(out)

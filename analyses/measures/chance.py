@@ -20,17 +20,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.measures.animal_values import own_code, rows
 from analyses.measures.nulls import random_edges, shuffled_order
-from analyses.measures.replays import (
-    AWAKE,
-    COUNTS,
-    Replays,
-    Statistic,
-    chosen,
-    is_one_of,
-    own_code,
-    rows,
-)
+from analyses.measures.replays import AWAKE, COUNTS, Replays, Statistic, chosen, is_one_of
 from analyses.sequences.place_sequences import runs_along
 from analyses.sequences.runs import Columns
 from analyses.sequences.track import Track, graph_of_task

@@ -35,21 +35,21 @@ __all__ = [
     "study_figures",
     "sweep_figure",
     "task_figure",
+    "write_page",
 ]
 
 _ELSEWHERE = {
     "animate_pause": "pause",
     "attribution_length_figure": "attribution",
-    "decoded_path_figure": "recording",
     "discrepancy_curves_figure": "discrepancies",
     "figure_style": "style",
     "page_figure": "findings",
-    "posterior_figure": "recording",
-    "recovery_figure": "recording",
+    "posterior_figure": "decoded_event",
     "replay_over_time_figure": "replay_kinds",
     "save": "style",
     "study_figures": "findings",
     "task_figure": "tasks",
+    "write_page": "page.writing",
 }
 
 

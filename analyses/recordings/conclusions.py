@@ -18,6 +18,7 @@ from analyses.recordings.scoring import Scored
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration, choose_threshold
 from analyses.recordings.significance.scores import SCORE_LABELS
+from analyses.recordings.significance.track_log_odds import bins_between, common_cells
 from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.sequences.track import graph_of_log
@@ -107,6 +108,8 @@ def conclude(
         calibration = choose_threshold(p_by_chance, judgement.level)
         events["is_replay"] = (events["p"] <= calibration.threshold) & (events["score"] >= least)
         told.append(_calibrated(calibration, judgement, events))
+        if judgement.tracks:
+            told.append(_compared(session, judgement, events))
     elif has_score.any():
         events["is_replay"] = events["score"] >= least
         told.append(
@@ -161,6 +164,20 @@ def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataF
         f"{calibration.n_events} events with randomised cells, "
         f"{calibration.false_positive_rate:.1%} pass "
         f"({calibration.at_nominal:.1%} would pass p <= {judgement.level:g})."
+    )
+
+
+def _compared(session: Session, judgement: Judgement, events: pd.DataFrame) -> str:
+    first, second = (bins_between(session.track, nodes) for nodes in judgement.tracks)
+    n_cells = np.count_nonzero(common_cells(session.rates, first, second))
+    replayed = events.loc[events["is_replay"], "log_odds_z"].dropna()
+    names = [" ".join(nodes) for nodes in judgement.tracks]
+    return (
+        f"Track log odds compare the nodes {names[0]} (above 0) with {names[1]}, by the {n_cells} "
+        f"cells with fields on both. Of {len(replayed)} events of replay, {(replayed > 2).sum()} "
+        f"are on the first and {(replayed < -2).sum()} on the second by more than 2 standard "
+        "deviations of shuffles that swap the fields of each cell; mean distance from chance: "
+        f"{replayed.abs().mean():.1f} of these."
     )
 
 

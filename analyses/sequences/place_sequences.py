@@ -390,15 +390,19 @@ def _filled(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Fill in the places that were jumped over; each belongs to the reactivation after it."""
     jumps = np.flatnonzero((event[1:] == event[:-1]) & (track.move(place[:-1], place[1:]) < 0)) + 1
-    between: dict[tuple[int, int], list[int]] = {}
-    filled: list[list[int]] = [[] for _ in place]
-    for row in jumps.tolist():
-        pair = int(place[row - 1]), int(place[row])
-        if pair not in between:
-            between[pair] = track.between(*pair, at_most=largest_jump)
-        filled[row] = between[pair]
-    lists = Lists.of([*skipped, here] for skipped, here in zip(filled, place.tolist(), strict=True))
-    return lists.owner, lists.flat
+    pairs, of_jump = np.unique(
+        np.stack((place[jumps - 1], place[jumps])), axis=1, return_inverse=True
+    )
+    ways = [track.between(here, there, largest_jump) for here, there in pairs.T.tolist()]
+    between = Lists.of(ways).take(of_jump)
+    n_before = np.zeros(len(place), dtype=np.int64)
+    n_before[jumps] = between.length
+    rows = np.repeat(np.arange(len(place)), n_before + 1)
+    is_own = np.ones(len(rows), dtype=np.bool_)
+    is_own[:-1] = rows[1:] != rows[:-1]
+    filled = np.empty(len(rows), dtype=np.int32)
+    filled[is_own], filled[~is_own] = place, between.flat
+    return rows, filled
 
 
 def _latest(

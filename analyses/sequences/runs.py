@@ -51,11 +51,11 @@ def log_of(given: EventLog | Logged) -> EventLog:
     --------
     >>> log_of("my_log")
     Traceback (most recent call last):
-    TypeError: log must be an EventLog or a Run, got 'my_log'. EventLog.read(folder) reads one.
+    TypeError: log must be an EventLog or a Run, got 'my_log'. EventLog.load(folder) reads one.
     """
     log = getattr(given, "log", given)
     if not isinstance(log, EventLog):
-        hint = " EventLog.read(folder) reads one." if isinstance(given, str | PathLike) else ""
+        hint = " EventLog.load(folder) reads one." if isinstance(given, str | PathLike) else ""
         raise TypeError(f"log must be an EventLog or a Run, got {shown(given)}.{hint}")
     if log.provenance.get("log") == "none":
         raise ValueError("Nothing was logged (log='none'): simulate with log='replay' or 'all'.")

@@ -47,9 +47,14 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "sfma": (sfma, sfma.Params()),
     "sfma_reverse": (sfma, sfma.Params(replay_mode=sfma.REVERSE_MODE)),
     "sfma_dynamic": (sfma, sfma.Params(replay_mode=sfma.DYNAMIC_MODE)),
+    "sfma_published": (sfma, sfma.Params(replay_at_start=True, preplay=1.0)),
     "episodic_sequences": (episodic_sequences, episodic_sequences.Params()),
     "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
     "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),
+    "prioritized_memory_access_published": (
+        prioritized_memory_access,
+        prioritized_memory_access.Params(pre_explored=True, one_step_late=True),
+    ),
     "full_backups": (full_backups, full_backups.Params()),
 }
 """Name -> (module, its parameters as the textbook has them); the paper's nine come first."""

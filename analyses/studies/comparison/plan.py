@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.table import findings as read_findings
@@ -23,7 +24,7 @@ from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
 __all__ = ["AS_PUBLISHED", "N_DRAWS", "Accounts", "Comparison", "Part", "plan_comparison"]
-__all__ = [*__all__, "tested_findings"]
+__all__ = [*__all__, "n_simulated", "tested_findings"]
 
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
@@ -36,8 +37,8 @@ AS_PUBLISHED = " (as published)"
 N_DRAWS = 128
 """Draws of an account's parameters from their priors."""
 
-DRAWS_OF_PIECE = 32
-_MOST_ANIMALS = 8  # of a simulated study; larger ones are extrapolated by their standard deviation
+DRAWS_OF_PIECE = 64
+_MOST_ANIMALS = 8
 _FEWEST_ANIMALS = 3
 
 
@@ -98,8 +99,7 @@ class Comparison(NamedTuple):
 
     def n_animals(self, task: str) -> int:
         """Give the number of animals of a simulated study in a task: what its findings need."""
-        asked = self.tested(task)["n_animals"].max()
-        return int(np.clip(np.nan_to_num(asked), _FEWEST_ANIMALS, _MOST_ANIMALS))
+        return int(n_simulated(self.tested(task)).max(initial=_FEWEST_ANIMALS))
 
     def names(self) -> list[str]:
         """List the accounts, and once more those that have published parameters."""
@@ -142,6 +142,33 @@ class Comparison(NamedTuple):
             "n_draws": self.n_draws,
             "seed": self.seed,
         }
+
+
+def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
+    """Give the number of animals that simulated studies have.
+
+    Parameters
+    ----------
+    tested : pandas.DataFrame
+        Findings: `n_animals, n_units, unit_of_n`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_findings,)
+        As many as the test or the error of a finding counts, animals or sessions; where it counts
+        something else, as many animals as the study had. At least three, at most eight.
+
+    Examples
+    --------
+    >>> columns = {"n_animals": [3, 5, 4], "n_units": [37, 7, 3349],
+    ...            "unit_of_n": ["session", "session", "pause"]}
+    >>> n_simulated(pd.DataFrame(columns)).tolist()
+    [8, 7, 4]
+    """
+    counts_them = tested["unit_of_n"].isin(["animal", "session"])
+    asked = tested["n_units"].where(counts_them).fillna(tested["n_animals"]).to_numpy(float)
+    n: NDArray[np.int64] = np.nan_to_num(asked).astype(np.int64)
+    return n.clip(_FEWEST_ANIMALS, _MOST_ANIMALS)
 
 
 def tested_findings(table: pd.DataFrame) -> pd.DataFrame:
@@ -249,7 +276,8 @@ def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
         if account.is_control:
             continue
         middle = {key: prior.quantile(0.5) for key, prior in account.priors.items()}
-        find_learner(account.generator, {**account.fixed, **middle})
+        given = {key: value for key, value in middle.items() if value is not None}
+        find_learner(account.generator, {**account.fixed, **given})
     return accounts
 
 
