@@ -33,6 +33,7 @@ __all__ = [
     "replay_over_time_figure",
     "save",
     "study_figures",
+    "sweep_figure",
     "task_figure",
     "write_page",
 ]
@@ -57,3 +58,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _ELSEWHERE.get(name, name.removesuffix("_figure"))
     return getattr(import_module(f"{__name__}.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
