@@ -79,6 +79,18 @@ def test_no_effect_is_found_at_the_nominal_rate():
     assert np.mean(outcomes(made) != 0) == pytest.approx(0.05, abs=0.006)
 
 
+def test_few_sequences_that_agree_are_no_finding():
+    """Of three animals with one sequence each all agree once in four times."""
+    values = np.random.default_rng(2).integers(2, size=(20_000, 3)).astype(float)
+    n = np.full(len(values), 3.0)
+    made = Studies(values.sum(axis=1), n, values.mean(axis=1) - 0.5, values.std(axis=1, ddof=1),
+                   values.mean(axis=1), n)  # fmt: skip
+    assert np.mean(outcomes(made) != 0) == pytest.approx(0.25, abs=0.02)
+    assert not outcomes(made, are_shares=True).any()
+    many = made._replace(successes=made.value * 3000, trials=np.full(len(values), 3000.0))
+    assert (outcomes(many, are_shares=True) == outcomes(many)).all()
+
+
 def test_null_results_have_an_interval():
     null = Published("null", -2.0, 2.0, -0.5, 0.5)
     assert likelihoods(null, studies([0.0, 0.4, 0.6])).tolist() == [4.0, 4.0, 0.0]

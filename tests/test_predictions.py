@@ -16,6 +16,7 @@ OWN = pd.DataFrame(
         "ci_low": [0.3, np.nan],
         "ci_high": [0.6, np.nan],
         "null": [0.5, 0.0],
+        "n_chains": [20, 10],
         "published_low": [0.4, np.nan],
         "published_high": [0.5, np.nan],
         "sources": ["Someone", np.nan],
@@ -75,5 +76,5 @@ def test_a_folder_without_comparison_is_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="holds no comparison with findings"):
         read_predictions(tmp_path)
     (tmp_path / "evidence.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="evidence.csv"):
+    with pytest.raises(ValueError, match=r"evidence\.csv"):
         read_predictions(tmp_path)

@@ -74,11 +74,11 @@ def recording(
     ] = "cell_identity,circular_fields",
     shuffles: Annotated[int, typer.Option(help="How often each is shuffled.")] = 200,
     tracks: Annotated[
-        str,
+        list[str],
         typer.Option(
             help="Two landmarks of the track, between which track log odds compare each event."
         ),
-    ] = "",
+    ] = [],  # noqa: B006
     state_size: Annotated[float, typer.Option(help="The distance of states, in cm.")] = 15.0,
     lap_end: Annotated[
         list[str], typer.Option(help="A node where laps end; by default the dead ends.")
@@ -154,7 +154,7 @@ def recording(
             found = read_recording(
                 path, track, session=complement, events=events, bins=bins, most_unknown=unknown
             )
-            own = judgement._replace(tracks=find_tracks(found.graph, split([tracks])))
+            own = judgement._replace(tracks=find_tracks(found.graph, split(tracks)))
             plan = plan_recording(
                 found, settings, own, seed, n_sessions=recovery, predictions=predictions
             )

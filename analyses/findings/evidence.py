@@ -162,13 +162,18 @@ def published(finding: Mapping[Hashable, Any]) -> Published:
     return Published(kind, *statistic_range(finding["statistic"]), first, second)
 
 
-def outcomes(studies: Studies) -> NDArray[np.int64]:
+def outcomes(studies: Studies, *, are_shares: bool = False) -> NDArray[np.int64]:
     """Test each simulated study for a difference from its null, by a t test over its animals.
+
+    A share is known no better than its counts allow: a few animals with a sequence or two each may
+    agree by chance.
 
     Parameters
     ----------
     studies : Studies
         The simulated studies.
+    are_shares : bool, default False
+        Whether the statistic is a share of `trials`.
 
     Returns
     -------
@@ -183,7 +188,11 @@ def outcomes(studies: Studies) -> NDArray[np.int64]:
     [1, 0, -1]
     """
     n = np.maximum(studies.n_animals, 2.0)
-    limit = student_t.ppf(1 - _LEVEL / 2, n - 1) * studies.sd / np.sqrt(n)
+    error = studies.sd / np.sqrt(n)
+    if are_shares:
+        share = (studies.successes + _HALF) / (studies.trials + 1)
+        error = np.maximum(error, np.sqrt(share * (1 - share) / np.maximum(studies.trials, 1)))
+    limit = student_t.ppf(1 - _LEVEL / 2, n - 1) * error
     differs = np.abs(studies.mean) > np.nan_to_num(limit, nan=np.inf) + 1e-12
     return np.where(differs, np.sign(np.nan_to_num(studies.mean)), 0).astype(np.int64)
 
@@ -220,8 +229,12 @@ def likelihoods(
     elif result.second > _LEVEL:
         found = (np.sign(np.nan_to_num(studies.mean)) == result.first) / _HALF
     else:
-        found = 3.0 * (outcomes(studies) == result.first)
+        found = 3.0 * (_outcomes(result, studies) == result.first)
     return np.asarray(found, dtype=np.float64)
+
+
+def _outcomes(result: Published, studies: Studies) -> NDArray[np.int64]:
+    return outcomes(studies, are_shares=(result.low, result.high) == (0.0, 1.0))
 
 
 def independent_trials(trials: float, between_studies: float = BETWEEN_STUDIES) -> float:
@@ -320,4 +333,4 @@ def synthetic(result: Published, studies: Studies, draw: int) -> Published | Non
     if result.second > _LEVEL:
         return result._replace(first=float(np.sign(studies.mean[draw])))
     one = studies.take(np.array([draw]))
-    return result._replace(first=float(outcomes(one)[0]))
+    return result._replace(first=float(_outcomes(result, one)[0]))

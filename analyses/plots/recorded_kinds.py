@@ -17,7 +17,7 @@ __all__ = ["draw_recorded_kinds", "recorded_kinds_figure"]
 
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _APART = 0.15
-_LINE = 74
+_LINE = 64
 
 
 def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:

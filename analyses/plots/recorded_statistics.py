@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,8 +19,7 @@ _COLUMNS = ["statistic", "label", "value", "ci_low", "ci_high", "finding", "sour
 _COLUMNS += ["published", "published_low", "published_high", "account", "is_control"]
 _COLUMNS += ["predicted_low", "predicted", "predicted_high"]
 _HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#d55e00", "#56b4e9", "black", "0.6"
-_AS_PUBLISHED = "(as published)"
-_WIDTH, _ROW, _N_COLUMNS = 7.2, 0.13, 4
+_WIDTH, _ROW, _N_COLUMNS, _LINE = 7.2, 0.13, 4, 30
 
 
 def draw_beside_accounts(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -58,23 +59,15 @@ def draw_beside_accounts(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     colours = [_CONTROL if control else _ACCOUNT for control in rows["is_control"]]
     ax.hlines(place, rows["predicted_low"], rows["predicted_high"], colors=colours, linewidth=1)
     ax.scatter(rows["predicted"], place, c=colours, s=7, zorder=3)
-    ax.set_yticks(place, [label(str(name)) for name in rows["account"]])
+    names = [label(str(name)) for name in rows["account"]]
+    ax.set_yticks(place, [name[:1].upper() + name[1:] for name in names])
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    text = " ".join(str(first["label"]).split())
-    ax.set_title(f"{first['statistic']}, {first['source']}", fontsize=7)
-    ax.set_xlabel(_broken(text), fontsize=6)
+    task = str(first["task"]).replace("_", " ")
+    ax.set_title(f"{first['source']}\n{task}", fontsize=7)
+    text = f"{first['statistic']}: {first['label']}"
+    ax.set_xlabel(fill(" ".join(text.split()), _LINE), fontsize=6)
     ax.tick_params(labelsize=6)
     return ax
-
-
-def _broken(text: str, most: int = 34) -> str:
-    """Break a label into lines."""
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) > most:
-            lines.append("")
-        lines[-1] += f" {word}" if lines[-1] else word
-    return "\n".join(lines)
 
 
 @styled
@@ -85,7 +78,7 @@ def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
     ----------
     table : pandas.DataFrame
         As :func:`analyses.recordings.predictions.beside_predictions` gives it: a panel for each
-        finding. Of accounts with published parameters, those with priors are shown.
+        finding.
 
     Returns
     -------
@@ -100,11 +93,10 @@ def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
     rows = check_table(table, _COLUMNS, "table")
     if not len(rows):
         raise ValueError("table has no row: the recording has no statistic that is predicted.")
-    rows = rows[~rows["account"].str.endswith(_AS_PUBLISHED)]
     findings = list(dict.fromkeys(rows["finding"]))
     n_columns = min(len(findings), _N_COLUMNS)
     n_rows = -(-len(findings) // n_columns)
-    panel = 0.75 + _ROW * int(rows["finding"].value_counts().max())
+    panel = 0.95 + _ROW * int(rows["finding"].value_counts().max())
     figure = new_figure(_WIDTH, 0.35 + n_rows * panel)
     axes = figure.subplots(n_rows, n_columns, squeeze=False)
     for number, ax in enumerate(axes.ravel()):

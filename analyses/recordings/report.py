@@ -199,19 +199,20 @@ def statistics_table(table: pd.DataFrame) -> str:
     Returns
     -------
     str
-        The table; with intervals if there are several animals.
+        The table; with intervals if there are several animals. `sequences` are those, or the
+        pauses, that a statistic is of.
     """
-    rows = ["| | | here | by chance | published |", "|---|---|---|---|---|"]
-    columns = ["statistic", "label", "value", "ci_low", "ci_high", "null"]
+    rows = ["| | | here | by chance | sequences | published |", "|---|---|---|---|---|---|"]
+    columns = ["statistic", "label", "value", "ci_low", "ci_high", "null", "n_chains"]
     columns += ["published_low", "published_high", "sources"]
-    for name, text, value, ci_low, ci_high, null, low, high, sources in (
+    for name, text, value, ci_low, ci_high, null, n, low, high, sources in (
         table[columns].to_numpy().tolist()
     ):
         numbers = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
         published = "" if np.isnan(low) else f"{numbers} ({sources})"
         label = " ".join(str(text).split())
         here = with_interval(value, ci_low, ci_high)
-        rows.append(f"| {name} | {label} | {here} | {_number(null)} | {published} |")
+        rows.append(f"| {name} | {label} | {here} | {_number(null)} | {n:.0f} | {published} |")
     return "\n".join(rows)
 
 
