@@ -206,16 +206,17 @@ def learning(steps: pd.DataFrame) -> dict[str, float]:
 
 
 def paying_arm(seen: Experience, towards: Mapping[str, tuple[int, int]]) -> dict[str, float]:
-    """Give the share of backups that move along each arm.
+    """Give the share of backups that move along each arm; of n steps, the last one counts.
 
     Parameters
     ----------
     seen : Experience
-        In the T; `backups` with replay only.
+        In the T.
     towards : mapping of str to (int, int)
         Arm -> the state at the junction and the action that leads into it.
     """
-    rows = seen.backups
+    replayed = seen.backups[seen.backups["event"] >= 0]
+    rows = replayed.drop_duplicates(["event", "pop"], keep="last")
     junction, found = next(iter(towards.values()))[0], {}
     for arm, (_, action) in towards.items():
         within = int(seen.next_state[junction, action])
