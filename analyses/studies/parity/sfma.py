@@ -195,7 +195,7 @@ def mean_directionality(replays: Replays, n_replays: int) -> float:
 def _replays_of(log: EventLog, phase: str) -> Replays:
     rows = log.backups
     rows = rows[rows["phase"] == phase]
-    cuts = np.flatnonzero(np.diff(rows["event"].to_numpy())) + 1
+    cuts = np.flatnonzero(rows["pop"].to_numpy() == 0)[1:]
     state, next_state = rows["state"].to_numpy(), rows["next_state"].to_numpy()
     return list(zip(np.split(state, cuts), np.split(next_state, cuts), strict=True))
 
