@@ -281,6 +281,7 @@ _TEMPLATES = {
 }
 _CENTRE = [np.array([16, 27, 38, 49, 60]), np.array([60, 49, 38, 27, 16])]
 _SHORTCUTS = {("bwdTR", "fwdTL"), ("bwdTL", "fwdTR"), ("fwdBR", "bwdBL"), ("fwdBL", "bwdBR")}
+_N_LIKE = 10  # animals of the same laps, since shortcuts are rare
 _MOST_WRONG, _MOST_WRONG_SHARE, _OFF_BY = 2, 0.25, 3
 
 _RUNS = {
@@ -359,12 +360,15 @@ def _experience_of(condition: str) -> pd.DataFrame:
 
 def _shortcuts(condition: str, mode: str, seed: int) -> dict[str, float]:
     params = {"n_replays": 18, "replay_mode": mode, "reward_modulation": 0.0}
-    log = feed(
-        "sfma", _experience_of(condition), n_states=77, n_actions=4, params=_COMMON | params,
-        seed=seed, log="replay",
-    )  # fmt: skip
-    replays = _replays_of(log, "episode_end")[len(_CONDITIONS[condition]) // 2 :]
-    counts = [count_shortcuts(state) for state, _ in replays]
+    experience, n_before = _experience_of(condition), len(_CONDITIONS[condition]) // 2
+    counts: list[int] = []
+    for child in np.random.SeedSequence(seed).generate_state(_N_LIKE):
+        log = feed(
+            "sfma", experience, n_states=77, n_actions=4, params=_COMMON | params,
+            seed=int(child), log="replay",
+        )  # fmt: skip
+        replays = _replays_of(log, "episode_end")[n_before:]
+        counts += [count_shortcuts(state) for state, _ in replays]
     return {"shortcuts_per_replay": float(np.mean(counts))}
 
 
