@@ -135,9 +135,11 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.parity import parity_figure
+    from analyses.plots.parity import parity_experiments_figure, parity_figure
 
-    yield "parity", parity_figure(results.read("parity.csv"))
+    table = results.read("parity.csv")
+    yield "parity", parity_figure(table)
+    yield "parity_experiments", parity_experiments_figure(table)
 
 
 STUDY = Study(
