@@ -1,4 +1,4 @@
-"""What accounts of replay give under their authors' own protocols, and under those of experiments."""
+"""What accounts of replay give under their authors' protocols, and under those of experiments."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def parity_figure(parity: pd.DataFrame) -> Figure:
     if drawn.empty:
         raise ValueError("parity has no published value that was simulated: nothing can be drawn.")
     panels = list(drawn.groupby(["account", "panel"], sort=False))
-    titles = [f"{_SHORT.get(account, label(account))}:\n{panel}" for (account, panel), _ in panels]
+    titles = [f"{_name(rows)}:\n{rows['panel'].iloc[0]}" for _, rows in panels]
     figure, axes = grid(titles, 4, 1.55, legend=_LOOKS, letters=False, ylabel="Here")
     for ax, (_, rows) in zip(axes, panels, strict=True):
         draw_parity(rows, ax)
@@ -134,7 +134,7 @@ def draw_contrast(effects: pd.DataFrame, ax: Axes | None = None) -> Axes:
     check_table(effects, _CONTRAST, "effects")
     ax = new_axes() if ax is None else ax
     rows = effects.reset_index(drop=True)
-    for place, row in rows.iterrows():
+    for place, row in enumerate(rows.to_dict("records")):
         own = row["agrees"] if row["agrees"] in _COLOURS else ""
         for column, (value, low, high, verdict) in enumerate(
             (
@@ -166,8 +166,13 @@ def draw_contrast(effects: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def _name(rows: pd.DataFrame) -> str:
+    account = str(rows["account"].iloc[0])
+    return _SHORT.get(account, label(account))
+
+
 def _words(value: float, low: float, high: float) -> str:
-    return f"{value:.2g}" if pd.isna(low) else f"{value:.2g} ({low:.2g} to {high:.2g})"
+    return f"{value:.2g} ({low:.2g} to {high:.2g})"
 
 
 @styled

@@ -84,9 +84,9 @@ def run_laps(
     sizes = Sizes(mdp.n_states, mdp.n_actions, mdp.n_transitions, 1, mdp.n_states**2)
     writer = LogWriter(log, learner, mdp, name=mdp.name, seed=seed)
     driver = Driver(learner, sizes, writer, rng=rng, replay_rng=replay_rng, known=mdp)
-    need = getattr(driver.memory, "need", None)
-    for end in np.flatnonzero(mdp.terminal).tolist() if need is not None else []:
-        _expect(need.chain, end, protocol.starts[end])
+    if hasattr(driver.memory, "need"):
+        for end in np.flatnonzero(mdp.terminal).tolist():
+            _expect(driver.memory.need.chain, end, protocol.starts[end])
 
     # A step at a time, so that the world can change in between.
     reward, start_state = np.zeros_like(mdp.reward), np.zeros(1, dtype=np.int32)

@@ -13,11 +13,11 @@ from replay.data import reference_table
 __all__ = ["compare_panels", "published_panels"]
 
 FURTHEST = 3.0
-"""Of a hundred true differences of 0 one would be further apart, in standard errors, in 4 tables."""
+"""Standard errors: of a hundred differences that are chance, one is further in 4 tables."""
 
 _TEXT = ["account", "panel", "quantity", "protocol", "measure", "source", "read_from"]
 _PUBLISHED = ["value", "sem", "n", "low", "high", "sign"]
-_EXPERIMENT = ["task", "statistic"]
+_EXPERIMENT = ["task", "statistic", "experiment_sign"]
 _COLUMNS = [*_TEXT, *_PUBLISHED, *_EXPERIMENT, "why"]
 
 
@@ -29,8 +29,9 @@ def published_panels() -> pd.DataFrame:
     pandas.DataFrame
         `account, panel` (figure of the source), `quantity` (in words), `protocol, measure` (what
         simulates it), `source, read_from` (``text``, or ``code`` that was run), `value, sem, n` or
-        `low, high` or `sign` (what was published), `task, statistic` (of the experiment that the
-        figure is about), `why` (the reason of a difference, or why it is not computed).
+        `low, high` or `sign` (what was published), `task, statistic, experiment_sign` (of the
+        experiment that the figure is about, and which way its effect goes), `why` (the reason of a
+        difference, or why it is not computed).
 
     Examples
     --------
@@ -75,8 +76,8 @@ def compare_panels(
     pandas.DataFrame
         The rows of `published` with `ours, ci_low, ci_high, ours_sem, ours_n`, `z` (of values),
         `agrees` (``yes``, ``no``, ``undecided`` or ``not computed``); and with `experiment,
-        experiment_low, experiment_high, experiment_n` and `experiment_agrees`: whether the effect,
-        that is its sign, shows there too.
+        experiment_low, experiment_high, experiment_n` and `experiment_agrees`: whether the effect
+        shows there too.
 
     Raises
     ------
@@ -87,7 +88,8 @@ def compare_panels(
     --------
     >>> published = pd.DataFrame({"protocol": "p", "measure": "m", "value": [1.0], "sem": 0.1,
     ...                           "n": 4.0, "low": np.nan, "high": np.nan, "sign": np.nan,
-    ...                           "account": "a", "task": None, "statistic": None})
+    ...                           "account": "a", "task": None, "statistic": None,
+    ...                           "experiment_sign": np.nan})
     >>> ours = pd.DataFrame({"protocol": "p", "measure": "m", "value": [1.0, 1.2, 1.4]})
     >>> none = pd.DataFrame(columns=["account", "task", "statistic", "value"])
     >>> compare_panels(published, ours, none)[["ours", "agrees"]].values.tolist()
@@ -110,8 +112,8 @@ def compare_panels(
         z = np.where(np.abs(apart) < 1e-9, 0.0, apart / error)
     table["z"] = z
     table["agrees"] = _verdicts(table)
-    sign = table["sign"].fillna(np.sign(table["value"]))
-    shows = _direction(table["experiment_low"], table["experiment_high"], sign)
+    low, high = table["experiment_low"], table["experiment_high"]
+    shows = _direction(low, high, table["experiment_sign"])
     table["experiment_agrees"] = np.where(table["experiment"].isna(), "", shows)
     table = table.rename(columns={"ours_low": "ci_low", "ours_high": "ci_high"})
     return table.drop(columns=["experiment_sem"])
@@ -125,7 +127,7 @@ def _means(animals: pd.DataFrame, by: list[str], name: str) -> pd.DataFrame:
         "ci_low": f"{name}_low", "ci_high": f"{name}_high",
     }  # fmt: skip
     if known.empty:
-        return pd.DataFrame({**dict.fromkeys(by, []), **dict.fromkeys(names.values(), [])})
+        return pd.DataFrame(columns=[*by, *names.values()])
     return mean_interval(known, "value", by).rename(columns=names)[[*by, *names.values()]]
 
 

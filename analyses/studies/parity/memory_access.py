@@ -27,8 +27,8 @@ from analyses.sequences.segments import find_segments
 from analyses.studies.gain_floor import lap_protocol
 from analyses.studies.laps import LapProtocol, run_laps
 from replay.learners import find_learner
-from replay.log.backups import EPISODE_END, backup_buffer, renew
 from replay.learners.contract import Pause, Sizes
+from replay.log.backups import EPISODE_END, backup_buffer, renew
 from replay.parts.known_world import likeliest_outcomes
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP

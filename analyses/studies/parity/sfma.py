@@ -13,8 +13,9 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,8 @@ from replay.parts.experiences import experience_at
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
 
-__all__ = ["SEQUENCES", "SFMA_PROTOCOLS", "Replays", "count_shortcuts", "match_arms", "measure_sfma"]
-__all__ += ["mean_directionality"]
+__all__ = ["SEQUENCES", "SFMA_PROTOCOLS", "Replays", "count_shortcuts", "match_arms"]
+__all__ += ["mean_directionality", "measure_sfma"]
 
 Replays = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Of each replay: where its experiences begin, and where they lead."""
@@ -141,9 +142,7 @@ _WORLDS = {
 
 
 @cache
-def _protocol(
-    name: str, draw_reward: Callable[[np.random.Generator, int], float]
-) -> LapProtocol:
+def _protocol(name: str, draw_reward: Callable[[np.random.Generator, int], float]) -> LapProtocol:
     """From one start to the first cell, which pays."""
     world = _WORLDS[name]
     next_state = world.grid.next_state()
@@ -252,11 +251,12 @@ def _reward_change(seed: int) -> dict[str, float]:
         max_steps=world.max_steps, only_moves=True, log="all",
     )  # fmt: skip
     rows = log.backups
-    error = np.abs(rows["q_after"] - rows["q_before"]).to_numpy() / _COMMON["learning_rate"]
+    change = rows["q_after"].to_numpy() - rows["q_before"].to_numpy()
+    error = np.abs(change) / _COMMON["learning_rate"]
     is_replay = rows["event"].to_numpy() >= 0
     pause = rows["episode"].to_numpy() + is_replay  # of what is replayed the next pause hears
     probability = 1.0 / (1.0 + np.exp(2.0 - 5.0 * np.bincount(pause, error, 301)[:300]))
-    found = {}
+    found: dict[str, float] = {}
     for name, lap in zip(("rise", "drop"), _CHANGES_AFTER, strict=True):
         before = float(probability[lap - _AROUND : lap].mean())
         after = float(probability[lap : lap + _AROUND].mean())
@@ -341,7 +341,7 @@ def count_shortcuts(states: NDArray[np.int64]) -> int:
     places = sorted(found)
     return sum(
         abs(after - before - 8) < _OFF_BY and (found[before], found[after]) in _SHORTCUTS
-        for before, after in zip(places, places[1:], strict=False)
+        for before, after in pairwise(places)
     )
 
 
@@ -351,7 +351,7 @@ def _experience_of(condition: str) -> pd.DataFrame:
     rows = []
     for lap in _CONDITIONS[condition]:
         path = _RUNS[lap]
-        for here, there in zip(path, path[1:], strict=False):
+        for here, there in pairwise(path):
             action = int(np.flatnonzero(next_state[here] == there)[0])
             rows.append((here, action, 0.0, there, there == path[-1]))
     names = ["state", "action", "reward", "next_state", "terminated"]
@@ -492,9 +492,7 @@ _PREPLAYS = {
 }
 
 SFMA_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
-    **{
-        f"sequences_{world}_{mode}": partial(_sequences, world, mode) for world, mode in SEQUENCES
-    },
+    **{f"sequences_{world}_{mode}": partial(_sequences, world, mode) for world, mode in SEQUENCES},
     **{
         f"learning_{world}_{agent}": partial(_learns, world, agent)
         for world in _WORLDS

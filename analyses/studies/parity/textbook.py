@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from replay.parts.known_world import likeliest_outcomes
 from replay.simulation import Run, simulate
-from replay.worlds.mazes import from_ascii, open_maze
+from replay.worlds.mazes import open_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
@@ -93,7 +93,7 @@ def _changed(first: Iterable[int], then: Iterable[int], change: int, last: int, 
 
 
 def _blocking(seed: int) -> dict[str, float]:
-    """The way on the right is blocked, and a longer one opens on the left, after 1,000 steps."""
+    """Block the way on the right, and open a longer one on the left, after 1,000 steps."""
     run = _changed(range(8), range(1, 9), 1000, 3000, seed)
     reward = run.log.steps["reward"].to_numpy()
     before, after, later = (reward[begin : begin + 500].sum() for begin in (500, 1000, 2500))
@@ -101,7 +101,7 @@ def _blocking(seed: int) -> dict[str, float]:
 
 
 def _shortcut(seed: int) -> dict[str, float]:
-    """A shorter way opens on the right, beside that on the left, after 3,000 steps."""
+    """Open a shorter way on the right, beside that on the left, after 3,000 steps."""
     steps = _changed(range(1, 9), range(1, 8), 3000, 6000, seed).log.steps
     passed = steps[(steps["step"] >= 5000) & (steps["next_state"] // 9 == _WALL_ROW)]
     on_right = passed["next_state"] % 9 == 8

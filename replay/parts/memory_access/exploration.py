@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from replay.jit import kernel
-from replay.parts.markov_chain import MarkovChain, set_edge
 from replay.parts.known_world import known_world, likeliest_outcomes
+from replay.parts.markov_chain import MarkovChain, set_edge
 from replay.parts.memory_access.priority_table import mark_stale
 from replay.parts.memory_access.whereabouts import note_tries
 from replay.parts.world_model import WorldModel, observe
