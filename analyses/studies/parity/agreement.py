@@ -127,7 +127,8 @@ def _means(animals: pd.DataFrame, by: list[str], name: str) -> pd.DataFrame:
         "ci_low": f"{name}_low", "ci_high": f"{name}_high",
     }  # fmt: skip
     if known.empty:
-        return pd.DataFrame(columns=[*by, *names.values()])
+        columns: dict[str, object] = dict.fromkeys(by, pd.Series(dtype=object))
+        return pd.DataFrame(columns | dict.fromkeys(names.values(), pd.Series(dtype=float)))
     return mean_interval(known, "value", by).rename(columns=names)[[*by, *names.values()]]
 
 

@@ -106,9 +106,10 @@ def directions(seen: Experience) -> dict[str, float]:
         for place in ("start", "goal"):
             found[f"{direction}_at_{place}"] = float((rows["place"] == place).sum() / n_laps)
         a_lap = np.bincount(rows["episode"].to_numpy(), minlength=n_laps)
-        found[f"{direction}_in_first_laps"] = float(a_lap[_EARLY].mean())
-        found[f"{direction}_in_last_laps"] = float(a_lap[_LATE].mean())
-        found[f"{direction}_last_minus_first"] = float(a_lap[_LATE].mean() - a_lap[_EARLY].mean())
+        early, late = _mean(a_lap[_EARLY]), _mean(a_lap[_LATE])
+        found[f"{direction}_in_first_laps"] = early
+        found[f"{direction}_in_last_laps"] = late
+        found[f"{direction}_last_minus_first"] = late - early
     at = found
     found["forward_start_minus_goal"] = at["forward_at_start"] - at["forward_at_goal"]
     found["reverse_goal_minus_start"] = at["reverse_at_goal"] - at["reverse_at_start"]
