@@ -15,13 +15,10 @@ from analyses.studies.parity.memory_access import (
     paying_arm,
     reward_shift,
 )
-from analyses.studies.parity.sfma import (
-    SFMA_PROTOCOLS,
-    count_shortcuts,
-    match_arms,
-    mean_directionality,
-    measure_sfma,
-)
+from analyses.studies.parity.preplay import match_arms
+from analyses.studies.parity.replayed_pairs import mean_directionality
+from analyses.studies.parity.sfma import SFMA_PROTOCOLS, measure_sfma
+from analyses.studies.parity.shortcuts import count_shortcuts
 from analyses.studies.parity.textbook import TEXTBOOK_PROTOCOLS
 from replay.data import reference_table
 
