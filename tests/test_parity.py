@@ -8,7 +8,7 @@ from analyses.plots.parity import parity_experiments_figure, parity_figure
 from analyses.studies.parity.agreement import compare_panels, published_panels
 from analyses.studies.parity.memory_access import (
     PROTOCOLS,
-    Experience,
+    LapRecord,
     contents,
     directions,
     measure_memory_access,
@@ -110,7 +110,7 @@ def experience(*, rewards=(1.0, 1.0), replays):
         columns=["run", "episode", "step", "phase", "event", "pop", "state", "action"],
     )
     backups["next_state"] = NEXT[backups["state"], backups["action"]]
-    return Experience(pd.DataFrame(rows, columns=names), backups.assign(priority=0.1), NEXT, (7,))
+    return LapRecord(pd.DataFrame(rows, columns=names), backups.assign(priority=0.1), NEXT, (7,))
 
 
 AHEAD, BACK = (7, [0, 1, 2, 3, 4], 1), (6, [6, 5, 4, 3, 2], 1)

@@ -24,7 +24,7 @@ _VERDICTS: list[Look] = [
     for key, words in (
         ("yes", "shows the effect"),
         ("no", "shows none, or the opposite"),
-        ("undecided", "not told"),
+        ("undecided", "not told: no replay, or an interval around 0"),
     )
 ]
 _COLUMNS = ["account", "panel", "quantity", "value", "sem", "ours", "ci_low", "ci_high", "agrees"]

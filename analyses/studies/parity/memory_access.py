@@ -33,7 +33,7 @@ from replay.parts.known_world import likeliest_outcomes
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
-__all__ = ["PROTOCOLS", "Experience", "measure_memory_access"]
+__all__ = ["PROTOCOLS", "LapRecord", "measure_memory_access"]
 
 _N_LAPS = 50
 _N_LAPS_OF_LEARNING = 20
@@ -49,7 +49,7 @@ _REPLAY: dict[str, dict[str, Any]] = {
 }
 
 
-class Experience(NamedTuple):
+class LapRecord(NamedTuple):
     """What one animal did and replayed, and the world in which it did.
 
     Attributes
@@ -97,7 +97,7 @@ def measure_memory_access(protocol: str, seed: int) -> dict[str, float]:
 # -- directions, at starts and at goals; how they change with laps (Figs. 3 and 6) --------
 
 
-def directions(seen: Experience) -> dict[str, float]:
+def directions(seen: LapRecord) -> dict[str, float]:
     """Count sequences per lap in each direction at starts and goals, early and late."""
     segments, n_laps = find_segments(seen.backups), int(seen.steps["episode"].nunique())
     found = {}
@@ -119,7 +119,7 @@ def directions(seen: Experience) -> dict[str, float]:
 # -- what the reward changes (Fig. 5) -----------------------------------------------------
 
 
-def reward_shift(seen: Experience, shifted: float) -> dict[str, float]:
+def reward_shift(seen: LapRecord, shifted: float) -> dict[str, float]:
     """Count sequences per lap after a reward of 1, and after a shifted one."""
     segments, steps = find_segments(seen.backups), seen.steps
     at_end = steps["next_state"].isin(seen.goals).to_numpy()
@@ -140,7 +140,7 @@ def reward_shift(seen: Experience, shifted: float) -> dict[str, float]:
 # -- where sequences lie (Fig. 4) ---------------------------------------------------------
 
 
-def contents(seen: Experience) -> dict[str, float]:
+def contents(seen: LapRecord) -> dict[str, float]:
     """Tell how near to the animal sequences begin, how near to the goal they end, what they show.
 
     Chance is that of a state drawn among all that can be left. Of what is shown, the first five
@@ -206,12 +206,12 @@ def learning(steps: pd.DataFrame) -> dict[str, float]:
 # -- an arm that pays (Fig. 4) ------------------------------------------------------------
 
 
-def paying_arm(seen: Experience, towards: Mapping[str, tuple[int, int]]) -> dict[str, float]:
+def paying_arm(seen: LapRecord, towards: Mapping[str, tuple[int, int]]) -> dict[str, float]:
     """Give the share of backups that move along each arm; of n steps, the last one counts.
 
     Parameters
     ----------
-    seen : Experience
+    seen : LapRecord
         In the T.
     towards : mapping of str to (int, int)
         Arm -> the state at the junction and the action that leads into it.
@@ -256,11 +256,11 @@ def _state(mdp: MDP, x: int, y: int) -> int:
 
 def _run(
     protocol: LapProtocol, seed: int, params: Mapping[str, Any] | None = None, n_laps: int = _N_LAPS
-) -> Experience:
+) -> LapRecord:
     learner = find_learner("prioritized_memory_access_published", params)
     log = run_laps(protocol, learner, n_laps=n_laps, seed=seed)
     goals = tuple(np.flatnonzero(protocol.mdp.terminal & protocol.pays).tolist())
-    return Experience(log.steps, log.backups, likeliest_outcomes(protocol.mdp), goals)
+    return LapRecord(log.steps, log.backups, likeliest_outcomes(protocol.mdp), goals)
 
 
 def _track(seed: int) -> dict[str, float]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.studies.parity.replayed_pairs import replays_of
+from analyses.studies.parity.replayed_pairs import replayed_steps
 from analyses.studies.parity.walled_grid import DOWN, LEFT, MOVES, RIGHT, UP, WalledGrid, between
 from replay.parts.experiences import experience_at
 from replay.simulation import feed
@@ -123,7 +123,7 @@ def measure_preplay(
         rest={2: _N_PREPLAYS},
     )  # fmt: skip
     counts = dict.fromkeys(match_arms(_ARMS["cued"]), 0)
-    for states, _ in replays_of(log, "rest"):
+    for states, _ in replayed_steps(log, "rest"):
         for way, is_shown in match_arms(states).items():
             counts[way] += is_shown
     shown = {arm: counts[arm] + counts[f"{arm}_back"] for arm in _ARMS}

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from replay.log.event_log import EventLog
 
-__all__ = ["Replays", "mean_directionality", "replays_of"]
+__all__ = ["ReplayedSteps", "mean_directionality", "replayed_steps"]
 
-Replays = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+ReplayedSteps = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 """Of each replay: where its experiences begin, and where they lead."""
 
 
-def mean_directionality(replays: Replays, n_replays: int) -> float:
+def mean_directionality(replays: ReplayedSteps, n_replays: int) -> float:
     """Give the number of forward pairs minus that of reverse ones, per replay.
 
     Parameters
@@ -46,7 +46,7 @@ def mean_directionality(replays: Replays, n_replays: int) -> float:
     return total / n_replays
 
 
-def replays_of(log: EventLog, phase: str) -> Replays:
+def replayed_steps(log: EventLog, phase: str) -> ReplayedSteps:
     """Give the replays of SFMA in pauses of one phase, in order.
 
     Parameters

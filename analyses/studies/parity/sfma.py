@@ -19,7 +19,7 @@ import numpy as np
 
 from analyses.studies.laps import LapProtocol, run_laps
 from analyses.studies.parity.preplay import measure_preplay
-from analyses.studies.parity.replayed_pairs import mean_directionality, replays_of
+from analyses.studies.parity.replayed_pairs import mean_directionality, replayed_steps
 from analyses.studies.parity.shortcuts import CONDITIONS, measure_shortcuts
 from analyses.studies.parity.walled_grid import WalledGrid, between
 from replay.learners import find_learner
@@ -123,8 +123,8 @@ def _sequences(world: str, mode: str, seed: int) -> dict[str, float]:
         only_moves=True,
     )  # fmt: skip
     return {
-        "directionality_at_start": mean_directionality(replays_of(log, "start"), 99),
-        "directionality_at_end": mean_directionality(replays_of(log, "episode_end"), 100),
+        "directionality_at_start": mean_directionality(replayed_steps(log, "start"), 99),
+        "directionality_at_end": mean_directionality(replayed_steps(log, "episode_end"), 100),
     }
 
 

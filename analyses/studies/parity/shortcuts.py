@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.studies.parity.replayed_pairs import replays_of
+from analyses.studies.parity.replayed_pairs import replayed_steps
 from analyses.studies.parity.walled_grid import WalledGrid, between
 from replay.simulation import feed
 
@@ -152,6 +152,6 @@ def measure_shortcuts(condition: str, mode: str, seed: int) -> dict[str, float]:
             "sfma", experience, n_states=77, n_actions=4, params=_COMMON | params,
             seed=int(child), log="replay",
         )  # fmt: skip
-        replays = replays_of(log, "episode_end")[n_before:]
+        replays = replayed_steps(log, "episode_end")[n_before:]
         counts += [count_shortcuts(state) for state, _ in replays]
     return {"shortcuts_per_replay": float(np.mean(counts))}
