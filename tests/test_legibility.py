@@ -18,11 +18,14 @@ ELSEWHERE = {  # with the tests of their modules
     "decoded_path_figure",
     "gallery_figure",
     "page_figure",
+    "parity_experiments_figure",
+    "parity_figure",
     "posterior_figure",
     "recorded_kinds_figure",
     "recorded_statistics_figure",
     "recovery_figure",
     "study_figures",
+    "sweep_figure",
 }
 
 

@@ -31,7 +31,7 @@ from analyses.sequences.experience import Experience
 from analyses.sequences.growing import chain_kinds
 from analyses.sequences.pauses import replayed_moves
 from analyses.sequences.place_sequences import Detection, place_sequences
-from replay import LEARNERS, MDP, EventLog, feed, simulate
+from replay import LEARNERS, MDP, EventLog, feed, simulate, sweep
 from replay.checks import shown
 from replay.data import data_file, reference_table
 from replay.learners import find_learner
@@ -391,6 +391,13 @@ def few_steps(n_steps, **options):
     return simulate(make_corridor(), n_steps=n_steps, **options).log
 
 
+def few_sweeps(**options):
+    for name, most in (("n_steps", 10_000), ("n_seeds", 20)):
+        if isinstance(options.get(name), int) and options[name] > most:
+            raise ValueError("long runs are no mistake")
+    return sweep(**options)
+
+
 def feed_few(n_states, n_actions, **options):
     for number in (n_states, n_actions):
         if isinstance(number, int) and 1000 < number < 2**31:
@@ -424,6 +431,19 @@ OTHER_ENTRIES = {
         },
         few_steps,
         is_log,
+    ),
+    "sweep": Entry(
+        {
+            "mdp": make_corridor(),
+            "learner": "q_learning",
+            "params": {"learning_rate": [0.1, 0.5], "discount": 0.9},
+            "n_steps": 20,
+            "n_seeds": 2,
+            "max_episode_steps": 5,
+            "seed": 0,
+            "n_windows": 2,
+        },
+        few_sweeps,
     ),
     "feed": Entry(
         {
@@ -594,6 +614,10 @@ def taken_or_refused(entry, options):
                 ) from error
             return
         entry.check(result)
+
+
+# What is odd, and may be meant, is warned of.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 @pytest.mark.parametrize("name", ENTRIES)

@@ -354,19 +354,35 @@ def test_a_reproduction(sweeping, control, tmp_path):
         page_of_folders([tmp_path], out, learners=["sfma"])
 
 
+def keep_decoded(folder, study, tables):
+    made = {"study": study, "judgement": {"state_size": 15.0}}
+    (folder / "manifest.json").write_text(json.dumps(made))
+    (folder / "track.json").write_text(json.dumps(draw_track(make_wtrack())))
+    tables.pop("events").to_csv(folder / "events.csv", index=False)
+    for name, table in tables.items():
+        table.to_parquet(folder / f"{name}.parquet")
+
+
+def tables_of(decoded):
+    tables = decoded._asdict() | {"experience": decoded.experience.steps}
+    return {name: table for name, table in tables.items() if name != "name"}
+
+
 def test_results_of_a_recording(decoded, tmp_path):
-    made = {"study": "recording", "judgement": {"state_size": 15.0}}
-    (tmp_path / "manifest.json").write_text(json.dumps(made))
-    (tmp_path / "track.json").write_text(json.dumps(draw_track(make_wtrack())))
-    decoded.events.to_csv(tmp_path / "events.csv", index=False)
-    for name, table in (
-        ("sequences", decoded.sequences),
-        ("paths", decoded.paths),
-        ("experience", decoded.experience.steps),
-    ):
-        table.to_parquet(tmp_path / f"{name}.parquet")
+    keep_decoded(tmp_path, "recording", tables_of(decoded))
     read = write_page(decoded, tmp_path / "page.html").read_bytes()
     assert page_of_folders([tmp_path], tmp_path / "other.html").read_bytes() == read
+
+
+def test_results_of_several_animals(decoded, tmp_path):
+    tables = {
+        name: pd.concat([table.assign(animal="Anna"), table.assign(animal="Bert")])
+        for name, table in tables_of(decoded).items()
+    }
+    keep_decoded(tmp_path, "recordings", tables)
+    page = data_of(page_of_folders([tmp_path], tmp_path / "page.html"))
+    assert [run["name"] for run in page["runs"]] == ["Anna", "Bert"]
+    assert {run["n_sequences"] for run in page["runs"]} == {len(decoded.sequences)}
 
 
 def test_what_is_no_log_is_told(tmp_path):

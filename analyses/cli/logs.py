@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from analyses.cli.options import check_out, split
 from analyses.cli.terminal import print_table, say, screen
 
+if TYPE_CHECKING:
+    from replay.log.event_log import EventLog
+
 __all__ = ["animate", "classify", "page"]
+
+
+def _read_log(folder: Path) -> EventLog:
+    """Read a log; of a folder that holds logs, name the first."""
+    from replay.log.event_log import EventLog
+
+    if folder.is_dir() and not (folder / "runs.parquet").exists():
+        for inner in sorted(folder.rglob("runs.parquet"))[:1]:
+            raise ValueError(f"{folder} holds several logs. Name one of them: {inner.parent}")
+    return EventLog.load(folder)
 
 
 def classify(
@@ -24,17 +37,16 @@ def classify(
     from analyses.jobs.results import write_table
     from analyses.sequences.classification import classify as classify_log
     from replay.files import replacing
-    from replay.log.event_log import EventLog
 
     check_out(out, ".parquet")
-    sequences = classify_log(EventLog.load(log), across_events=across_events)
+    sequences = classify_log(_read_log(log), min_length=2, across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]
     kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
     rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
     print_table(("run", "kind (3 states or more)", "sequences"), rows)
-    say(f"{len(sequences):,} sequences in {out}")
+    say(f"{len(sequences):,} sequence{'s' * (len(sequences) != 1)} in {out}")
 
 
 def animate(
@@ -54,12 +66,11 @@ def animate(
     from analyses.jobs.mdp_files import read_mdp, world_of_log
     from analyses.plots.film import check_film
     from analyses.plots.pause import animate_pause
-    from replay.log.event_log import EventLog
 
     check_film(out)
     check_out(out, out.suffix)
     world = None if mdp is None else read_mdp(mdp)
-    found = EventLog.load(log)
+    found = _read_log(log)
     if world is None and found.mdp is None:
         world = world_of_log(log)
     with screen.status(f"{out}: some seconds"):

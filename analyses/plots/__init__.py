@@ -46,6 +46,12 @@ _ROOMS = {
     "learning_curves": ("learning_curves_figure", "plot_learning_curves"),
     "mdps": ("mdps_figure", "plot_mdp"),
     "page.writing": ("write_page",),
+    "parity": (
+        "parity_experiments_figure",
+        "parity_figure",
+        "plot_contrast",
+        "plot_parity",
+    ),
     "pause": ("animate_pause",),
     "recorded_kinds": ("plot_recorded_kinds", "recorded_kinds_figure"),
     "recorded_statistics": ("plot_beside_accounts", "recorded_statistics_figure"),
@@ -58,6 +64,7 @@ _ROOMS = {
         "replay_over_time_figure",
     ),
     "style": ("figure_style", "save"),
+    "sweep": ("plot_sweep", "sweep_figure"),
     "task_mazes": ("plot_task",),
     "tasks": ("plot_typical_replay", "task_figure"),
 }
@@ -73,4 +80,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return __all__

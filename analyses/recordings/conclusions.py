@@ -22,8 +22,8 @@ from analyses.recordings.significance.track_log_odds import bins_between, common
 from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.sequences.track import graph_of_log
-from replay import MDP
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 
 __all__ = ["Conclusions", "conclude", "path_radius"]
 
@@ -66,6 +66,14 @@ class Conclusions(NamedTuple):
     paths: pd.DataFrame
     calibration: Calibration | None
     told: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Tell how much replay was found."""
+        n_replay = int(self.events["is_replay"].sum())
+        return (
+            f"Conclusions({len(self.events):,} events, of which {n_replay:,} are replay, "
+            f"{len(self.sequences):,} sequences)"
+        )
 
 
 def conclude(

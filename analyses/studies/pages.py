@@ -24,6 +24,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["DecodedResults", "page_of_folders", "read_decoded", "read_log"]
 
 _DEFAULT_EXPERIMENT = "maze"
+_DECODED = ("events.csv", "sequences.parquet", "paths.parquet", "experience.parquet")
 
 
 class DecodedResults(NamedTuple):
@@ -35,12 +36,15 @@ class DecodedResults(NamedTuple):
         The tables of these names.
     experience : EventLog
         The animal's moves, on its track.
+    name : str
+        Of the animal, if there are several.
     """
 
     events: pd.DataFrame
     sequences: pd.DataFrame
     paths: pd.DataFrame
     experience: EventLog
+    name: str = ""
 
 
 def page_of_folders(
@@ -92,8 +96,8 @@ def page_of_folders(
                 "recording wrote."
             )
         manifest = Results(folder).manifest()
-        if manifest.get("study") == "recording":
-            shown.append(read_decoded(folder))
+        if manifest.get("study") in ("recording", "recordings"):
+            shown += read_decoded(folder)
         elif "experiments" in manifest and "learners" in manifest:
             shown += _kept_logs(folder, experiment, learners)
         else:
@@ -127,7 +131,7 @@ def read_log(folder: str | Path) -> EventLog:
     return EventLog.load(folder, world_of_log(folder)) if log.mdp is None else log
 
 
-def read_decoded(folder: str | Path) -> DecodedResults:
+def read_decoded(folder: str | Path) -> list[DecodedResults]:
     """Read what ``replay recording`` wrote.
 
     Parameters
@@ -137,8 +141,8 @@ def read_decoded(folder: str | Path) -> DecodedResults:
 
     Returns
     -------
-    DecodedResults
-        Its tables, and the animal's moves on its track.
+    list of DecodedResults
+        The tables of each animal, and its moves on its track.
 
     Raises
     ------
@@ -150,12 +154,18 @@ def read_decoded(folder: str | Path) -> DecodedResults:
     results = Results(folder)
     state_size = results.manifest()["judgement"]["state_size"]
     world = MDP.from_networkx(read_track(results.folder / "track.json"), bin_size=state_size)
-    return DecodedResults(
-        results.read("events.csv"),
-        results.read("sequences.parquet"),
-        results.read("paths.parquet"),
-        EventLog({"steps": results.read("experience.parquet")}, mdp=world),
-    )
+    tables = [results.read(name) for name in _DECODED]
+    if "animal" not in tables[0]:
+        events, sequences, paths, steps = tables
+        return [DecodedResults(events, sequences, paths, EventLog({"steps": steps}, mdp=world))]
+    found = []
+    for animal in tables[0]["animal"].astype(str).unique():
+        events, sequences, paths, steps = (
+            table[table["animal"].astype(str) == animal].drop(columns="animal") for table in tables
+        )
+        log = EventLog({"steps": steps}, mdp=world)
+        found.append(DecodedResults(events, sequences, paths, log, animal))
+    return found
 
 
 def _kept_logs(folder: Path, experiment: str | None, learners: Sequence[str]) -> list[EventLog]:

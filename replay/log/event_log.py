@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EventLog", "LogError"]
 
+_MOST_SHOWN = 10  # runs, in a notebook
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventLog:
@@ -516,8 +518,17 @@ class EventLog:
     def __repr__(self) -> str:
         """Tell how much the log holds."""
         sizes = {name[:-1]: len(self.columns(name)["run"]) for name in SCHEMA}
-        counts = [f"{size} {noun}{'s' * (size != 1)}" for noun, size in sizes.items()]
+        counts = [f"{size:,} {noun}{'s' * (size != 1)}" for noun, size in sizes.items()]
         return f"EventLog({', '.join(counts)})"
+
+    def _repr_html_(self) -> str:
+        table = self.runs.drop(columns="parameters").head(_MOST_SHOWN)
+        for name in ("steps", "backups"):
+            counts = pd.Series(self.columns(name)["run"]).value_counts()
+            table[name] = table["run"].map(counts).fillna(0).astype(int)
+        more = len(self.runs) - len(table)
+        note = f"<p>and {more:,} more run{'s' * (more != 1)}</p>" if more else ""
+        return f"<p>{self!r}</p>{table.to_html(index=False)}{note}"
 
 
 @cache

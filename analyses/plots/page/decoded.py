@@ -46,7 +46,8 @@ def decoded_run(decoded: Decoded) -> ShownRun:
     Parameters
     ----------
     decoded : analyses.recordings.find_replay.Conclusions
-        What was replayed, or anything with the same tables.
+        What was replayed, or anything with the same tables; its `name`, if it has one, is that of
+        the animal.
 
     Returns
     -------
@@ -116,7 +117,7 @@ def decoded_run(decoded: Decoded) -> ShownRun:
         world = world_of_moves(steps["state"], steps["next_state"])
     n_replay = int(decoded.events["is_replay"].astype(bool).sum())
     return ShownRun(
-        learner="",
+        learner=str(getattr(decoded, "name", "")),
         about={"candidate events": f"{len(decoded.events):,}", "replay": f"{n_replay:,}"},
         world=world,
         world_is_known=known,

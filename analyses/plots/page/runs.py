@@ -44,7 +44,7 @@ class ShownRun:
     Attributes
     ----------
     learner : str
-        Name in the log; empty for an animal.
+        Name in the log; or that of an animal, empty if it has none.
     about : dict
         More about it, for the reader: name -> value.
     world : MDP

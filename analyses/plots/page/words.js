@@ -26,7 +26,7 @@ function describe(run, e) {
   const told = [`${kind.label} of ${states.length} states${kind.name === "novel_path" ? how : ""}`];
   told[0] += `, from ${nameOfState(world, states[0])} to ${nameOfState(world, states[states.length - 1])}.`;
   const phase = phaseText(page.data.phases[events.event_phase[e]]);
-  told.push(`${run.decoded ? "The animal" : run.name} replays this ${phase}: ${whenText(run, events.event_made[e])}.`);
+  told.push(`${run.decoded && page.runs.length === 1 ? "The animal" : run.name} replays this ${phase}: ${whenText(run, events.event_made[e])}.`);
   if (pieces.length > 1) told.push(`It was never run as a whole; it is stitched from ${pieces.length} pieces of experience.`);
   else if (pieces.length === 1) told.push(`It was run in ${episodeText(run, pieces[0].episode)}${pieces[0].backward ? ", the other way round" : ""}.`);
   else told.push("Some of its moves were never made.");

@@ -210,7 +210,10 @@ def _have_one_experience(one: ShownRun, other: ShownRun) -> bool:
 
 def _names(runs: list[ShownRun]) -> list[str]:
     """Name runs by their learners, and where these are the same by their seeds or numbers."""
-    names = ["Recorded animal" if run.decoded else label(run.learner or "no name") for run in runs]
+    names = [
+        run.learner or "Recorded animal" if run.decoded else label(run.learner or "no name")
+        for run in runs
+    ]
     for by in ("seed", "run"):
         twice = {name for name in names if names.count(name) > 1}
         for k, name in enumerate(names):
@@ -222,7 +225,7 @@ def _names(runs: list[ShownRun]) -> list[str]:
 
 def _title(names: list[str], runs: list[ShownRun]) -> str:
     if all(run.decoded for run in runs):
-        return "Replay of a recorded animal"
+        return "Replay of a recorded animal" if len(runs) == 1 else "Replay of recorded animals"
     return "Replay: " + (" and ".join(names) if len(names) < 3 else f"{len(names)} learners")
 
 

@@ -18,7 +18,7 @@ from analyses.recordings.decoding.state_space_decoder import (
 )
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.recordings.report import LOW_POWER
-from replay import MDP
+from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
