@@ -141,10 +141,10 @@ for name, own in sequences.items():
     print(name, "later:", own["kind"][~early].value_counts().head(2).to_dict())
 
 # %% [markdown]
-# The pictures show the second pause of both: arrows go as the moves were replayed, dark first. Of
-# one learner all sequences are reverse replay of an episode. Of the other, nine in ten are forward
-# replay once the way is known; in its first five episodes, which went to and fro, many read
-# backwards, as a move there and back joins either way.
+# The pictures show the second pause of both: arrows go as the moves were replayed, dark first.
+# Once the way is known, all but a few sequences of one learner are reverse replay of an episode,
+# and all but a few of the other are forward replay. In the first five episodes, which go to and
+# fro, some are ambiguous: a move there and back is the same in either order.
 #
 # ## What was learned
 #
