@@ -67,12 +67,12 @@ for study, figure in study_figures(tables["evidence"]):
 
 # %% [markdown]
 # Most accounts are at an extreme. Sweeping, episodic control and SFMA replay backwards only, or
-# nearly so; trajectory sampling and retrieved episodes replay forward only. Each of them has the
+# nearly so; trajectory sampling and retrieved episodes replay forward only. They have about the
 # least evidence that there can be, -4.3 bits: nothing counts as more than 20 times less probable
 # than by knowing nothing, since an account may fail for reasons that have nothing to do with it.
 # Three of the controls have no sequence of five states in one direction at all.
 #
-# Only accounts that mix both directions come near. Prioritized memory access predicts anything
-# from none to four in ten. One account gains: SFMA with its published parameters, which predicts
-# about half, has 0.8 bits. So one number rules out much and proves little; and with four draws an
-# account, all of this is a sketch. The published findings together are in `data/comparison`.
+# Prioritized memory access, which predicts anything from none to four in ten, loses less than a
+# bit. One account gains: SFMA with its published parameters, which predicts about half, has 0.9
+# bits. So one number rules out much and proves little; and with four draws an account, all of this
+# is a sketch. The published findings together are in `data/comparison`.

@@ -100,9 +100,10 @@ novel = counts[counts["kind"] == "novel_path"].set_index("learner")["share"]
 print(novel.round(2))
 
 # %% [markdown]
-# Episodic control can only repeat: all that it replays was run before, in the reverse order. Of
-# the sequences of prioritized sweeping more than nine in ten are *novel paths*. Each of their
-# moves was made, but never the whole: it is stitched from pieces of experience.
+# Episodic control can only repeat: 95 % of its sequences are an episode in reverse, and the others
+# went to and fro between two states, so that their direction is ambiguous. Of the sequences of
+# prioritized sweeping more than nine in ten are *novel paths*. Each of their moves was made, but
+# never the whole: it is stitched from pieces of experience.
 
 # %%
 log = runs["prioritized_sweeping", 4].log
