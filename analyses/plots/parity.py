@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from analyses.plots.grids import add_legend, grid
+from analyses.plots.grids import add_legend, fitting_columns, grid
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
