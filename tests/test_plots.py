@@ -18,6 +18,7 @@ from matplotlib.quiver import Quiver
 
 from analyses import classify, plots
 from analyses.jobs.mdp_files import read_mdps, write_mdps
+from analyses.plots import save
 from analyses.plots.attribution import plot_attribution
 from analyses.plots.bounded_memory import plot_bounded_memory
 from analyses.plots.changes import plot_change_replay
@@ -41,7 +42,7 @@ from analyses.plots.replay_kinds import (
     replay_kinds_figure,
     replay_over_time_figure,
 )
-from analyses.plots.style import figure_style, kind_colour, label, learner_looks, save
+from analyses.plots.style import figure_style, kind_colour, label, learner_looks
 from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import EventLog, simulate
 from replay.experiments import PAPER_LEARNERS as LEARNERS

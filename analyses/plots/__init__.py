@@ -22,6 +22,7 @@ from importlib import import_module
 from typing import Any
 
 _ROOMS = {
+    ".figure_files": ("save",),
     "attribution": (
         "attribution_figure",
         "attribution_length_figure",
@@ -63,7 +64,7 @@ _ROOMS = {
         "replay_kinds_figure",
         "replay_over_time_figure",
     ),
-    "style": ("figure_style", "save"),
+    "style": ("figure_style",),
     "sweep": ("plot_sweep", "sweep_figure"),
     "task_mazes": ("plot_task",),
     "tasks": ("plot_typical_replay", "task_figure"),
@@ -76,7 +77,7 @@ __all__ = sorted(_ROOM_OF)
 def __getattr__(name: str) -> Any:
     if name not in _ROOM_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
+    return getattr(import_module(f".{_ROOM_OF[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

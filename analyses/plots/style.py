@@ -1,4 +1,4 @@
-"""One look for all figures: sizes, fonts, colours and names; and how a figure is written.
+"""One look for all figures: widths, colours and names.
 
 Widths are in cm: a column of a journal is 8.5 cm wide, a page 17.5 cm. No text is smaller than
 6 pt. Colours are those of Okabe and Ito [1]_, and beyond the paper's learners those of Tol [2]_,
@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
-from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import matplotlib as mpl
@@ -29,9 +28,9 @@ from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from analyses.figure_files import FIGURE_SETTINGS
 from analyses.tables import KINDS, LEARNER_ORDER, in_order
 from replay.checks import check_number, shown
-from replay.files import replacing
 
 __all__ = [
     "COLUMN_WIDTH",
@@ -50,7 +49,6 @@ __all__ = [
     "new_axes",
     "new_figure",
     "own_looks",
-    "save",
     "styled",
     "time_axis",
     "write_empty",
@@ -66,31 +64,6 @@ VALUE_COLOURS = "viridis_r"
 
 Look = dict[str, Any]
 """How a name looks in figures: arguments of matplotlib, such as `color` and `linestyle`."""
-
-_RC: dict[Any, Any] = {
-    "axes.labelsize": 7,
-    "axes.linewidth": 0.6,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 7,
-    "figure.constrained_layout.h_pad": 0.05,
-    "figure.constrained_layout.w_pad": 0.05,
-    "figure.labelsize": 7,
-    "font.family": "DejaVu Sans",
-    "font.size": 7,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "legend.handlelength": 2.4,
-    "legend.title_fontsize": 7,
-    "lines.linewidth": 1.2,
-    "pdf.fonttype": 42,
-    "savefig.dpi": 300,
-    "xtick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.labelsize": 7,
-    "ytick.major.width": 0.6,
-}
 
 _LEARNER_LOOKS: dict[str, Look] = {
     "monte_carlo": {"color": "#000000", "linestyle": "-"},
@@ -222,7 +195,7 @@ def figure_style(
         _Changes({**before.colours, **(colours or {})}, {**before.labels, **(labels or {})})
     )
     try:
-        with mpl.rc_context(_RC):
+        with mpl.rc_context(FIGURE_SETTINGS):
             yield
     finally:
         _changes.reset(token)
@@ -256,43 +229,6 @@ def new_axes(width_cm: float = COLUMN_WIDTH) -> Axes:
     with figure_style():
         axes: Axes = new_figure(width, 0.7 * width).subplots()
     return axes
-
-
-def save(figure: Figure, path: str | Path) -> list[Path]:
-    """Write a figure as .pdf and as .png (300 dpi).
-
-    Each file is written beside its place and renamed into it, so that it is there as a whole or not
-    at all. The same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure.
-    path : str or pathlib.Path
-        Where to, without a suffix. Missing folders are made.
-
-    Returns
-    -------
-    list of pathlib.Path
-        Both files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [written.name for written in save(new_figure(2, 1), Path(folder) / "empty")]
-    ['empty.pdf', 'empty.png']
-    """
-    path = Path(path)
-    undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
-    written = []
-    with figure_style():
-        for suffix, metadata in undated.items():
-            target = path.with_name(f"{path.name}.{suffix}")
-            with replacing(target) as beside:
-                figure.savefig(beside, format=suffix, metadata=metadata)
-            written.append(target)
-    return written
 
 
 def label(name: str) -> str:
