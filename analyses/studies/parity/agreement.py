@@ -53,11 +53,10 @@ def compare_panels(
     """Hold simulated animals against published values, row by row.
 
     A value agrees if the two means are no further apart than three standard errors of their
-    difference; where the published error is not known, or is 0 since a rare event never came,
-    the spread of ours stands for theirs. A
-    range agrees if the mean is in it, or within three of its errors. A direction agrees if the
-    interval of ours excludes 0 on that side, disagrees if it does on the other, and is else
-    undecided.
+    difference; where the published error is not known, or is 0 since a rare event never came, the
+    spread of ours stands for theirs. A range agrees if the mean is in it, or within three of its
+    errors. A direction agrees if the interval of ours excludes 0 on that side, disagrees if it does
+    on the other, and is else undecided.
 
     Parameters
     ----------
