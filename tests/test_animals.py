@@ -82,7 +82,10 @@ def slowly(task, runs, counts):
     ways = dict(nx.all_pairs_dijkstra_path_length(graph, weight="distance"))
     for animal, log, laps in runs:
         own = log_in_pauses(log)
-        found = classify(own) if counts == "causal chains" else place_sequences(own, graph=graph)
+        if counts == "causal chains":
+            found = classify(own, min_length=2)
+        else:
+            found = place_sequences(own, graph=graph)
         names = {lap.episode: (lap.block, lap.lap) for lap in laps.itertuples()}
         names[-1] = (task.blocks[0].name, "")
         rows = []

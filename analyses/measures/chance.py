@@ -68,11 +68,12 @@ def _edges(track: Track) -> Draw:
     return partial(random_edges, edges=ends.reshape(-1, 2))
 
 
-def _per_pause(null: Callable[[Track], Draw]) -> Statistic:
-    return Statistic("sequences per pause with replay", partial(_sequences_per_event, null=null))
+def _per_pause(beyond: str, null: Callable[[Track], Draw]) -> Statistic:
+    label = f"sequences per pause with replay, beyond {beyond}"
+    return Statistic(label, partial(_sequences_per_event, null=null))
 
 
 CHANCE_STATISTICS: dict[str, Statistic] = {
-    "S0_order": _per_pause(lambda track: shuffled_order),
-    "S0_edges": _per_pause(_edges),
+    "S0_order": _per_pause("shuffled places", lambda track: shuffled_order),
+    "S0_edges": _per_pause("edges at random", _edges),
 }

@@ -36,7 +36,7 @@ COUNTS = ("place sequences", "causal chains")
 """What is counted: what an electrode would see, or the mechanism of a model."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Replays:
     """All replays of some animals in one task.
 
@@ -72,6 +72,13 @@ class Replays:
     task: Task
     counts: str = COUNTS[0]
     detection: Detection = Detection()  # noqa: RUF009 (immutable)
+
+    def __repr__(self) -> str:
+        """Tell how much there is."""
+        return (
+            f"Replays({len(self.animals)} animals in {self.task.name!r}, {len(self.pauses):,} "
+            f"pauses, {len(self.sequences):,} {self.counts})"
+        )
 
     def detected(self, detection: Detection) -> Replays:
         """Leave out the sequences that don't meet the criteria of a study.

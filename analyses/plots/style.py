@@ -92,9 +92,11 @@ _LEARNER_LOOKS: dict[str, Look] = {
     "sfma": {"color": "#882255", "linestyle": "-"},
     "sfma_reverse": {"color": "#882255", "linestyle": (0, (4, 1))},
     "sfma_dynamic": {"color": "#882255", "linestyle": (0, (1, 0.8))},
+    "sfma_published": {"color": "#882255", "linestyle": (0, (6, 1, 1, 1))},
     "episodic_sequences": {"color": "#d55e00", "linestyle": "-"},
     "retrieved_episodes": {"color": "#d55e00", "linestyle": (0, (4, 1, 1, 1))},
     "prioritized_memory_access": {"color": "#332288", "linestyle": "-"},
+    "prioritized_memory_access_published": {"color": "#332288", "linestyle": (0, (4, 1))},
     "full_backups": {"color": "#0072b2", "linestyle": (0, (1, 0.8))},
 }
 _OWN_COLOURS = ("#44aa99", "#661100", "#117733", "#6699cc", "#aa4499")
@@ -128,9 +130,11 @@ _LABELS = {
     "sfma": "SFMA",
     "sfma_reverse": "SFMA, reverse mode",
     "sfma_dynamic": "SFMA, dynamic mode",
+    "sfma_published": "SFMA, as published",
     "episodic_sequences": "Episodic control, sequences",
     "retrieved_episodes": "Retrieved episodes",
     "prioritized_memory_access": "Prio. memory access",
+    "prioritized_memory_access_published": "Prio. memory access, as published",
     "full_backups": "Prio. sweeping, full backups",
     "reverse_episode": "Episode, reverse",
     "forward_episode": "Episode, forward",

@@ -21,11 +21,13 @@ STUDIES = {
     "changes": "analyses.studies.changes",
     "demands": "analyses.studies.demands",
     "gain_floor": "analyses.studies.gain_floor",
+    "parity": "analyses.studies.parity.published_figures",
     "bounded_memory": "analyses.studies.bounded_memory",
     "attribution": "analyses.studies.attribution",
     "tasks": "analyses.studies.typical_replay",
     "recovery": "analyses.studies.recovery",
-    "recording": "analyses.studies.recorded_replay",
+    "recording": "analyses.studies.recorded_replay.one_animal",
+    "recordings": "analyses.studies.recorded_replay.several_animals",
 }
 """Name -> the module that has the study as its ``STUDY``."""
 

@@ -22,6 +22,7 @@ from replay.learners import (
     trajectory_sampling,
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
+from replay.learners.from_file import learner_from_file
 
 __all__ = ["LEARNERS", "Learner", "find_learner"]
 
@@ -65,8 +66,8 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
     Parameters
     ----------
     learner : str, module or Learner
-        A name in ``LEARNERS``, a module of one's own as the contract has it, or what this function
-        returned.
+        A name in ``LEARNERS``, a module of one's own as the contract has it, the path of its file
+        (``"mine.py"``), or what this function returned.
     params : NamedTuple or mapping, optional
         The module's ``Params``, or the parameters that differ from the learner's defaults.
 
@@ -77,8 +78,10 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
-        If the name, or a parameter, is unknown or out of range.
+        If the name, or a parameter, is unknown or out of range, or a file cannot be run.
     TypeError
         If the module lacks a function, or a parameter has the wrong type.
 
@@ -94,6 +97,11 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
         return resolve(found.module, params, name=found.name, defaults=found.params)
     if not isinstance(learner, str):
         return resolve(learner, params)
+    if learner.endswith(".py"):
+        own = learner_from_file(learner)
+        if own.__name__ in LEARNERS:
+            raise ValueError(f"There is a learner {own.__name__!r} already: rename {learner!r}.")
+        return resolve(own, params)
     if learner not in LEARNERS:
         raise unknown_name("learner", learner, LEARNERS)
     module, defaults = LEARNERS[learner]

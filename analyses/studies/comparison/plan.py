@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import runpy
 import traceback
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.table import findings as read_findings
-from analyses.jobs.study import MOST
+from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
 from replay.checks import check_whole, shown, unknown_name
 from replay.learners import find_learner
@@ -29,8 +28,8 @@ __all__ = [*__all__, "n_simulated", "tested_findings"]
 
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
-Accounts = Iterable[str] | Mapping[str, Account]
-"""Names in ``ACCOUNTS``, or accounts of one's own by name."""
+Accounts = Iterable[str] | Mapping[str, Account | str]
+"""Names in ``ACCOUNTS``; or, by name, accounts of one's own or such names."""
 
 AS_PUBLISHED = " (as published)"
 """Follows the name of an account whose parameters are those of its authors."""
@@ -139,10 +138,7 @@ class Comparison(NamedTuple):
             },
             "statistics": {task: list(entry.statistics) for task, entry in self.tasks.items()},
             "findings": {task: self.tested(task)["id"].tolist() for task in self.tasks},
-            "files": {
-                task: hashlib.sha256(Path(file).read_bytes()).hexdigest()
-                for task, file in self.files.items()
-            },
+            "files": digests(self.files),
             "n_draws": self.n_draws,
             "seed": self.seed,
         }
@@ -270,6 +266,10 @@ def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
         accounts = [accounts]
     if not isinstance(accounts, Mapping):
         return {name: find_account(name) for name in accounts}
+    accounts = {
+        name: find_account(account) if isinstance(account, str) else account
+        for name, account in accounts.items()
+    }
     for name, account in accounts.items():
         if not isinstance(account, Account):
             raise TypeError(f"The account {name!r} must be an Account, got {shown(account)}.")
@@ -278,7 +278,7 @@ def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
         middle = {key: prior.quantile(0.5) for key, prior in account.priors.items()}
         given = {key: value for key, value in middle.items() if value is not None}
         find_learner(account.generator, {**account.fixed, **given})
-    return dict(accounts)
+    return accounts
 
 
 def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, str]]:
