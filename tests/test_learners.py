@@ -30,6 +30,15 @@ LEARNER = pytest.mark.parametrize(
         pytest.param(recent_sarsa, id="recent_sarsa"),
     ],
 )
+GENERATORS = [name for name in LEARNERS if not find_learner(name).description.computes_values]
+COMPUTES_VALUES = pytest.mark.parametrize(
+    "learner",
+    [
+        *(name for name in LEARNERS if name not in GENERATORS),
+        pytest.param(own_learner, id="own_learner"),
+        pytest.param(recent_sarsa, id="recent_sarsa"),
+    ],
+)
 QUEUES = [name for name in LEARNERS if name.startswith("prioritized_sweeping")]
 AT_ENDS = ["monte_carlo", "episodic_control", "episodic_sequences"]
 FORWARD = [
@@ -50,6 +59,8 @@ UNUSUAL = {
     "sfma_reverse": {"replay_at_start": True, "similarity_discount": 0.9},
     "sfma_dynamic": {"replay_at_start": True, "inhibition_decay": 0.5, "min_priority": 1e-3},
     "episodic_sequences": {"expected_return": 0.5, "epsilon": 0.5},
+    "spectral_diffusion": {"goal_weight": 10.0, "dwell": True},
+    "spectral_superdiffusion": {"stability": 1.5, "n_replays": 3},
     "retrieved_episodes": {"n": 3, "n_retrieved": 2, "n_remembered": 50, "initial_value": np.inf},
 }
 """Parameters for learners that the paper has none for."""
@@ -212,7 +223,10 @@ def test_episodes_are_cut_off(learner):
 
 @pytest.mark.parametrize(
     "learner",
-    [*(name for name in LEARNERS if name not in AT_ENDS), pytest.param(own_learner, id="own")],
+    [
+        *(name for name in LEARNERS if name not in [*AT_ENDS, *GENERATORS]),
+        pytest.param(own_learner, id="own"),
+    ],
 )
 def test_tasks_without_end(learner):
     params = {"discount": 0.9, "epsilon": 0.3}
@@ -245,7 +259,7 @@ def test_gymnasium_worlds(name):
         assert len(run.log.steps) == 5000
         learned = run.memory.action_values
         assert np.isfinite(learned).all()
-        assert len(np.unique(learned)) > 2
+        assert len(np.unique(learned)) > 2 or learner in GENERATORS
         assert run.log.backups.empty == (learner not in REPLAYING)
 
 
@@ -268,7 +282,7 @@ def worlds(draw):
     return world
 
 
-@LEARNER
+@COMPUTES_VALUES
 @given(data=st.data())
 @settings(max_examples=40)
 def test_backups_are_of_remembered_transitions(learner, data):
@@ -316,6 +330,38 @@ def test_backups_are_of_remembered_transitions(learner, data):
     assert np.abs(run.memory.action_values).max() <= bound * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("learner", GENERATORS)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_generators_reactivate_visited_places_and_know_no_values(learner, data):
+    world = data.draw(worlds())
+    run = simulate(
+        world,
+        learner,
+        n_steps=data.draw(st.integers(1, 150)),
+        max_episode_steps=data.draw(st.sampled_from([None, 4, 20])),
+        seed=data.draw(st.integers(0, 99)),
+        log="all",
+    )
+    steps, moves = run.log.steps, run.log.backups
+    first_seen = {}
+    for row in steps.itertuples():
+        first_seen.setdefault(row.state, row.step)
+        first_seen.setdefault(row.next_state, row.step)
+    assert not run.memory.action_values.any()
+    assert moves["action"].eq(-1).all()
+    assert moves["cause"].eq(-1).all()
+    assert moves[["q_before", "q_after", "reward"]].isna().all(axis=None)
+    assert set(moves["phase"]) <= {"step", "episode_end", "start", "rest"}
+    for row in moves.itertuples():
+        assert first_seen[row.state] <= row.step
+        assert first_seen[row.next_state] <= row.step
+    # Within an event they are one sequence: each move begins where the last one ended.
+    following = moves[1:].reset_index(drop=True)
+    same = (following["event"] == moves["event"][:-1]).to_numpy()
+    assert (following["state"].to_numpy() == moves["next_state"][:-1].to_numpy())[same].all()
+
+
 @LEARNER
 def test_who_replays_and_when(learner):
     phases = set(simulate(MAZE, learner, n_steps=3000, log="all").log.backups["phase"])
@@ -334,6 +380,7 @@ def test_who_replays_and_when(learner):
         "episodic_sequences": {"episode_end"},
         "retrieved_episodes": {"step", "start"},
         "prioritized_memory_access": {"online", "episode_end", "start"},
+        **dict.fromkeys(("spectral_diffusion", "spectral_superdiffusion"), {"episode_end", "start"}),
         recent_sarsa: {"online", "episode_end", "start"},
     }
     assert phases == expected.get(learner, {"online", "step", "episode_end"})
@@ -344,7 +391,7 @@ def test_who_replays_and_when(learner):
 # -- what is learned ----------------------------------------------------------------------
 
 
-@LEARNER
+@COMPUTES_VALUES
 def test_the_values_of_a_chain(learner):
     """Where there is nothing to choose and nothing to chance, all learn the same values."""
     run = simulate(CHAIN, learner, {"discount": 0.5}, n_steps=3000)

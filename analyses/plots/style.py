@@ -96,6 +96,8 @@ _LEARNER_LOOKS: dict[str, Look] = {
     "retrieved_episodes": {"color": "#d55e00", "linestyle": (0, (4, 1, 1, 1))},
     "prioritized_memory_access": {"color": "#332288", "linestyle": "-"},
     "full_backups": {"color": "#0072b2", "linestyle": (0, (1, 0.8))},
+    "spectral_diffusion": {"color": "#88ccee", "linestyle": "-"},
+    "spectral_superdiffusion": {"color": "#88ccee", "linestyle": (0, (4, 1))},
 }
 _OWN_COLOURS = ("#44aa99", "#661100", "#117733", "#6699cc", "#aa4499")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
@@ -132,6 +134,8 @@ _LABELS = {
     "retrieved_episodes": "Retrieved episodes",
     "prioritized_memory_access": "Prio. memory access",
     "full_backups": "Prio. sweeping, full backups",
+    "spectral_diffusion": "Spectral generator, diffusion",
+    "spectral_superdiffusion": "Spectral, superdiffusion",
     "reverse_episode": "Episode, reverse",
     "forward_episode": "Episode, forward",
     "novel_path": "Novel path",

@@ -19,6 +19,7 @@ from replay.learners import (
     q_learning,
     retrieved_episodes,
     sfma,
+    spectral_generator,
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
 
@@ -49,6 +50,8 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
     "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),
     "full_backups": (full_backups, full_backups.Params()),
+    "spectral_diffusion": (spectral_generator, spectral_generator.Params()),
+    "spectral_superdiffusion": (spectral_generator, spectral_generator.Params(stability=0.5)),
 }
 """Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
 
