@@ -35,13 +35,15 @@ import numba
 import numba.core.caching
 import numpy as np
 import platformdirs
-from numba.extending import register_jitable as jitable
+from numba.extending import register_jitable
 
 __all__ = ["inlined", "jitable", "kernel", "loop_kernel", "sources_digest", "uncached_kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# What only compiled code calls needs no way in from Python or C; these take a third of compiling.
+_WITHIN: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 # Counting references to the arrays of nested NamedTuples, and passing these to functions that are
 # not inlined, takes ten times as long as the work of a learner's step.
 _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
@@ -80,7 +82,35 @@ def inlined(function: Function) -> Function:
     >>> double(4)
     8
     """
-    marked: Function = jitable(**_LEAN, error_model="numpy")(function)
+    return _within(function, _LEAN | {"error_model": "numpy"})
+
+
+def jitable(function: Function) -> Function:
+    """Mark a function that kernels call.
+
+    Parameters
+    ----------
+    function : callable
+        A function of arrays, scalars and NamedTuples.
+
+    Returns
+    -------
+    callable
+        The same function; from Python it runs as Python.
+
+    Examples
+    --------
+    >>> @jitable
+    ... def halves(number):
+    ...     return np.full(2, number / 2)
+    >>> halves(4).tolist()
+    [2.0, 2.0]
+    """
+    return _within(function, {})
+
+
+def _within(function: Function, options: dict[str, Any]) -> Function:
+    marked: Function = register_jitable(**_WITHIN, **options)(function)
     return marked
 
 

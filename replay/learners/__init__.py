@@ -20,6 +20,7 @@ from replay.learners import (
     retrieved_episodes,
     sfma,
     spectral_generator,
+    trajectory_sampling,
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
 
@@ -42,7 +43,7 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     ),
     "episodic_control": (episodic_control, episodic_control.Params()),
     "dyna_q": (dyna_q, dyna_q.Params()),
-    "trajectory_sampling": (dyna_q, dyna_q.Params(sample_trajectories=True)),
+    "trajectory_sampling": (trajectory_sampling, trajectory_sampling.Params()),
     "sfma": (sfma, sfma.Params()),
     "sfma_reverse": (sfma, sfma.Params(replay_mode=sfma.REVERSE_MODE)),
     "sfma_dynamic": (sfma, sfma.Params(replay_mode=sfma.DYNAMIC_MODE)),

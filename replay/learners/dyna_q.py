@@ -1,17 +1,15 @@
-"""Dyna-Q: Q-learning that also learns from imagined experience; also with trajectory sampling.
+"""Dyna-Q: Q-learning that also learns from imagined experience.
 
 Every step is learned from twice: by one online backup, and by what it teaches the learned model,
-from which `n_replays` more backups are drawn. Dyna-Q draws pairs uniformly among those that the
-model knows. Trajectory sampling begins where the agent is, follows the current policy through the
-model, and begins there again at a terminal state or at a pair that the model does not know. In
-both, the outcome of a pair is drawn as often as it was observed. A way back that is only assumed is
-imagined like what was experienced; it gets no online backup.
+from which `n_replays` more backups are drawn: a pair, uniformly among those that the model knows,
+and one of its outcomes, as often as it was observed. A way back that is only assumed is imagined
+like what was experienced; it gets no online backup.
 
 References
 ----------
 .. [1] Sutton (1990), Integrated architectures for learning, planning, and reacting based on
    approximating dynamic programming. https://doi.org/10.1016/B978-1-55860-141-3.50030-4
-.. [2] Sutton & Barto (2018), Reinforcement Learning, 2nd edition, sections 8.2 and 8.6.
+.. [2] Sutton & Barto (2018), Reinforcement Learning, 2nd edition, section 8.2.
 """
 
 from typing import NamedTuple
@@ -51,10 +49,9 @@ from replay.parts.pauses import (
     note_change,
     note_experience,
 )
-from replay.parts.policies import epsilon_greedy
-from replay.parts.world_model import WorldModel, draw_edge, model_words, world_model
+from replay.parts.world_model import WorldModel, model_words, world_model
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
+__all__ = ["Memory", "Params", "back_up", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["needs_way_back", "replay"]
 
 
@@ -68,8 +65,7 @@ class Params(NamedTuple):
     epsilon : float
         Probability of a uniformly random action.
     n_replays : int
-        Backups drawn from the model at each pause. A trajectory that comes to an untried pair
-        spends one of them there.
+        Backups drawn from the model at each pause.
     backup_cost : float
         A pause ends where the next backup is not expected to gain more than so many steps earn on
         average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
@@ -80,9 +76,6 @@ class Params(NamedTuple):
         whose initial value is infinite goes all the way.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
-    sample_trajectories : bool
-        Whether replay follows the policy from where the agent is, after each step and at each
-        start; else pairs are drawn at random, after each step.
     forgetting, surprise_rate : float
         How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
     reversible : bool
@@ -97,7 +90,6 @@ class Params(NamedTuple):
     mean_backups: Mean = np.inf
     learning_rate: Share = 0.1
     initial_value: Value = 0.0
-    sample_trajectories: bool = False
     forgetting: Share = 0.0
     surprise_rate: Share = 0.0
     reversible: bool = False
@@ -127,9 +119,6 @@ class Memory(NamedTuple):
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     stores = "a model of all transitions"
-    if params.sample_trajectories:
-        priority = "along the policy, from the agent"
-        return Description(stores, (STEP, START, REST), priority, "Sutton & Barto 2018")
     return Description(stores, (STEP, EPISODE_END, REST), "at random", "Sutton 1990")
 
 
@@ -179,9 +168,10 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
         assume(model, s_next, back)
 
 
-def _back_up(
+def back_up(
     params: Params, memory: Memory, edge: int, phase: int, pop: int, cause: int, log: Log
 ) -> int:
+    """Make the backup of an edge of the model, and return its row in the log."""
     Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes.rows[edge]
     s, a, s_next, r = known["state"], known["action"], known["next_state"], outcome["reward"]
     before = q_learning.back_up(params, Q, s, a, r, s_next, outcome["terminated"])
@@ -189,36 +179,12 @@ def _back_up(
     return record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
-def _replay_at_random(params: Params, memory: Memory, phase: int, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Learn from what the model says would happen after steps drawn at random."""
+    if pause.phase == START:
+        return
     for i in range(params.n_replays):
         if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
             break
         edge = draw_outcome(memory.outcomes, memory.model, rng)
-        _back_up(params, memory, edge, phase, i, -1, log)
-
-
-def _replay_trajectories(
-    params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log
-) -> None:
-    s, cause = pause.state, -1
-    for i in range(params.n_replays):
-        if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
-            break
-        a = epsilon_greedy(memory.action_values, s, params.epsilon, rng)
-        ended = memory.model.visits[s, a] == 0
-        if not ended:
-            edge = draw_edge(memory.model, s, a, rng)
-            cause = _back_up(params, memory, edge, pause.phase, i, cause, log)
-            s = memory.model.edges[edge]["next_state"]
-            ended = memory.outcomes.rows[edge]["terminated"]
-        if ended:
-            s, cause = pause.state, -1
-
-
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
-    """Learn from what the model says would happen."""
-    if params.sample_trajectories:
-        if pause.phase != EPISODE_END:
-            _replay_trajectories(params, memory, pause, rng, log)
-    elif pause.phase != START:
-        _replay_at_random(params, memory, pause.phase, rng, log)
+        back_up(params, memory, edge, pause.phase, i, -1, log)

@@ -1,0 +1,57 @@
+"""Trajectory sampling: Dyna-Q that imagines what it would do next from where it is.
+
+As :mod:`replay.learners.dyna_q`, but replay begins where the agent is, follows the current policy
+through the model, and begins there again at a terminal state or at a pair that the model does not
+know; such a pair spends one of the `n_replays` backups. It comes after each step and at each start.
+
+References
+----------
+.. [1] Sutton & Barto (2018), Reinforcement Learning, 2nd edition, section 8.6.
+"""
+
+from numpy.random import Generator
+
+from replay.learners.contract import Description, Pause
+from replay.learners.dyna_q import (
+    Memory,
+    Params,
+    back_up,
+    init,
+    learn,
+    most_backups,
+    n_words,
+    needs_way_back,
+)
+from replay.log.backups import EPISODE_END, REST, START, STEP, Log
+from replay.parts.pauses import goes_on, latest_change
+from replay.parts.policies import epsilon_greedy
+from replay.parts.world_model import draw_edge
+
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
+__all__ += ["needs_way_back", "replay"]
+
+
+def description(params: Params) -> Description:
+    """Say what is stored, and what is replayed when and why."""
+    priority = "along the policy, from the agent"
+    stores = "a model of all transitions"
+    return Description(stores, (STEP, START, REST), priority, "Sutton & Barto 2018")
+
+
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Learn from what the model says would happen from here."""
+    if pause.phase == EPISODE_END:
+        return
+    s, cause = pause.state, -1
+    for i in range(params.n_replays):
+        if not goes_on(params, memory.earnings, latest_change(memory.earnings), rng):
+            break
+        a = epsilon_greedy(memory.action_values, s, params.epsilon, rng)
+        ended = memory.model.visits[s, a] == 0
+        if not ended:
+            edge = draw_edge(memory.model, s, a, rng)
+            cause = back_up(params, memory, edge, pause.phase, i, cause, log)
+            s = memory.model.edges[edge]["next_state"]
+            ended = memory.outcomes.rows[edge]["terminated"]
+        if ended:
+            s, cause = pause.state, -1
