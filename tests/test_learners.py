@@ -380,7 +380,9 @@ def test_who_replays_and_when(learner):
         "episodic_sequences": {"episode_end"},
         "retrieved_episodes": {"step", "start"},
         "prioritized_memory_access": {"online", "episode_end", "start"},
-        **dict.fromkeys(("spectral_diffusion", "spectral_superdiffusion"), {"episode_end", "start"}),
+        "spectral_diffusion": {"episode_end", "start"},
+        "spectral_superdiffusion": {"episode_end", "start"},
+        "context_reactivation": {"episode_end", "start"},
         recent_sarsa: {"online", "episode_end", "start"},
     }
     assert phases == expected.get(learner, {"online", "step", "episode_end"})

@@ -42,9 +42,9 @@ def propagator(joined, tempo=1.0, stability=1.0, *, goals=(), weight=1.0, dwell=
 
 
 def generator(joined, goals=(), weight=1.0):
-    O = joined / np.maximum(joined.sum(axis=1, keepdims=True), 1) - np.diag(joined.any(axis=1))
-    O[list(goals)] /= weight
-    return O
+    rates = joined / np.maximum(joined.sum(axis=1, keepdims=True), 1) - np.diag(joined.any(axis=1))
+    rates[list(goals)] /= weight
+    return rates
 
 
 @st.composite
@@ -122,12 +122,13 @@ def test_only_superdiffusion_finds_a_remote_goal():
 def test_the_graph_is_learned():
     maze = from_ascii("S..\n.#G")
     run = simulate(maze, "spectral_diffusion", {"dwell": True}, n_steps=3000)
-    n, memory = int(run.memory.state[0]), run.memory
+    memory = run.memory
+    n = int(memory.known.n[0])
     joined = np.zeros((maze.n_states, maze.n_states), dtype=bool)
     steps = run.log.steps
     joined[steps["state"], steps["next_state"]] = True
     joined = (joined | joined.T) & ~np.eye(len(joined), dtype=bool)
-    places = memory.places[:n]
+    places = memory.known.place[:n]
     assert sorted(places) == sorted({*steps["state"], *steps["next_state"]})
     assert (memory.is_linked[:n, :n] == joined[np.ix_(places, places)]).all()
     found = np.diff(memory.propagator.cumulative[:n, :n], axis=1, prepend=0.0)
@@ -135,7 +136,7 @@ def test_the_graph_is_learned():
     # What is drawn follows it, and its probability is the priority.
     moves = run.log.backups
     counts = pd.crosstab(moves["state"], moves["next_state"], normalize="index")
-    expected = moves.groupby(["state", "next_state"])["priority"].last().unstack(fill_value=0.0)
+    expected = moves.pivot_table("priority", "state", "next_state", "last", fill_value=0.0)
     np.testing.assert_allclose(counts, expected, atol=0.06)
 
 
@@ -146,7 +147,7 @@ def test_rewarded_places_are_goals_until_they_are_not():
         table = pd.DataFrame({**steps, **ends, "reward": np.array(reward, float)})
         kept = {}
         feed("spectral_diffusion", table, n_states=3, n_actions=1, on_step=kept.__setitem__)
-        assert kept[3].is_goal[kept[3].number[2]] == is_goal
+        assert kept[3].is_goal[kept[3].known.number[2]] == is_goal
 
 
 def test_it_is_a_generator():

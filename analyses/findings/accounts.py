@@ -209,6 +209,41 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Gershman & Daw 2017",
     ),
+    "spectral_generator": Account(
+        "spectral_diffusion",
+        {
+            "tempo": LogUniform(0.1, 10.0, "from jumps across a track to steps to neighbours"),
+            "stability": Uniform(
+                0.5, 1.1, "from McNamee et al.'s (2021) superdiffusion to what they fit to sleep"
+            ),
+            "goal_weight": LogUniform(1.0, 100.0, "from none to McNamee et al.'s (2021) 100"),
+            "dwell": OneOf((False, True), "McNamee et al. (2021) have both"),
+            "n_replays": _REACTIVATIONS,
+        },
+        as_published={
+            "tempo": 5.0 / 15.0**0.5,  # tau = 5, with a jump rate of 15
+            "stability": 0.5,
+            "goal_weight": 100.0,
+            "dwell": False,
+            "n_replays": 10,
+        },
+        source="McNamee et al. 2021",
+    ),
+    "context_reactivation": Account(
+        "context_reactivation",
+        {
+            "drift": Uniform(0.3, 0.95, "from contexts that last for many places to few"),
+            "item_to_context": LogUniform(
+                0.01, 1.0, "from places that keep their own context to Zhou et al.'s (2025) mixture"
+            ),
+            "salience": LogUniform(0.1, 10.0, "rewards are encoded faster; by how much is open"),
+            "replay_share": Uniform(0.0, 0.1, "replay teaches too, but less than experience"),
+            "choice_exponent": LogUniform(1.0, 20.0, "from matching to nearly the most active"),
+            "stopping": Uniform(0.02, 0.2, "5 to 50 places, as many as a ripple spans"),
+            "n_replays": _REACTIVATIONS,
+        },
+        source="Zhou et al. 2025",
+    ),
     **{name: Account(name, control.priors, source="control") for name, control in CONTROLS.items()},
 }
 """Name -> account; the controls come last. Monte Carlo learning replays what episodic control does,

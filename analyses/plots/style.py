@@ -98,6 +98,7 @@ _LEARNER_LOOKS: dict[str, Look] = {
     "full_backups": {"color": "#0072b2", "linestyle": (0, (1, 0.8))},
     "spectral_diffusion": {"color": "#88ccee", "linestyle": "-"},
     "spectral_superdiffusion": {"color": "#88ccee", "linestyle": (0, (4, 1))},
+    "context_reactivation": {"color": "#ddcc77", "linestyle": "-"},
 }
 _OWN_COLOURS = ("#44aa99", "#661100", "#117733", "#6699cc", "#aa4499")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
@@ -136,6 +137,7 @@ _LABELS = {
     "full_backups": "Prio. sweeping, full backups",
     "spectral_diffusion": "Spectral generator, diffusion",
     "spectral_superdiffusion": "Spectral, superdiffusion",
+    "context_reactivation": "Context-driven reactivation",
     "reverse_episode": "Episode, reverse",
     "forward_episode": "Episode, forward",
     "novel_path": "Novel path",

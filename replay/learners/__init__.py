@@ -7,6 +7,7 @@ from typing import Any
 
 from replay.checks import unknown_name
 from replay.learners import (
+    context_reactivation,
     dyna_q,
     episodic_control,
     episodic_sequences,
@@ -53,6 +54,7 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "full_backups": (full_backups, full_backups.Params()),
     "spectral_diffusion": (spectral_generator, spectral_generator.Params()),
     "spectral_superdiffusion": (spectral_generator, spectral_generator.Params(stability=0.5)),
+    "context_reactivation": (context_reactivation, context_reactivation.Params()),
 }
 """Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
 

@@ -23,8 +23,8 @@ least is 0, which any spectrum without `dwell` has.
 
 References
 ----------
-.. [1] McNamee, Stachenfeld, Botvinick & Gershman (2021), Flexible modulation of sequence generation
-   in the entorhinal-hippocampal system. https://doi.org/10.1038/s41593-021-00831-7
+.. [1] McNamee et al. (2021), Flexible modulation of sequence generation in the
+   entorhinal-hippocampal system. https://doi.org/10.1038/s41593-021-00831-7
 """
 
 from typing import Annotated, NamedTuple
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.parts.known_places import KnownPlaces, known_places, meet
 from replay.parts.policies import draw_uniform
 from replay.parts.propagator import (
     Propagator,
@@ -46,8 +47,6 @@ from replay.parts.propagator import (
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
-
-_N_KNOWN, _IS_STALE = range(2)
 
 
 class Params(NamedTuple):
@@ -81,36 +80,32 @@ class Memory(NamedTuple):
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         0.
-    places, number : ndarray of int32, shape (n_states,)
-        The known places, in the order in which they were met; the number of each in that list, -1
-        of one that is unknown.
+    known : KnownPlaces
+        The places that were met.
     is_linked : ndarray of bool, shape (n_states, n_states)
         Which of them are joined, by their numbers.
     is_goal : ndarray of bool, shape (n_states,)
         Which were rewarded when they were entered last, by their numbers.
     propagator : Propagator
         P, between known places, as of the latest pause.
-    state : ndarray of int64, shape (2,)
-        How many places are known, and whether P is out of date.
+    is_stale : ndarray of bool, shape (1,)
+        Whether P is out of date.
     """
 
     action_values: NDArray[np.float64]
-    places: NDArray[np.int32]
-    number: NDArray[np.int32]
+    known: KnownPlaces
     is_linked: NDArray[np.bool_]
     is_goal: NDArray[np.bool_]
     propagator: Propagator
-    state: NDArray[np.int64]
+    is_stale: NDArray[np.bool_]
 
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     regime = "diffusion" if params.stability == 1.0 else "turbulence"
     regime = "superdiffusion" if params.stability < 1.0 else regime
-    source = "McNamee, Stachenfeld, Botvinick & Gershman 2021"
-    return Description(
-        "a graph of places", (EPISODE_END, START, REST), f"{regime} on the graph", source, False
-    )
+    phases, priority = (EPISODE_END, START, REST), f"{regime} on the graph"
+    return Description("a graph of places", phases, priority, "McNamee et al. 2021", False)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
@@ -118,12 +113,11 @@ def init(params: Params, sizes: Sizes) -> Memory:
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),
-        np.zeros(n_states, dtype=np.int32),
-        np.full(n_states, -1, dtype=np.int32),
+        known_places(n_states),
         np.zeros((n_states, n_states), dtype=np.bool_),
         np.zeros(n_states, dtype=np.bool_),
         propagator_of(n_states),
-        np.zeros(2, dtype=np.int64),
+        np.zeros(1, dtype=np.bool_),
     )
 
 
@@ -133,8 +127,8 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: the graph, and P, both between known places; what is known of each."""
-    n = int(memory.state[_N_KNOWN])
+    """Count the numbers held: the graph and P between known places, and what each place is."""
+    n = int(memory.known.n[0])
     return 2 * n * n + 3 * n
 
 
@@ -143,40 +137,29 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     return draw_uniform(memory.action_values, rng)
 
 
-def _number(memory: Memory, state: int) -> int:
-    """Return the number of a place, a new one if it is met for the first time."""
-    n = memory.state[_N_KNOWN]
-    if memory.number[state] < 0:
-        memory.number[state] = n
-        memory.places[n] = state
-        memory.state[_N_KNOWN] = n + 1
-        memory.state[_IS_STALE] = 1
-    return int(memory.number[state])
-
-
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Join the two places, and note whether the second is rewarded."""
-    i = _number(memory, transition.state)
-    j = _number(memory, transition.next_state)
+    n_before = memory.known.n[0]
+    i = meet(memory.known, transition.state)
+    j = meet(memory.known, transition.next_state)
     is_goal = transition.reward > 0.0
-    is_new = i != j and not memory.is_linked[i, j]
-    if is_new:
-        memory.is_linked[i, j] = memory.is_linked[j, i] = True
-    if is_new or memory.is_goal[j] != is_goal:
+    is_linked = i == j or memory.is_linked[i, j]
+    if n_before < memory.known.n[0] or not is_linked or memory.is_goal[j] != is_goal:
+        memory.is_linked[i, j] = memory.is_linked[j, i] = i != j
         memory.is_goal[j] = is_goal
-        memory.state[_IS_STALE] = 1
+        memory.is_stale[0] = True
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """Draw one place after the other."""
-    n, places, P = memory.state[_N_KNOWN], memory.places, memory.propagator
+    n, places, P = memory.known.n[0], memory.known.place, memory.propagator
     if pause.phase == STEP or n == 0 or params.n_replays == 0:
         return
-    if memory.state[_IS_STALE] == 1:
+    if memory.is_stale[0]:
         graph = memory.is_linked[:n, :n], memory.is_goal[:n], params.goal_weight
         propagate(P, *graph, params.tempo, params.stability, params.dwell)
-        memory.state[_IS_STALE] = 0
-    here = int(rng.random() * n) if pause.phase == REST else memory.number[pause.state]
+        memory.is_stale[0] = False
+    here = int(rng.random() * n) if pause.phase == REST else memory.known.number[pause.state]
     if here < 0:
         return
     for pop in range(params.n_replays):

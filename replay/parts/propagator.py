@@ -63,10 +63,10 @@ def propagator_of(n_places: int) -> Propagator:
     --------
     Two places that are joined; with little time nearly nothing has happened:
 
-    >>> P = propagator_of(2)
+    >>> propagator = propagator_of(2)
     >>> joined = np.array([[False, True], [True, False]])
-    >>> propagate(P, joined, np.zeros(2, bool), 1.0, 2.0, 1.0, True)
-    >>> P.cumulative.round(3).tolist()
+    >>> propagate(propagator, joined, np.zeros(2, bool), 1.0, 2.0, 1.0, True)
+    >>> propagator.cumulative.round(3).tolist()
     [[0.684, 1.0], [0.316, 1.0]]
     """
     square = (n_places, n_places)
@@ -75,7 +75,7 @@ def propagator_of(n_places: int) -> Propagator:
 
 @kernel
 def propagate(
-    P: Propagator,
+    propagator: Propagator,
     is_linked: NDArray[np.bool_],
     is_goal: NDArray[np.bool_],
     goal_weight: float,
@@ -87,7 +87,7 @@ def propagate(
 
     Parameters
     ----------
-    P : Propagator
+    propagator : Propagator
         Changed in place.
     is_linked : ndarray of bool, shape (n, n)
         Which places are joined.
@@ -100,8 +100,8 @@ def propagate(
     dwell : bool
         Whether a place may follow itself.
     """
-    n, phi, cumulative = len(is_linked), P.phi, P.cumulative
-    power, roots = P.rows
+    n, phi, cumulative = len(is_linked), propagator.phi, propagator.cumulative
+    power, roots = propagator.rows
     for i in range(n):
         degree = 0.0
         for j in range(n):
@@ -180,12 +180,12 @@ def _product(matrix: NDArray[np.float64], n: int, i: int, j: int) -> float:
 
 
 @inlined
-def draw_next(P: Propagator, n_places: int, place: int, rng: Generator) -> int:
+def draw_next(propagator: Propagator, n_places: int, place: int, rng: Generator) -> int:
     """Draw which place follows one.
 
     Parameters
     ----------
-    P : Propagator
+    propagator : Propagator
         As it was computed.
     n_places : int
         How many places its graph has.
@@ -199,13 +199,13 @@ def draw_next(P: Propagator, n_places: int, place: int, rng: Generator) -> int:
     int
         The next place; -1 if there is none, or nothing is drawn for want of time.
     """
-    total = P.cumulative[place, n_places - 1]
+    total = propagator.cumulative[place, n_places - 1]
     if total <= 0.0:
         return -1
     drawn, below, above = rng.random() * total, 0, n_places - 1
     while below < above:
         middle = (below + above) // 2
-        if P.cumulative[place, middle] > drawn:
+        if propagator.cumulative[place, middle] > drawn:
             above = middle
         else:
             below = middle + 1
@@ -213,9 +213,9 @@ def draw_next(P: Propagator, n_places: int, place: int, rng: Generator) -> int:
 
 
 @inlined
-def probability_of_next(P: Propagator, n_places: int, place: int, following: int) -> float:
+def probability_of_next(propagator: Propagator, n_places: int, place: int, following: int) -> float:
     """Return how likely one place follows another; see `draw_next`."""
-    row_sum = P.cumulative[place, n_places - 1]
-    below = P.cumulative[place, following - 1] if following > 0 else 0.0
-    probability: float = (P.cumulative[place, following] - below) / row_sum
+    row_sum = propagator.cumulative[place, n_places - 1]
+    below = propagator.cumulative[place, following - 1] if following > 0 else 0.0
+    probability: float = (propagator.cumulative[place, following] - below) / row_sum
     return probability
