@@ -135,6 +135,23 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Mattar & Daw 2018",
     ),
+    "memory_access_forgetting": Account(
+        "memory_access_forgetting",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "inverse_temperature": LogUniform(1.0, 20.0, "around Mattar & Daw's (2018) 5"),
+            "max_backups": _REACTIVATIONS,
+            "forgetting": LogUniform(
+                1e-4, 0.1, "half of a value is lost in a few steps, or in a session"
+            ),
+            "min_priority": LogUniform(
+                1e-10, 1e-2, "from nothing to a hundredth of a reward: something is always to gain"
+            ),
+            "transition_rate": Uniform(0.1, 0.95, "up to Mattar & Daw's (2018) 0.9"),
+        },
+        source="Antonov et al. 2022",
+    ),
     "dyna_q": Account(
         "dyna_q",
         {

@@ -51,6 +51,10 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "episodic_sequences": (episodic_sequences, episodic_sequences.Params()),
     "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
     "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),
+    "memory_access_forgetting": (
+        prioritized_memory_access,
+        prioritized_memory_access.Params(forgetting=0.02, gain_floor=0.0),
+    ),
     "full_backups": (full_backups, full_backups.Params()),
     "spectral_diffusion": (spectral_generator, spectral_generator.Params()),
     "spectral_superdiffusion": (spectral_generator, spectral_generator.Params(stability=0.5)),
