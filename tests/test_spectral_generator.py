@@ -127,7 +127,7 @@ def test_the_graph_is_learned():
     steps = run.log.steps
     joined[steps["state"], steps["next_state"]] = True
     joined = (joined | joined.T) & ~np.eye(len(joined), dtype=bool)
-    places = memory.known.place[:n]
+    places = memory.known.met[:n]
     assert sorted(places) == sorted({*steps["state"], *steps["next_state"]})
     assert (memory.is_linked[:n, :n] == joined[np.ix_(places, places)]).all()
     found = np.diff(memory.propagator.cumulative[:n, :n], axis=1, prepend=0.0)

@@ -162,6 +162,17 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Sutton 1990",
     ),
+    "successor_dyna": Account(
+        "successor_dyna",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "reward_rate": _LEARNING_RATE,
+            "n_replays": _REACTIVATIONS,
+            "forgetting": Uniform(0.0, 0.5, "Russek et al. (2017) draw the latest steps first"),
+        },
+        source="Russek et al. 2017",
+    ),
     "trajectory_sampling": Account(
         "trajectory_sampling",
         {

@@ -21,6 +21,7 @@ from replay.learners import (
     retrieved_episodes,
     sfma,
     spectral_generator,
+    successor_dyna,
     trajectory_sampling,
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
@@ -55,6 +56,7 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
         prioritized_memory_access,
         prioritized_memory_access.Params(forgetting=0.02, gain_floor=0.0),
     ),
+    "successor_dyna": (successor_dyna, successor_dyna.Params()),
     "full_backups": (full_backups, full_backups.Params()),
     "spectral_diffusion": (spectral_generator, spectral_generator.Params()),
     "spectral_superdiffusion": (spectral_generator, spectral_generator.Params(stability=0.5)),

@@ -50,7 +50,7 @@ from replay.learners.contract import (
     Transition,
 )
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
-from replay.parts.known_places import KnownPlaces, known_places, meet
+from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.policies import draw_uniform, draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -97,7 +97,7 @@ class Memory(NamedTuple):
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         0.
-    known : KnownPlaces
+    known : Numbering
         The places that were met; items and features of contexts go by their numbers.
     to_context : ndarray of float64, shape (n_states, n_states)
         M_fc, transposed: row i is the context of item i.
@@ -112,7 +112,7 @@ class Memory(NamedTuple):
     """
 
     action_values: NDArray[np.float64]
-    known: KnownPlaces
+    known: Numbering
     to_context: NDArray[np.float64]
     to_item: NDArray[np.float64]
     context: NDArray[np.float64]
@@ -131,7 +131,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),
-        known_places(n_states),
+        numbering(n_states),
         np.eye(n_states),
         np.eye(n_states),
         np.zeros((3, n_states)),
@@ -244,7 +244,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
         item = _drawn_item(params, memory, rng)
         if item < 0:
             break
-        place, weight = memory.known.place[item], memory.activation[item]
+        place, weight = memory.known.met[item], memory.activation[item]
         reactivate(log, pause.phase, place if pop == 0 else last, place, weight, pop)
         last = place
         memory.is_used[item] = True

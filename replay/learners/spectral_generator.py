@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
-from replay.parts.known_places import KnownPlaces, known_places, meet
+from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.policies import draw_uniform
 from replay.parts.propagator import (
     Propagator,
@@ -80,7 +80,7 @@ class Memory(NamedTuple):
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         0.
-    known : KnownPlaces
+    known : Numbering
         The places that were met.
     is_linked : ndarray of bool, shape (n_states, n_states)
         Which of them are joined, by their numbers.
@@ -93,7 +93,7 @@ class Memory(NamedTuple):
     """
 
     action_values: NDArray[np.float64]
-    known: KnownPlaces
+    known: Numbering
     is_linked: NDArray[np.bool_]
     is_goal: NDArray[np.bool_]
     propagator: Propagator
@@ -113,7 +113,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),
-        known_places(n_states),
+        numbering(n_states),
         np.zeros((n_states, n_states), dtype=np.bool_),
         np.zeros(n_states, dtype=np.bool_),
         propagator_of(n_states),
@@ -152,7 +152,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """Draw one place after the other."""
-    n, places, P = memory.known.n[0], memory.known.place, memory.propagator
+    n, places, P = memory.known.n[0], memory.known.met, memory.propagator
     if pause.phase == STEP or n == 0 or params.n_replays == 0:
         return
     if memory.is_stale[0]:
