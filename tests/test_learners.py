@@ -387,6 +387,7 @@ def test_who_replays_and_when(learner):
         "sfma_reverse": {"online", "episode_end"},
         "sfma_dynamic": {"online", "episode_end"},
         "episodic_sequences": {"episode_end"},
+        "remembered_errors": {"online", "episode_end"},
         "retrieved_episodes": {"step", "start"},
         "prioritized_memory_access": {"online", "episode_end", "start"},
         "memory_access_forgetting": {"online", "episode_end", "start"},
@@ -429,6 +430,7 @@ def test_the_values_of_a_chain(learner):
         "sfma_reverse",
         "sfma_dynamic",
         "successor_dyna",
+        "remembered_errors",
         own_learner,
     ],
 )

@@ -173,6 +173,18 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Russek et al. 2017",
     ),
+    "remembered_errors": Account(
+        "remembered_errors",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "n_replays": _REACTIVATIONS,
+            "bias": OneOf(
+                ("proportional", "prioritized"), "Roscow et al. (2025) have both biases by error"
+            ),
+        },
+        source="Roscow et al. 2025",
+    ),
     "trajectory_sampling": Account(
         "trajectory_sampling",
         {
