@@ -75,12 +75,12 @@ def test_a_long_step_can_be_interrupted(interrupt):
 
 def test_pieces_of_a_run_are_the_run(monkeypatch):
     """However few steps are made at a time, and in whatever thread."""
-    whole = simulate(MAZE, "dyna_q", n_steps=3000, log="all", seed=1)
+    whole = simulate(MAZE, "dyna_q", n_steps=1000, log="all", seed=1)
     monkeypatch.setattr(driver, "_FIRST_WORK", 0.0)
     monkeypatch.setattr(driver, "_SECONDS_PER_CALL", 0.0)
     for large in (0, 10**12):
         monkeypatch.setattr(driver, "_LARGE", large)
-        run = simulate(MAZE, "dyna_q", n_steps=3000, log="all", seed=1)
+        run = simulate(MAZE, "dyna_q", n_steps=1000, log="all", seed=1)
         pd.testing.assert_frame_equal(run.log.backups, whole.log.backups)
         pd.testing.assert_frame_equal(run.log.steps, whole.log.steps)
         np.testing.assert_array_equal(run.window_rewards, whole.window_rewards)

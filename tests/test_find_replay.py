@@ -7,20 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.find_replay import (
-    Judgement,
-    Scored,
-    conclude,
-    event_kinds,
-    find_replay,
-    n_blocks,
-    score_block,
-)
-from analyses.recordings.observe import observe
+from analyses.recordings.conclusions import conclude
+from analyses.recordings.event_kinds import event_kinds
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.observe import observe
 from analyses.recordings.readers import read_recording
 from analyses.recordings.recording import Posterior
-from analyses.recordings.sessions import Settings, prepare
-from analyses.recordings.shares import recorded_shares
+from analyses.recordings.recovery.shares import recorded_shares
+from analyses.recordings.scoring import Scored, n_blocks, score_block
+from analyses.recordings.session import prepare
+from analyses.recordings.settings import Settings
 from analyses.tables import KINDS
 from replay import MDP
 from replay.log.event_log import EventLog
@@ -175,7 +172,8 @@ def test_shuffles_of_time_bins_or_the_posterior_alone_are_refused(session):
 
 def posterior_of(recording, settings):
     """Decode events as others would: each time bin on its own, no state."""
-    from analyses.recordings.decoder import bayesian_posterior, log_likelihood
+    from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
+    from analyses.recordings.decoding.likelihood import log_likelihood
 
     prepared = prepare(recording, settings)
     time, rows = [], []

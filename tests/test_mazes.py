@@ -19,7 +19,7 @@ ORIGINAL = {
 
 @pytest.fixture(scope="module")
 def mazes():
-    return [random_maze(seed=s) for s in range(150)]
+    return [random_maze(seed=s) for s in range(80)]
 
 
 def neighbours(maze):

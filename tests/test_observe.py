@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.recordings.observe import Cells, count_spikes, draw_cells, observe
-from analyses.recordings.track import cut_track, project
+from analyses.recordings.binned_track import cut_track, project
+from analyses.recordings.decoding.spike_counts import count_spikes
+from analyses.recordings.observation.cells import Cells, draw_cells
+from analyses.recordings.observation.observe import observe
 from analyses.recordings.visits import experience, find_visits
 from replay import MDP, simulate
 from replay.log.event_log import EventLog

@@ -192,7 +192,7 @@ def test_every_order_comes_to_the_same_values(learner):
     exact = maze.solve(0.8).action_values[~maze.terminal]
     for priority in find_learner(learner).choices["priority"]:
         params = {"discount": 0.8, "epsilon": 1.0, "priority": priority}
-        run = simulate(maze, learner, params, n_steps=20_000)
+        run = simulate(maze, learner, params, n_steps=5_000)
         learned = run.memory.action_values[~maze.terminal]
         np.testing.assert_allclose(learned, exact, rtol=0, atol=1e-6)
 

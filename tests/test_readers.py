@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from analyses.recordings.readers import read_recording
-from analyses.recordings.readers.tables import read_events
-from analyses.recordings.readers.tracks import linear_to_plane, read_track
+from analyses.recordings.readers.table_files import read_events
+from analyses.recordings.readers.track_graphs import linear_to_plane, read_track
 from analyses.recordings.readers.units import to_cm
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"

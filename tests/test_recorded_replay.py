@@ -10,11 +10,13 @@ import pytest
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
-from analyses.recordings.find_replay import Judgement, find_replay
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.readers import read_recording
-from analyses.recordings.readers.tracks import draw_track
+from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.report import LOW_POWER
-from analyses.studies.recorded_replay import STUDY, plan_recording, simulated_recording
+from analyses.studies.recorded_replay import STUDY, plan_recording
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 JUDGEMENT = Judgement(n_shuffles=19, other_sizes=(30.0,))

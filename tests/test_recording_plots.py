@@ -11,32 +11,25 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from analyses import place_sequences
-from analyses.plots.recording import (
-    decoded_path_figure,
-    draw_confusion,
-    draw_decoded_path,
+from analyses.plots.decoded_event import (
     draw_movements,
     draw_posterior,
-    draw_shares,
     draw_spikes,
-    linear_track,
     posterior_figure,
-    read_pieces,
-    recovery_figure,
 )
+from analyses.plots.decoded_path import decoded_path_figure, draw_decoded_path
+from analyses.plots.recovery import draw_confusion, draw_shares, recovery_figure
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
-from analyses.recordings.decoder import CONTINUOUS, STATIONARY
-from analyses.recordings.track import cut_track
-from analyses.sequences.experience import Experience
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.decoding.state_space_decoder import CONTINUOUS, STATIONARY
+from analyses.recordings.linearised_track import linearise
 from analyses.sequences.track import graph_of_log
 from replay import MDP
 from replay.log.event_log import EventLog
 from replay.worlds.tracks import (
-    make_circular_track,
     make_linear_track,
     make_tmaze_track,
     make_track_graph,
-    make_wtrack,
 )
 
 EIGHT = make_track_graph(
@@ -50,34 +43,9 @@ def ax():
     return Figure().subplots()
 
 
-@pytest.mark.parametrize(
-    "graph",
-    [EIGHT, make_linear_track(), make_tmaze_track(), make_wtrack(), make_circular_track()],
-    ids=["eight", "line", "t", "w", "ring"],
-)
-def test_a_line_holds_each_corridor_once(graph):
-    track = cut_track(graph, 5.0)
-    line = linear_track(track)
-    np.testing.assert_allclose(line.high - line.low, track.width)
-    order = np.argsort(line.low)
-    assert (line.low[order][1:] >= line.high[order][:-1] - 1e-9).all()
-    # Two bins that touch in the drawing touch on the track.
-    touch = line.low[order][1:] - line.high[order][:-1] < 1e-6
-    apart = track.distance[order[:-1], order[1:]]
-    widths = (track.width[order[:-1]] + track.width[order[1:]]) / 2
-    np.testing.assert_allclose(apart[touch], widths[touch])
-    assert len(line.nodes) == len(track.edges) + 1 + np.count_nonzero(~touch)
-
-
-def test_a_figure_of_eight_needs_no_gap():
-    line = linear_track(cut_track(EIGHT, 5.0))
-    assert line.length == pytest.approx(3 * 90 + 4 * 50)
-    assert [name for _, name in line.nodes] == ["0", "1", "2", "3", "0", "5", "4", "1"]
-
-
 def test_the_posterior_is_drawn_where_its_bins_are(ax):
     track = cut_track(make_tmaze_track(), 5.0)
-    line = linear_track(track)
+    line = linearise(track)
     rng = np.random.default_rng(0)
     posterior = rng.dirichlet(np.ones(3 * track.n_bins), 12).reshape(12, 3, track.n_bins)
     draw_posterior(posterior, track, ax, dt=0.01, path=np.arange(12))
@@ -98,7 +66,7 @@ def test_the_posterior_is_drawn_where_its_bins_are(ax):
 def test_a_path_breaks_where_the_drawing_does(ax):
     """From the end of one arm of a T over the junction into the other, drawn far from it."""
     track = cut_track(make_tmaze_track(), 5.0)
-    line = linear_track(track)
+    line = linearise(track)
     order = np.argsort(line.low)
     uniform = np.full((track.n_bins, track.n_bins), 1 / track.n_bins)
     draw_posterior(uniform, track, ax, path=order)
@@ -168,21 +136,6 @@ def ran():
         "terminated": [k == len(lap) - 2 for lap in laps for k in range(len(lap) - 1)],
     }
     return EventLog({"steps": steps}, mdp=world), way
-
-
-def test_pieces_are_those_that_a_place_sequence_counts(ran):
-    log, way = ran
-    experience = Experience(log.columns("steps"))
-    paths = [way(0, 1, 2), way(2, 1, 0), way(2, 1, 4), way(3, 0, 1, 2, 1), way(4, 1, 2, 1, 4)]
-    last = len(log.steps) - 1
-    found = place_sequences(log, pd.DataFrame({"step": last, "states": paths}))
-    for path, order in zip(paths, found["composition_order"], strict=True):
-        pieces = read_pieces(path, experience)
-        assert len(pieces) == order
-        assert [piece.begin for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
-    across = read_pieces(way(2, 1, 4), experience)
-    assert [(piece.episode, piece.backward) for piece in across] == [(0, True), (1, False)]
-    assert read_pieces([0, 2], experience) == []
 
 
 def test_a_path_is_coloured_by_its_pieces(ran, ax):

@@ -11,19 +11,16 @@ from hypothesis import strategies as st
 from analyses import place_sequences
 from analyses.jobs.run import run
 from analyses.jobs.study import Piece
-from analyses.recordings.observe import Cells, observe
-from analyses.recordings.recovery import (
-    FOUND_KINDS,
-    confusion_matrix,
-    correct_shares,
-    estimate_shares,
-    known_paths,
-    recover,
-    recovery,
-    unfold,
-)
-from analyses.recordings.sessions import experience_of, prepare
-from analyses.studies.recovery import SETTINGS, STUDY, draw_session, recover_sessions
+from analyses.recordings.observation.cells import Cells
+from analyses.recordings.observation.known_replay import draw_session
+from analyses.recordings.observation.observe import observe
+from analyses.recordings.recorded_experience import experience_of
+from analyses.recordings.recovery.confusion import FOUND_KINDS, confusion_matrix
+from analyses.recordings.recovery.known_paths import known_paths
+from analyses.recordings.recovery.recover import recover, recovery
+from analyses.recordings.recovery.unfolding import correct_shares, estimate_shares, unfold
+from analyses.recordings.session import prepare
+from analyses.studies.recovery import OBSERVERS, STUDY, recover_sessions
 from replay import MDP
 from replay.data import reference_table
 from replay.log.event_log import EventLog
@@ -179,7 +176,7 @@ def test_shortcuts_of_a_backward_and_a_forward_piece():
 
 @pytest.fixture(scope="module")
 def many():
-    return recover_sessions(SETTINGS["80_cells_gain_2.9_8_metres"], 0, 2)
+    return recover_sessions(OBSERVERS["80_cells_gain_2.9_8_metres"], 0, 2)
 
 
 def test_with_many_cells_everything_is_found(many):
@@ -192,14 +189,14 @@ def test_with_many_cells_everything_is_found(many):
 
 
 def test_few_cells_miss_most(many):
-    few = recover_sessions(SETTINGS["12_cells_gain_2.9_8_metres"], 0, 2)
+    few = recover_sessions(OBSERVERS["12_cells_gain_2.9_8_metres"], 0, 2)
     assert few["n_spikes"].mean() < many["n_spikes"].mean() / 3
     replayed = few["true_kind"] != "noise"
     assert (few.loc[replayed, "kind"] == "missed").mean() > 0.5
 
 
 def test_a_session_does_not_depend_on_the_others(many):
-    alone = recover_sessions(SETTINGS["80_cells_gain_2.9_8_metres"], 1, 1)
+    alone = recover_sessions(OBSERVERS["80_cells_gain_2.9_8_metres"], 1, 1)
     pd.testing.assert_frame_equal(alone, many[many["seed"] == 1].reset_index(drop=True))
 
 

@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.find_replay import Judgement, check_state_size, find_replay
-from analyses.recordings.observe import observe
-from analyses.recordings.sessions import prepare
-from analyses.recordings.shares import recorded_shares
-from analyses.recordings.track import cut_track
-from analyses.studies.recorded_replay import simulated_recording
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement, check_state_size
+from analyses.recordings.observation.observe import observe
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.recovery.shares import recorded_shares
+from analyses.recordings.session import prepare
 from replay import MDP
 from replay.log.event_log import EventLog
 from replay.worlds.tracks import make_linear_track, make_wtrack

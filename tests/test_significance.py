@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 
-from analyses.recordings.significance import (
-    Route,
-    calibrate,
-    find_routes,
-    line_fit,
-    log_odds,
-    significance,
-    weighted_correlation,
-)
-from analyses.recordings.track import cut_track
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.significance.calibration import calibrate
+from analyses.recordings.significance.p_values import significance
+from analyses.recordings.significance.routes import Route, find_routes
+from analyses.recordings.significance.scores import line_fit, weighted_correlation
+from analyses.recordings.significance.track_log_odds import log_odds
 from replay.worlds.tracks import make_circular_track, make_linear_track, make_wtrack
 
 TRACK = cut_track(make_linear_track(150.0), 5.0)

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.recordings.find_replay import Judgement, find_replay
+from analyses.recordings.find_replay import find_replay
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
 from analyses.recordings.statistics import recorded_statistics, replays_of_recordings
-from analyses.studies.recorded_replay import simulated_recording
 
 QUICK = Judgement(n_shuffles=19, other_sizes=())
 

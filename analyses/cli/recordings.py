@@ -73,9 +73,9 @@ def recording(
     animal had run until then. The same command goes on where it was interrupted.
     """
     from analyses.recordings.events import RIPPLES, Criteria
-    from analyses.recordings.find_replay import Judgement
+    from analyses.recordings.judgement import Judgement
     from analyses.recordings.readers import read_recording
-    from analyses.recordings.sessions import Settings
+    from analyses.recordings.settings import Settings
     from analyses.studies.recorded_replay import STUDY, plan_recording
 
     criteria = RIPPLES if events == "find_ripples" else Criteria()

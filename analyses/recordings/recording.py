@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.track import cut_track, project
+from analyses.recordings.binned_track import cut_track, project
 from replay.checks import check_array, check_column, check_number, check_table
 
 __all__ = ["FieldPotential", "Posterior", "Recording"]

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analyses.recordings.find_replay import Conclusions, Judgement
+from analyses.recordings.conclusions import Conclusions
+from analyses.recordings.judgement import Judgement
 from analyses.recordings.recording import Recording
-from analyses.recordings.sessions import Settings
-from analyses.recordings.shares import RecordedShares
+from analyses.recordings.recovery.shares import RecordedShares
+from analyses.recordings.settings import Settings
 
 __all__ = ["LOW_POWER", "write_report"]
 
@@ -54,7 +55,7 @@ def write_report(
     found : Conclusions
         What came out.
     shares : RecordedShares
-        As `analyses.recordings.shares.recorded_shares` gives them.
+        As `analyses.recordings.recovery.shares.recorded_shares` gives them.
     statistics : DataFrame
         As `analyses.recordings.statistics.recorded_statistics` gives them.
     settings : Settings

@@ -17,7 +17,7 @@ from analyses.findings.table import as_share, findings
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.animals import replays_of
 from analyses.measures.summary import over_animals
-from analyses.recordings.find_replay import Conclusions
+from analyses.recordings.conclusions import Conclusions
 from analyses.sequences.track import graph_of_log
 from replay.checks import check_choice, check_list
 from replay.log.event_log import EventLog
@@ -60,8 +60,9 @@ def recorded_statistics(
 
     Examples
     --------
-    >>> from analyses.recordings.find_replay import Judgement, find_replay
-    >>> from analyses.studies.recorded_replay import simulated_recording
+    >>> from analyses.recordings.find_replay import find_replay
+    >>> from analyses.recordings.judgement import Judgement
+    >>> from analyses.recordings.observation.simulated_recording import simulated_recording
     >>> quick = Judgement(n_shuffles=19, other_sizes=())
     >>> animals = [find_replay(simulated_recording(9, seed), judgement=quick) for seed in (1, 2)]
     >>> table = recorded_statistics(animals)

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.recordings.track import Track, cut_track, project
+from analyses.recordings.binned_track import BinnedTrack, cut_track, project
 from replay.checks import check_array, check_number, check_table, check_whole
 from replay.jit import kernel
 from replay.log.event_log import EventLog
@@ -117,7 +117,7 @@ def find_visits(
     )
 
 
-def _centres(track: Track, world: MDP) -> NDArray[np.int32]:
+def _centres(track: BinnedTrack, world: MDP) -> NDArray[np.int32]:
     """Find the bin of each state, and refuse a world that was not made from this track."""
     if world.position is None:
         raise ValueError(
@@ -133,7 +133,7 @@ def _centres(track: Track, world: MDP) -> NDArray[np.int32]:
     return found.bin
 
 
-def _radius(track: Track, centres: NDArray[np.int32], radius: float | None) -> float:
+def _radius(track: BinnedTrack, centres: NDArray[np.int32], radius: float | None) -> float:
     between = track.distance[np.ix_(centres, centres)]
     np.fill_diagonal(between, np.inf)
     least = float(between.min(initial=np.inf))

@@ -23,55 +23,45 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
-from analyses.recordings.decoder import (
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.conclusions import Conclusions, conclude
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.spike_counts import count_spikes
+from analyses.recordings.decoding.state_space_decoder import (
     continuous_path,
-    log_likelihood,
-    random_walk,
     state_posterior,
+    walk_transitions,
 )
-from analyses.recordings.find_replay import (
-    Conclusions,
-    Judgement,
-    Scored,
-    check_judgement,
-    check_state_size,
-    conclude,
-    n_blocks,
-    score_block,
-)
-from analyses.recordings.nwb import write_nwb
-from analyses.recordings.observe import count_spikes, observe
-from analyses.recordings.readers.tracks import draw_track, read_track
+from analyses.recordings.judgement import Judgement, check_judgement, check_state_size
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.readers.track_graphs import draw_track, read_track
+from analyses.recordings.recorded_experience import experience_of
 from analyses.recordings.recording import Recording
+from analyses.recordings.recovery.shares import N_SESSIONS, recorded_shares
 from analyses.recordings.report import LOW_POWER, write_report
-from analyses.recordings.sessions import Session, Settings, experience_of, prepare
-from analyses.recordings.shares import N_SESSIONS, recorded_shares
-from analyses.recordings.significance import Calibration
+from analyses.recordings.results_nwb import write_nwb
+from analyses.recordings.scoring import Scored, n_blocks, score_block
+from analyses.recordings.session import Session, prepare
+from analyses.recordings.settings import Settings
+from analyses.recordings.significance.calibration import Calibration
 from analyses.recordings.statistics import recorded_statistics
-from analyses.recordings.track import cut_track
-from analyses.sequences.track import graph_of_log
 from replay import MDP
 from replay.checks import check_whole
 from replay.files import replacing
-from replay.log.event_log import EventLog
-from replay.worlds.tracks import make_wtrack
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["STUDY", "RecordingPlan", "plan_recording", "simulated_recording"]
+__all__ = ["STUDY", "RecordingPlan", "plan_recording"]
 
 _SCORED = ("events", "paths", "by_chance")
 _MOST_EXAMPLES = 4
@@ -135,72 +125,15 @@ def plan_recording(
     Raises
     ------
     ValueError
-        As `analyses.recordings.sessions.prepare`.
+        As `analyses.recordings.session.prepare`.
     """
-    check_judgement(judgement)
+    check_judgement(judgement, recording)
     check_whole("seed", seed)
     check_whole("n_sessions", n_sessions)
     session = prepare(recording, settings)
     check_state_size(judgement.state_size, session.track)
     experience_of(recording, judgement.state_size, judgement.lap_ends)  # may refuse
     return RecordingPlan(recording, session, settings, judgement, n_sessions, seed)
-
-
-def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
-    """Record an animal that runs a W-track, and replays its laps, their reverse, and a novel path.
-
-    Laps lead from the middle arm to an outer one, left and right in turn. At the end of each, one
-    of these is replayed: the lap before, the same backwards, or the way from one outer arm to the
-    other, which is never run.
-
-    Parameters
-    ----------
-    n_laps : int, default 20
-        How many laps it runs.
-    seed : int, default 0
-        Seed of cells and spikes.
-
-    Returns
-    -------
-    Recording
-        Positions, spikes of 60 cells, and the times of events.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-
-    Examples
-    --------
-    >>> len(simulated_recording(2).events)
-    2
-    """
-    number = check_whole("n_laps", n_laps, at_least=2)
-    graph = make_wtrack()
-    middle, outer = 4, (3, 5)
-    world = MDP.from_networkx(graph, bin_size=15.0)
-    ways = graph_of_log(EventLog({}, mdp=world))
-    laps = [nx.shortest_path(ways, middle, outer[lap % 2]) for lap in range(number)]
-    moves = [move for lap in laps for move in pairwise(lap)]
-    ends = np.cumsum([len(lap) - 1 for lap in laps]) - 1
-    steps = {
-        "state": [here for here, _ in moves],
-        "next_state": [there for _, there in moves],
-        "terminated": np.isin(np.arange(len(moves)), ends),
-    }
-    replayed = []
-    for lap, way in enumerate(laps):
-        novel = nx.shortest_path(ways, outer[lap % 2], outer[1 - lap % 2])
-        replayed.append((way, way[::-1], novel)[lap % 3])
-    paths = pd.DataFrame({"step": ends, "states": replayed})
-    log = EventLog({"steps": steps}, mdp=world)
-    recording = observe(log, graph, paths, cells=60, speed=400.0, seed=seed).recording
-    return replace(
-        recording,
-        name="a simulated animal",
-        origin={"simulated": f"{number} laps on a W-track, seed {seed}"},
-        told=("A simulated animal on a W-track: 60 cells, and the true times of events.",),
-    )
 
 
 def _usual_plan(size: float, seed: int) -> RecordingPlan:
@@ -241,7 +174,7 @@ def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
     n_events = len(session.events) * len(left) / n_blocks(session)
     n_bins = sum(map(len, session.counts)) * len(left) / n_blocks(session)
     flat = np.zeros((200, session.track.n_bins))
-    walk = random_walk(session.track, session.variance)
+    walk = walk_transitions(session.track, session.variance)
     state_posterior(flat[:2], walk)
     start = perf_counter()
     state_posterior(flat, walk)
@@ -375,7 +308,7 @@ def _examples(results: Results) -> pd.DataFrame:
 
 def _draw_paths(results: Results) -> Iterator[tuple[str, Figure]]:
     """Draw the longest sequence of each kind on the maze."""
-    from analyses.plots.recording import decoded_path_figure
+    from analyses.plots.decoded_path import decoded_path_figure
 
     examples = _examples(results)
     if len(examples):
@@ -391,7 +324,7 @@ def _draw_paths(results: Results) -> Iterator[tuple[str, Figure]]:
 
 def _draw_events(results: Results) -> Iterator[tuple[str, Figure]]:
     """Draw the spikes and the posterior of the events of these sequences."""
-    from analyses.plots.recording import posterior_figure
+    from analyses.plots.decoded_event import posterior_figure
 
     fields, spikes = results.read("place_fields.parquet"), results.read("spikes.parquet")
     if not len(fields):
@@ -402,7 +335,7 @@ def _draw_events(results: Results) -> Iterator[tuple[str, Figure]]:
     cells = fields["cell"].unique()
     events = results.read("events.csv").set_index("event")
     seconds = settings["time_bin"]
-    walk = random_walk(track, settings["diffusion"] * seconds)
+    walk = walk_transitions(track, settings["diffusion"] * seconds)
     for _, example in _examples(results).iterrows():
         event = events.loc[example["event"]]
         own = spikes[spikes["event"] == example["event"]]

@@ -28,50 +28,34 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
-from analyses.recordings.find_replay import Judgement
-from analyses.recordings.recovery import (
-    FOUND_KINDS,
-    LEAST_RECALL,
-    confusion_matrix,
-    recovery,
-    unfold,
-)
-from analyses.sequences.track import graph_of_log
-from replay import MDP
-from replay.log.event_log import EventLog
-from replay.worlds.tracks import make_track_graph
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.known_replay import N_EACH, draw_session
+from analyses.recordings.recovery.confusion import FOUND_KINDS, REPLAYED, confusion_matrix
+from analyses.recordings.recovery.recover import recovery
+from analyses.recordings.recovery.unfolding import LEAST_RECALL, unfold
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["SETTINGS", "STUDY", "TRUE_SHARES", "Session", "draw_session", "recover_sessions"]
+__all__ = ["OBSERVERS", "STUDY", "TRUE_SHARES", "Observer", "recover_sessions"]
 
-_CORNERS = ((60, 5), (60, 95), (10, 95), (10, 5), (110, 95), (110, 5))
-_RAILS = ((0, 1), (1, 2), (2, 3), (3, 0), (1, 4), (4, 5), (5, 0))
-_LAPS = ((0, 1, 2, 3, 0), (0, 1, 4, 5, 0))
-_ACROSS, _LEFT_OUT = (3, 2, 1, 4, 5), 2
-_STATE_SIZE = 15.0  # cm
 _JUDGEMENT = Judgement(state_size=20.0)
-_N_LAPS, _N_EACH = 30, 15
 _SESSIONS_A_PIECE = 5
 _USUAL = 8
 _N_PIECES = {"20_cells_gain_2.9_8_metres": 32}  # least is found of what is corrected
 _N_BOOTSTRAP = 500
-_REPLAYED = ("forward_episode", "reverse_episode", "novel_path")
-_OWN_COLUMNS = [FOUND_KINDS.index(kind) for kind in _REPLAYED]
+_OWN_COLUMNS = [FOUND_KINDS.index(kind) for kind in REPLAYED]
 
 
-class Setting(NamedTuple):
+class Observer(NamedTuple):
     """A number of cells, and how they fire in ripples.
 
     Attributes
@@ -89,8 +73,8 @@ class Setting(NamedTuple):
     speed: float
 
 
-SETTINGS = {
-    f"{n_cells}_cells_gain_{gain:g}_{speed / 100:g}_metres": Setting(n_cells, gain, speed)
+OBSERVERS = {
+    f"{n_cells}_cells_gain_{gain:g}_{speed / 100:g}_metres": Observer(n_cells, gain, speed)
     for n_cells, gain, speed in (
         (12, 2.9, 800.0),
         (20, 2.9, 800.0),
@@ -107,80 +91,14 @@ TRUE_SHARES = (1 / 3, 0.1, 0.6)
 """True shares of novel paths; forward and reverse replay share the rest alike."""
 
 
-class Session(NamedTuple):
-    """What was run and replayed.
-
-    Attributes
-    ----------
-    log : EventLog
-        The laps.
-    graph : networkx.Graph
-        The track.
-    paths : pandas.DataFrame
-        What is replayed after the last lap: `step, states`, forward, reverse and novel.
-    """
-
-    log: EventLog
-    graph: nx.Graph
-    paths: pd.DataFrame
-
-
-def draw_session(rng: np.random.Generator) -> Session:
-    """Draw a session on the figure of eight.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Of which paths are replayed.
-
-    Returns
-    -------
-    Session
-        The same laps, and other paths.
-
-    Examples
-    --------
-    >>> from analyses import place_sequences
-    >>> session = draw_session(np.random.default_rng(0))
-    >>> found = place_sequences(session.log, session.paths)
-    >>> found["novelty"].value_counts().loc[["experienced", "composed_mixed"]].tolist()
-    [30, 15]
-    """
-    graph = make_track_graph(_CORNERS, _RAILS)
-    world = MDP.from_networkx(graph, bin_size=_STATE_SIZE, name="figure_of_eight")
-    joined = graph_of_log(EventLog({}, mdp=world))
-
-    def way(*corners: int) -> list[int]:
-        rails = [nx.shortest_path(joined, *pair)[1:] for pair in pairwise(corners)]
-        return [corners[0], *(state for rail in rails for state in rail)]
-
-    laps = [way(*_LAPS[number % 2]) for number in range(_N_LAPS)]
-    moves = [move for lap in laps for move in pairwise(lap)]
-    ends = [place == len(lap) - 2 for lap in laps for place in range(len(lap) - 1)]
-    log = EventLog(
-        {
-            "steps": {
-                "state": [state for state, _ in moves],
-                "next_state": [state for _, state in moves],
-                "terminated": ends,
-            }
-        },
-        mdp=world,
-    )
-    stretches = [way(*lap[begin : begin + 4]) for lap in _LAPS for begin in range(2)]
-    drawn = [stretches[number] for number in rng.integers(len(stretches), size=2 * _N_EACH)]
-    across = way(*_ACROSS)[_LEFT_OUT:-_LEFT_OUT]
-    paths = drawn[:_N_EACH] + [path[::-1] for path in drawn[_N_EACH:]]
-    paths += [across[::turn] for turn in rng.choice((-1, 1), _N_EACH).tolist()]
-    return Session(log, graph, pd.DataFrame({"step": len(moves) - 1, "states": paths}))
-
-
-def recover_sessions(setting: Setting, first: int, n_sessions: int, seed: int = 0) -> pd.DataFrame:
+def recover_sessions(
+    observer: Observer, first: int, n_sessions: int, seed: int = 0
+) -> pd.DataFrame:
     """Record some sessions, and hold what is found against what was replayed.
 
     Parameters
     ----------
-    setting : Setting
+    observer : Observer
         Cells, gain and speed.
     first, n_sessions : int
         Which sessions; each is the same whatever the others are.
@@ -190,12 +108,12 @@ def recover_sessions(setting: Setting, first: int, n_sessions: int, seed: int = 
     Returns
     -------
     pandas.DataFrame
-        As :func:`analyses.recordings.recovery.recovery` gives it, without states; `seed` is the
-        number of the session.
+        As :func:`analyses.recordings.recovery.recover.recovery` gives it, without states; `seed` is
+        the number of the session.
 
     Examples
     --------
-    >>> len(recover_sessions(Setting(80, 2.9, 800.0), 0, 1))
+    >>> len(recover_sessions(Observer(80, 2.9, 800.0), 0, 1))
     60
     """
     tables = []
@@ -203,16 +121,16 @@ def recover_sessions(setting: Setting, first: int, n_sessions: int, seed: int = 
         children = np.random.SeedSequence(seed, spawn_key=(number,)).spawn(2)
         session = draw_session(np.random.default_rng(children[0]))
         # All settings have the same paths, and cells and noise of their own.
-        key = [setting.n_cells, round(10 * setting.gain), round(setting.speed)]
+        key = [observer.n_cells, round(10 * observer.gain), round(observer.speed)]
         own = np.random.SeedSequence([*children[1].generate_state(2).tolist(), *key])
         found = recovery(
             *session,
             judgement=_JUDGEMENT,
-            cells=[setting.n_cells],
-            gain=[setting.gain],
-            speed=[setting.speed],
+            cells=[observer.n_cells],
+            gain=[observer.gain],
+            speed=[observer.speed],
             n_seeds=1,
-            n_noise=_N_EACH,
+            n_noise=N_EACH,
             seed=int(own.generate_state(1)[0]),
         )
         tables.append(found.drop(columns=["states", "true_states"]).assign(seed=number))
@@ -220,13 +138,13 @@ def recover_sessions(setting: Setting, first: int, n_sessions: int, seed: int = 
 
 
 def _plan(size: float, seed: int) -> SizedPlan:
-    n_pieces = {name: _N_PIECES.get(name, _USUAL) for name in SETTINGS}
+    n_pieces = {name: _N_PIECES.get(name, _USUAL) for name in OBSERVERS}
     return SizedPlan({name: max(round(n * size), 2) for name, n in n_pieces.items()}, seed)
 
 
 def _make(plan: SizedPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     first = piece.number * _SESSIONS_A_PIECE
-    return {"events": recover_sessions(SETTINGS[piece.group], first, _SESSIONS_A_PIECE, plan.seed)}
+    return {"events": recover_sessions(OBSERVERS[piece.group], first, _SESSIONS_A_PIECE, plan.seed)}
 
 
 class _Counts(NamedTuple):
@@ -240,7 +158,7 @@ class _Counts(NamedTuple):
 def _counted(events: pd.DataFrame) -> _Counts:
     kinds = [
         pd.crosstab(own["true_kind"], own["kind"])
-        .reindex(index=_REPLAYED, columns=FOUND_KINDS, fill_value=0)
+        .reindex(index=REPLAYED, columns=FOUND_KINDS, fill_value=0)
         .to_numpy(dtype=float)
         for _, own in events.groupby("seed")
     ]
@@ -257,10 +175,10 @@ def _measured(counts: _Counts) -> dict[str, float]:
     """Compute what the table tells of some sessions."""
     total = counts.kinds.sum(axis=0)
     novel = FOUND_KINDS.index("novel_path")
-    recall = _rates(total)[range(len(_REPLAYED)), _OWN_COLUMNS]
+    recall = _rates(total)[range(len(REPLAYED)), _OWN_COLUMNS]
     found = total[:, _OWN_COLUMNS].sum()
     return {
-        **{f"recall_{kind}": float(value) for kind, value in zip(_REPLAYED, recall, strict=True)},
+        **{f"recall_{kind}": float(value) for kind, value in zip(REPLAYED, recall, strict=True)},
         "called_novel": float(total[:2, novel].sum() / total[:2].sum()),
         "accepted_noise": float(counts.accepted_noise.sum() / counts.n_noise.sum()),
         "share_novel": float(total[:, novel].sum() / found) if found else np.nan,
@@ -272,11 +190,11 @@ def _resampled(counts: _Counts, rng: np.random.Generator) -> _Counts:
     return _Counts(*(each[again] for each in counts))
 
 
-def _tables_of(setting: Setting, events: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
-    """Make the tables of one setting."""
-    keys = setting._asdict()
+def _tables_of(observer: Observer, events: pd.DataFrame, seed: int) -> dict[str, pd.DataFrame]:
+    """Make the tables of one observer."""
+    keys = observer._asdict()
     counts = _counted(events)
-    rng = np.random.default_rng(np.random.SeedSequence([seed, *map(int, setting)]))
+    rng = np.random.default_rng(np.random.SeedSequence([seed, *map(int, observer)]))
     measured = _measured(counts)
     drawn = pd.DataFrame([_measured(_resampled(counts, rng)) for _ in range(_N_BOOTSTRAP)])
     low, high = drawn.quantile(0.025), drawn.quantile(0.975)
@@ -300,17 +218,17 @@ def _tables_of(setting: Setting, events: pd.DataFrame, seed: int) -> dict[str, p
 def _shares(counts: _Counts, rng: np.random.Generator) -> pd.DataFrame:
     """Correct the shares of every other session by the matrix of the sessions between."""
     known, observed = counts.kinds[::2], counts.kinds[1::2]
-    recall = float(_rates(known.sum(axis=0))[range(len(_REPLAYED)), _OWN_COLUMNS].min())
+    recall = float(_rates(known.sum(axis=0))[range(len(REPLAYED)), _OWN_COLUMNS].min())
     rows = []
     for novel in TRUE_SHARES:
         true = np.array([(1 - novel) / 2, (1 - novel) / 2, novel])
         found, corrected = _corrected(known, observed, true)
-        drawn = np.empty((_N_BOOTSTRAP, len(_REPLAYED)))
+        drawn = np.empty((_N_BOOTSTRAP, len(REPLAYED)))
         for sample in range(_N_BOOTSTRAP):
             again = [each[rng.integers(len(each), size=len(each))] for each in (known, observed)]
             drawn[sample] = _corrected(again[0], again[1], true)[1]
         low, high = np.nanquantile(drawn, (0.025, 0.975), axis=0)
-        for place, kind in enumerate(_REPLAYED):
+        for place, kind in enumerate(REPLAYED):
             row = {"kind": kind, "true": true[place], "found": found[place], "least_recall": recall}
             row |= {"corrected": corrected[place], "ci_low": low[place], "ci_high": high[place]}
             if recall < LEAST_RECALL:
@@ -336,15 +254,15 @@ def _rates(total: NDArray[np.float64]) -> NDArray[np.float64]:
 def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
     events = results.read_pieces("events")
     parts = []
-    for setting in SETTINGS.values():
+    for observer in OBSERVERS.values():
         own = events[
-            (events["n_cells"] == setting.n_cells)
-            & (events["gain"] == setting.gain)
-            & (events["speed"] == setting.speed)
+            (events["n_cells"] == observer.n_cells)
+            & (events["gain"] == observer.gain)
+            & (events["speed"] == observer.speed)
         ]
         if len(own):
-            parts.append(_tables_of(setting, own, plan.seed))
-    columns = list(Setting._fields)
+            parts.append(_tables_of(observer, own, plan.seed))
+    columns = list(Observer._fields)
     tables = {}
     for name in parts[0]:
         table = pd.concat([part[name] for part in parts], ignore_index=True)
@@ -355,11 +273,11 @@ def _summarise(plan: SizedPlan, results: Results) -> dict[str, pd.DataFrame]:
 
 def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
     table = tables["recovery.csv"]
-    wide = table.pivot_table(index=list(Setting._fields), columns="measure", values="value")
+    wide = table.pivot_table(index=list(Observer._fields), columns="measure", values="value")
     wide = wide[table["measure"].unique()].round(3).reset_index()
     shares = tables["recovery_shares.csv"]
     novel = shares[shares["kind"] == "novel_path"]
-    columns = [*Setting._fields, "true", "found", "corrected", "ci_low", "ci_high"]
+    columns = [*Observer._fields, "true", "found", "corrected", "ci_low", "ci_high"]
     return [
         Shown("What is found of what was replayed", wide),
         Shown(
@@ -371,7 +289,7 @@ def _show(plan: SizedPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
 
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.recording import recovery_figure
+    from analyses.plots.recovery import recovery_figure
     from analyses.plots.style import FULL_WIDTH
 
     matrix, shares = results.read("recovery_matrix.csv"), results.read("recovery_shares.csv")

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analyses.recordings.readers.arrays import read_arrays
-from analyses.recordings.readers.nwb import FIND_RIPPLES, read_nwb
+from analyses.recordings.readers.array_files import read_arrays
+from analyses.recordings.readers.nwb_files import FIND_RIPPLES, read_nwb
 from analyses.recordings.readers.posteriors import (
     is_posterior,
     is_pynapple,
     read_posterior,
     read_pynapple,
 )
-from analyses.recordings.readers.tables import read_events, read_table
-from analyses.recordings.readers.tracks import read_track
+from analyses.recordings.readers.table_files import read_events, read_table
+from analyses.recordings.readers.track_graphs import read_track
 from analyses.recordings.recording import Recording
 from replay.checks import shown
 

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.recordings.readers.tracks import linear_to_plane
+from analyses.recordings.readers.track_graphs import linear_to_plane
 from analyses.recordings.recording import Posterior, Recording
 from replay.checks import check_array, check_table, shown
 

@@ -1,0 +1,343 @@
+"""A decoded event: its spikes, the posterior along the track, and the kinds of movement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.plots.grids import add_legend
+from analyses.plots.style import COLUMN_WIDTH, Look, new_axes, new_figure, styled
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.linearised_track import LinearisedTrack, linearise
+from replay.checks import check_array, check_number
+
+__all__ = ["draw_movements", "draw_posterior", "draw_spikes", "posterior_figure"]
+
+_POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
+# In the order of the posterior of `analyses.recordings.decoder`.
+_MOVEMENT_LOOKS: dict[str, Look] = {
+    "stationary": {"label": "Stationary", "color": "0.75"},
+    "continuous": {"label": "Continuous", "color": "#0072b2"},
+    "fragmented": {"label": "Fragmented", "color": "#e69f00"},
+}
+_FEW_NODES, _LONG_NAME = 12, 6
+
+
+def draw_posterior(
+    posterior: ArrayLike,
+    track: BinnedTrack,
+    ax: Axes | None = None,
+    *,
+    dt: float = 0.005,
+    path: ArrayLike | None = None,
+) -> Axes:
+    """Draw the probability of each place over the time of an event.
+
+    Parameters
+    ----------
+    posterior : array_like of float, shape (n_time, n_bins) or (n_time, n_movements, n_bins)
+        The probabilities; over kinds of movement they are summed.
+    track : BinnedTrack
+        The track that is cut into these bins.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+    dt : float, default 0.005
+        Length of a time bin, in s.
+    path : array_like of int, shape (n_time,), optional
+        The bin of the decoded path in each time bin, drawn as a line.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`; x is in ms, y in cm along the track.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> ax = draw_posterior(np.eye(20), cut_track(make_linear_track(100.0), 5.0))
+    >>> ax.get_xlim(), ax.get_ylim()
+    ((np.float64(0.0), np.float64(100.0)), (np.float64(0.0), np.float64(100.0)))
+    """
+    places = _places(posterior, track)
+    width = 1000 * check_number("dt", dt, at_least=1e-9)
+    ax = new_axes() if ax is None else ax
+    line = linearise(track)
+    order = np.argsort(line.low)
+    edges = np.append(0.0, line.high[order])
+    shown = np.full((len(places), 2 * track.n_bins), np.nan)
+    shown[:, 1::2] = places[:, order]
+    both = np.empty(2 * track.n_bins + 1)
+    both[0::2], both[1::2] = edges, line.low[order]
+    time: NDArray[np.float64] = np.asarray(width * np.arange(len(places) + 1), dtype=np.float64)
+    image = ax.pcolormesh(
+        time,
+        both,
+        np.ma.masked_invalid(shown.T),
+        cmap=_POSTERIOR_COLOURS,
+        vmin=0,
+        vmax=max(float(np.quantile(places.max(axis=1), 0.9)), 1e-3),
+        rasterized=True,
+        linewidth=0,
+    )
+    image.set_label("posterior")
+    if path is not None:
+        bins = check_array(path, "path", kind="whole", at_least=0, at_most=track.n_bins - 1)
+        if len(bins) != len(places):
+            raise ValueError(
+                f"path must have one bin for each of the {len(places)} time bins, got {len(bins)}."
+            )
+        _draw_path(bins, time, line, track, ax)
+    _mark_nodes(line, ax)
+    ax.set(xlim=(0, time[-1]), ylim=(0, line.length), xlabel="Time in the event (ms)")
+    return ax
+
+
+def _places(posterior: ArrayLike, track: BinnedTrack) -> NDArray[np.float64]:
+    values = np.asarray(posterior, dtype=float)
+    places = values.sum(axis=1) if values.ndim == 3 else values
+    if places.ndim != 2 or places.shape[1] != track.n_bins or not len(places):
+        raise ValueError(
+            f"The posterior must have the shape (n_time, {track.n_bins}) on this track, or "
+            f"(n_time, n_movements, {track.n_bins}); got {values.shape}."
+        )
+    return places
+
+
+def _draw_path(
+    bins: NDArray[np.integer],
+    time: NDArray[np.float64],
+    line: LinearisedTrack,
+    track: BinnedTrack,
+    ax: Axes,
+) -> None:
+    """Draw a path as a line that breaks where the drawing of the track does."""
+    middle, place = (time[:-1] + time[1:]) / 2, line.centre[bins]
+    drawn = np.abs(np.diff(place))
+    apart = np.abs(drawn - track.distance[bins[:-1], bins[1:]]) > 1e-6
+    cuts = np.flatnonzero(apart) + 1
+    parts = np.split(np.column_stack((middle, place)), cuts)
+    ax.add_collection(LineCollection(parts, colors=_PATH_COLOUR, linewidths=0.9, zorder=3))
+
+
+def _mark_nodes(line: LinearisedTrack, ax: Axes) -> None:
+    """Mark where corridors meet, and name nodes if there are few."""
+    places = [place for place, _ in line.nodes]
+    for place in places:
+        ax.axhline(place, color="0.55", linewidth=0.4, zorder=2)
+    names = [name for _, name in line.nodes]
+    if len(names) <= _FEW_NODES and max(map(len, names)) <= _LONG_NAME:
+        ax.set_yticks(places, names)
+        ax.set_ylabel("Place (nodes of the track)")
+    else:
+        ax.set_ylabel("Place along the track (cm)")
+
+
+def draw_spikes(
+    spikes: Sequence[ArrayLike],
+    rates: ArrayLike,
+    track: BinnedTrack,
+    ax: Axes | None = None,
+    *,
+    start: float,
+    end: float,
+) -> Axes:
+    """Draw the spikes of an event, a row for each cell that fires, sorted by place field.
+
+    Parameters
+    ----------
+    spikes : sequence of array_like of float
+        When each cell fired, in s.
+    rates : array_like of float, shape (n_cells, n_bins)
+        Place fields, by whose peaks cells are sorted.
+    track : BinnedTrack
+        The track.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+    start, end : float
+        From when to when, in s.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`; x is in ms.
+
+    Raises
+    ------
+    ValueError
+        If there is not one field for each cell.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = cut_track(make_linear_track(100.0), 5.0)
+    >>> ax = draw_spikes([[0.1], [5.0]], np.eye(20)[[3, 9]], track, start=0.0, end=1.0)
+    >>> len(ax.collections[0].get_segments())
+    1
+    """
+    fields = np.asarray(rates, dtype=float)
+    if fields.shape != (len(spikes), track.n_bins):
+        raise ValueError(
+            f"rates must have the shape {(len(spikes), track.n_bins)}, got {fields.shape}."
+        )
+    ax = new_axes() if ax is None else ax
+    peak = linearise(track).centre[fields.argmax(axis=1)]
+    times = [np.asarray(each, dtype=float) for each in spikes]
+    within = [1000 * (each[(each >= start) & (each < end)] - start) for each in times]
+    active = [cell for cell in np.argsort(peak, kind="stable") if len(within[cell])]
+    half = max(0.42, 0.025 * len(active))
+    ticks = [
+        [(moment, row - half), (moment, row + half)]
+        for row, cell in enumerate(active)
+        for moment in within[cell]
+    ]
+    ax.add_collection(LineCollection(ticks, colors="black", linewidths=0.8))
+    ax.set(xlim=(0, 1000 * (end - start)), ylim=(-1.0, max(len(active), 1)))
+    ax.set_yticks([])
+    ax.set_ylabel(f"{len(active)} cells\nby field")
+    return ax
+
+
+def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 0.005) -> Axes:
+    """Draw the probability of each kind of movement over the time of an event.
+
+    Parameters
+    ----------
+    posterior : array_like of float, shape (n_time, 3, n_bins)
+        As :func:`analyses.recordings.decoding.state_space_decoder.decode` gives it.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+    dt : float, default 0.005
+        Length of a time bin, in s.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`; x is in ms. The kinds are stacked.
+
+    Raises
+    ------
+    ValueError
+        If the posterior has another shape.
+
+    Examples
+    --------
+    >>> len(draw_movements(np.full((4, 3, 2), 1 / 6)).collections)
+    3
+    """
+    values = np.asarray(posterior, dtype=float)
+    if values.ndim != 3 or values.shape[1] != len(_MOVEMENT_LOOKS):
+        raise ValueError(
+            f"The posterior must have the shape (n_time, {len(_MOVEMENT_LOOKS)}, n_bins), got "
+            f"{values.shape}."
+        )
+    ax = new_axes() if ax is None else ax
+    share = values.sum(axis=2)
+    time = 1000 * dt * np.arange(len(share) + 1)
+    below = np.zeros(len(share) + 1)
+    for name in ("continuous", "stationary", "fragmented"):
+        own = share[:, list(_MOVEMENT_LOOKS).index(name)]
+        above = below + np.append(own, own[-1:])
+        look = _MOVEMENT_LOOKS[name]
+        ax.fill_between(time, below, above, step="post", linewidth=0, **look)
+        below = above
+    ax.set(xlim=(0, time[-1]), ylim=(0, 1), xlabel="Time in the event (ms)", ylabel="Probability")
+    ax.set_yticks([0, 1])
+    return ax
+
+
+@styled
+def posterior_figure(
+    posterior: ArrayLike,
+    track: BinnedTrack,
+    *,
+    dt: float = 0.005,
+    start: float = 0.0,
+    spikes: Sequence[ArrayLike] | None = None,
+    rates: ArrayLike | None = None,
+    path: ArrayLike | None = None,
+    title: str = "",
+    width: float = COLUMN_WIDTH,
+) -> Figure:
+    """Make the figure of a decoded event: spikes, places, and kinds of movement.
+
+    Parameters
+    ----------
+    posterior : array_like of float, shape (n_time, n_bins) or (n_time, 3, n_bins)
+        As :func:`analyses.recordings.decoding.state_space_decoder.decode` gives it, or of another
+        decoder. Without kinds of movement their panel is left out.
+    track : BinnedTrack
+        The track that is cut into these bins.
+    dt : float, default 0.005
+        Length of a time bin, in s.
+    start : float, default 0.0
+        When the event begins, in s.
+    spikes : sequence of array_like of float, optional
+        When each cell fired, in s; without them their panel is left out.
+    rates : array_like of float, shape (n_cells, n_bins), optional
+        Place fields; needed with spikes.
+    path : array_like of int, shape (n_time,), optional
+        The bin of the decoded path in each time bin.
+    title : str, default ""
+        Above the figure.
+    width : float, default that of a column
+        In inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or spikes come without fields.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = cut_track(make_linear_track(100.0), 5.0)
+    >>> len(posterior_figure(np.full((30, 3, 20), 1 / 60), track).axes)
+    3
+    """
+    n_time = len(_places(posterior, track))
+    parts = {"places": 2.2}
+    if spikes is not None:
+        if rates is None:
+            raise ValueError("Spikes are sorted by place field: give rates, too.")
+        parts = {"spikes": 1.1, **parts}
+    if np.ndim(posterior) == 3:
+        parts["movements"] = 0.55
+    figure = new_figure(width, 0.45 + 0.9 * sum(parts.values()))
+    panels = figure.subplots(
+        len(parts), squeeze=False, sharex=True, height_ratios=[*parts.values()]
+    )
+    axes = dict(zip(parts, panels.ravel().tolist(), strict=True))
+    if spikes is not None and rates is not None:
+        draw_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
+    draw_posterior(posterior, track, axes["places"], dt=dt, path=path)
+    bar = figure.colorbar(
+        axes["places"].collections[0], ax=axes["places"], aspect=18, pad=0.02, fraction=0.05
+    )
+    bar.set_label("Probability")
+    bar.outline.set_linewidth(0.4)
+    if "movements" in parts:
+        draw_movements(posterior, axes["movements"], dt=dt)
+        axes["places"].set_xlabel("")
+        add_legend(figure, list(_MOVEMENT_LOOKS.values()), 3)
+    if title:
+        panels[0, 0].set_title(title)
+    figure.align_ylabels(panels)
+    return figure

@@ -1,0 +1,185 @@
+"""A decoded path on the track, coloured by the pieces of experience that it is stitched from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from analyses.plots.grids import add_legend, letter_panels
+from analyses.plots.mdps import draw_scale_bar
+from analyses.plots.style import COLUMN_WIDTH, Look, new_axes, new_figure, styled
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.pieces import experienced_pieces
+from analyses.sequences.experience import Experience
+from replay.checks import check_table
+from replay.worlds.mdp import MDP
+
+__all__ = ["decoded_path_figure", "draw_decoded_path"]
+
+_CORRIDOR = "0.9"
+_PIECE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_BARS = (5, 10, 20, 50, 100, 200)
+
+
+def draw_decoded_path(
+    sequence: pd.Series,
+    steps: pd.DataFrame,
+    world: MDP,
+    track: BinnedTrack,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a replayed path on the maze, coloured by the episodes that it is stitched from.
+
+    Parameters
+    ----------
+    sequence : pandas.Series
+        A row of `place_sequences`: `states, step, location`.
+    steps : pandas.DataFrame
+        What was run: `episode, step, state, next_state`.
+    world : MDP
+        The world whose states these are, with positions.
+    track : BinnedTrack
+        The track.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure. Its data are in cm.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`. The pieces have labels for a legend; a ring marks where two join, a square where the
+        animal was.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or the world has no positions.
+    """
+    check_table(sequence.to_frame().T, ["states", "step", "location"], "sequence")
+    check_table(steps, ["episode", "step", "state", "next_state"], "steps")
+    if world.position is None:
+        raise ValueError("The world has no positions: make it of the track graph.")
+    ax = new_axes() if ax is None else ax
+    corridors = track.node_position[track.edges]
+    ax.add_collection(
+        LineCollection(list(corridors), colors=_CORRIDOR, linewidths=9, capstyle="round", zorder=0)
+    )
+    states = [int(state) for state in sequence["states"]]
+    columns = {name: steps[name].to_numpy() for name in ("episode", "step", "state", "next_state")}
+    pieces = experienced_pieces(states, Experience(columns), int(sequence["step"]))
+    place = np.asarray(world.position)[states]
+    if not pieces:
+        ax.plot(*place.T, color="0.4", linewidth=2, label="Never run")
+    for number, piece in enumerate(pieces):
+        colour = _PIECE_COLOURS[number % len(_PIECE_COLOURS)]
+        own = place[piece.begin : piece.end + 1]
+        how = "backward" if piece.backward else "forward"
+        name = f"Lap {piece.episode + 1}, {how}"
+        ax.plot(*own.T, color=colour, linewidth=2.2, label=name, solid_capstyle="butt", zorder=2)
+        _draw_arrows(own, colour, ax)
+    joins = place[[piece.begin for piece in pieces[1:]]].reshape(-1, 2)
+    ring: Look = {"facecolors": "white", "edgecolors": "black", "linewidths": 0.9}
+    ax.scatter(joins[:, 0], joins[:, 1], s=24, zorder=5, **ring)
+    ax.scatter(place[0, 0], place[0, 1], s=18, color="black", linewidths=0, zorder=4)
+    x, y = np.asarray(world.position)[int(sequence["location"])]
+    ax.scatter(x, y, marker="s", s=46, color="none", edgecolors="black", linewidths=1, zorder=6)
+    low, high = track.node_position.min(axis=0) - 8, track.node_position.max(axis=0) + 8
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    ax.set_axis_off()
+    return ax
+
+
+def _draw_arrows(place: NDArray[np.float64], colour: str, ax: Axes) -> None:
+    """Point along a path in the order of its places: about every 50 cm, and at its end."""
+    along = np.append(0.0, np.cumsum(np.hypot(*np.diff(place, axis=0).T)))
+    n_arrows = max(round(along[-1] / 50.0), 1)
+    for share in np.append((np.arange(n_arrows) + 0.5) / n_arrows, 1.0):
+        at = share * along[-1]
+        tip, tail = (
+            [float(np.interp(where, along, place[:, axis])) for axis in (0, 1)]
+            for where in (at, max(at - 4.0, 0.0))
+        )
+        ax.annotate(
+            "",
+            xy=(tip[0], tip[1]),
+            xytext=(tail[0], tail[1]),
+            arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 0, "mutation_scale": 12},
+            zorder=3,
+        )
+
+
+@styled
+def decoded_path_figure(
+    sequences: pd.DataFrame,
+    steps: pd.DataFrame,
+    world: MDP,
+    track: BinnedTrack,
+    *,
+    width: float = COLUMN_WIDTH,
+) -> Figure:
+    """Make the figure of decoded paths on the maze: a panel for each.
+
+    Parameters
+    ----------
+    sequences : pandas.DataFrame
+        Rows of `place_sequences`, one for each panel.
+    steps : pandas.DataFrame
+        What was run: `episode, step, state, next_state`.
+    world : MDP
+        The world whose states these are, with positions.
+    track : BinnedTrack
+        The track.
+    width : float, default that of a column
+        In inches. There are two panels in a row, or four if it is wider than a column.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or there is no row.
+    """
+    check_table(sequences, ["states", "step", "location", "direction", "novelty"], "sequences")
+    if not len(sequences):
+        raise ValueError("sequences has no row: there is no path to draw.")
+    n_columns = min(len(sequences), 2 if width <= COLUMN_WIDTH else 4)
+    n_rows = -(-len(sequences) // n_columns)
+    extent = np.ptp(track.node_position, axis=0) + 16
+    panel = width / n_columns * extent[1] / extent[0]
+    figure = new_figure(width, n_rows * (panel + 0.4) + 0.25)
+    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
+    for ax in axes[len(sequences) :]:
+        ax.remove()
+    for ax, (_, sequence) in zip(axes, sequences.iterrows(), strict=False):
+        draw_decoded_path(sequence, steps, world, track, ax)
+        ax.set_title(_title(sequence))
+        ax.legend(
+            loc="upper left", bbox_to_anchor=(0.3, 0), handlelength=1, borderpad=0.1, fontsize=6
+        )
+    draw_scale_bar(axes[0], max(each for each in _BARS if each <= max(extent[0] / 4, _BARS[0])))
+    if len(sequences) > 1:
+        letter_panels(list(axes[: len(sequences)]))
+    looks: list[Look] = [
+        {"label": "Begins", "marker": "o", "color": "black", "markersize": 4},
+        {"label": "Pieces join", "marker": "o", "color": "white", "markeredgecolor": "black"},
+        {"label": "Animal", "marker": "s", "color": "none", "markeredgecolor": "black"},
+    ]
+    for look in looks:
+        look |= {"linestyle": "none", "markersize": look.get("markersize", 5)}
+    add_legend(figure, looks, 3)
+    return figure
+
+
+def _title(sequence: pd.Series) -> str:
+    novelty = str(sequence["novelty"])
+    if novelty == "experienced":
+        return f"Experienced, {sequence['direction']}"
+    return {"composed": "Composed", "composed_mixed": "Composed, both ways"}.get(
+        novelty, "Never run"
+    )

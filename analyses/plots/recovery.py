@@ -1,0 +1,215 @@
+"""What recordings find of a known replay: confusion matrices, and shares as they are corrected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analyses.plots.grids import add_legend, letter_panels
+from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, new_figure, styled
+from analyses.tables import in_order
+from replay.checks import check_table
+
+__all__ = ["draw_confusion", "draw_shares", "recovery_figure"]
+
+_VISIBLE = 0.005
+_KIND_NAMES = {
+    "forward_episode": "Forward",
+    "reverse_episode": "Reverse",
+    "novel_path": "Novel",
+    "ambiguous": "Ambiguous",
+    "unexperienced": "Never run",
+    "missed": "Missed",
+    "noise": "Noise",
+}
+_SETTING = ["n_cells", "gain", "speed"]
+_SHARE_COLUMNS = [*_SETTING, "true", "found", "corrected", "ci_low", "ci_high"]
+_SETTING_LOOKS = (("#0072b2", 0.0), ("#d55e00", 0.2), ("#009e73", -0.2), ("#cc79a7", 0.4))
+_BESIDE = 0.09
+
+
+def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw a confusion matrix: what events of each true kind are found as.
+
+    Parameters
+    ----------
+    confusion : pandas.DataFrame
+        Rows of one setting: `truth, found, probability`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or there are several rows for one cell.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"truth": "novel_path", "found": ["novel_path", "missed"],
+    ...                       "probability": [0.25, 0.75]})
+    >>> [text.get_text() for text in draw_confusion(table).texts]
+    ['.25', '.75']
+    """
+    check_table(confusion, ["truth", "found", "probability"], "confusion")
+    if confusion.duplicated(["truth", "found"]).any():
+        raise ValueError("A cell of the matrix has several rows: choose one setting.")
+    ax = new_axes() if ax is None else ax
+    truths = in_order(confusion["truth"], _KIND_NAMES)
+    seen = confusion.groupby("found")["probability"].max()
+    found = [
+        kind
+        for kind in in_order(confusion["found"], _KIND_NAMES)
+        if kind in truths or seen[kind] >= _VISIBLE
+    ]
+    cells = confusion.set_index(["truth", "found"])["probability"].reindex(
+        pd.MultiIndex.from_product([truths, found])
+    )
+    values = cells.to_numpy(dtype=float).reshape(len(truths), len(found))
+    ax.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    for row, column in np.ndindex(*values.shape):
+        if values[row, column] >= _VISIBLE:
+            ax.text(
+                column,
+                row,
+                _share(float(values[row, column])),
+                ha="center",
+                va="center",
+                fontsize=6,
+                color="white" if values[row, column] > 0.55 else "black",
+            )
+    names = [_KIND_NAMES.get(each, label(each)) for each in found]
+    ax.set_xticks(range(len(found)), names, rotation=30, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(len(truths)), [_KIND_NAMES.get(each, label(each)) for each in truths])
+    ax.tick_params(length=0)
+    ax.set(xlabel="Found as", ylabel="True kind")
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    return ax
+
+
+def _share(value: float) -> str:
+    return "1" if value > 0.995 else f"{value:.2f}".removeprefix("0")
+
+
+def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the share of a kind as it is found and as it is corrected, by the number of cells.
+
+    Parameters
+    ----------
+    shares : pandas.DataFrame
+        Rows of one kind and one true share: `n_cells, gain, speed, true, found, corrected, ci_low,
+        ci_high`; `corrected` is NaN where too little is found.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or there are several true shares.
+    """
+    check_table(shares, _SHARE_COLUMNS, "shares")
+    if len(shares["true"].unique()) != 1:
+        raise ValueError("shares must have one true share: choose one.")
+    ax = new_axes() if ax is None else ax
+    ax.axhline(shares["true"].iloc[0], color="0.35", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
+    settings = shares[["gain", "speed"]].drop_duplicates().sort_values(["speed", "gain"])
+    numbers = sorted(shares["n_cells"].unique())
+    for (gain, speed), (colour, aside) in zip(
+        settings.iloc[::-1].itertuples(index=False), _SETTING_LOOKS, strict=False
+    ):
+        own = shares[(shares["gain"] == gain) & (shares["speed"] == speed)].sort_values("n_cells")
+        at = np.array([numbers.index(each) for each in own["n_cells"]], dtype=float) + aside
+        name = f"Gain {gain:g}, {speed / 100:g} m/s"
+        ax.plot(at, own["found"], color=colour, linewidth=0.7, zorder=2)
+        dots: Look = {
+            "linestyle": "none",
+            "marker": "o",
+            "markersize": 4,
+            "markeredgecolor": colour,
+        }
+        ax.plot(at, own["found"], color="white", zorder=3, **dots)
+        known = own["corrected"].notna().to_numpy()
+        at, own = at[known] + _BESIDE, own[known]
+        ax.vlines(at, own["ci_low"], own["ci_high"], colors=colour, linewidth=0.9)
+        ax.plot(at, own["corrected"], color=colour, label=name, zorder=4, **dots)
+    ax.set_xticks(range(len(numbers)), [str(each) for each in numbers])
+    ax.set(xlabel="Cells", xlim=(-0.5, len(numbers) - 0.5), ylim=(0, None))
+    return ax
+
+
+@styled
+def recovery_figure(
+    confusion: pd.DataFrame, shares: pd.DataFrame, *, width: float = COLUMN_WIDTH
+) -> Figure:
+    """Make the figure of what recordings find of a known replay.
+
+    Parameters
+    ----------
+    confusion : pandas.DataFrame
+        `n_cells, gain, speed, truth, found, probability`, as the study `recovery` gives it.
+    shares : pandas.DataFrame
+        `n_cells, gain, speed, kind, true, found, corrected, ci_low, ci_high`, as it gives them.
+    width : float, default that of a column
+        In inches. Matrices and shares are side by side if it is wider than a column.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure: confusion matrices at the gain and speed with most numbers of cells, and the
+        share of novel paths where it truly is the first of the true shares in the table.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing or a table is empty.
+    """
+    check_table(confusion, [*_SETTING, "truth", "found", "probability"], "confusion")
+    check_table(shares, ["kind", *_SHARE_COLUMNS], "shares")
+    if not len(confusion) or not len(shares):
+        raise ValueError("confusion and shares must have rows: no recording was simulated.")
+    novel = shares[shares["kind"] == "novel_path"]
+    novel = novel[novel["true"] == novel["true"].iloc[0]]
+    counts = confusion.drop_duplicates(_SETTING).value_counts(["gain", "speed"])
+    gain, speed = max(counts.index, key=lambda each: (counts[each], each))
+    chosen = confusion[(confusion["gain"] == gain) & (confusion["speed"] == speed)]
+    numbers = sorted(chosen["n_cells"].unique())
+    is_wide = width > COLUMN_WIDTH
+    shown = numbers[: 2 if is_wide else 1] if len(numbers) < 3 else numbers[1 : 3 if is_wide else 2]
+    figure = new_figure(width, 2.25 if is_wide else 4.2)
+    axes = (
+        figure.subplots(1, len(shown) + 1, width_ratios=[1] * len(shown) + [1.15])
+        if is_wide
+        else figure.subplots(2, 1)
+    )
+    for ax, n_cells in zip(axes, shown, strict=False):
+        draw_confusion(chosen[chosen["n_cells"] == n_cells], ax)
+        ax.set_title(f"{n_cells} cells")
+        if ax is not axes[0]:
+            ax.set_ylabel("")
+            ax.set_yticks([])
+    last = axes[-1]
+    draw_shares(novel, last)
+    last.set(title="Novel paths", ylabel="Share of replay")
+    last.legend(loc="lower right", handlelength=1.0, fontsize=6)
+    letter_panels(list(axes))
+    looks: list[Look] = [
+        {"label": "True", "color": "0.35", "linestyle": (0, (4, 2)), "linewidth": 0.9},
+        {"label": "Found", "marker": "o", "color": "white", "markeredgecolor": "black"},
+        {"label": "Corrected (95 %)", "marker": "o", "color": "black"},
+    ]
+    for look in looks[1:]:
+        look |= {"linestyle": "none", "markersize": 4}
+    add_legend(figure, looks, 3)
+    return figure

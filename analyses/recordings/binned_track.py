@@ -1,0 +1,266 @@
+"""A track, cut into bins: where an animal is on a graph, and how far one place is from another.
+
+A track graph is the field's drawing of a maze (see :mod:`replay.worlds.tracks`): an undirected
+networkx graph, its nodes with `pos` (cm). The animal walks along straight edges. Each edge is cut
+into bins of equal length, so that decoding and distances follow the corridors, never the air
+between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import shortest_path
+
+from replay.checks import check_number
+
+__all__ = ["BinnedTrack", "Projection", "cut_track", "project"]
+
+
+class BinnedTrack(NamedTuple):
+    """A track graph that is cut into bins; edge by edge, as the graph lists its edges.
+
+    Attributes
+    ----------
+    nodes : tuple
+        The nodes of the graph.
+    node_position : ndarray of float64, shape (n_nodes, 2)
+        Where they are, in cm.
+    edges : ndarray of int32, shape (n_edges, 2)
+        The two nodes of each edge, as places in `nodes`.
+    length : ndarray of float64, shape (n_edges,)
+        The length of each edge, in cm.
+    node_distance : ndarray of float64, shape (n_nodes, n_nodes)
+        The length of the shortest way between two nodes, in cm.
+    edge : ndarray of int32, shape (n_bins,)
+        On which edge each bin lies.
+    offset : ndarray of float64, shape (n_bins,)
+        How far its centre is from the first node of that edge, in cm.
+    position : ndarray of float64, shape (n_bins, 2)
+        Where its centre is, in cm.
+    width : ndarray of float64, shape (n_bins,)
+        How long it is, in cm.
+    distance : ndarray of float64, shape (n_bins, n_bins)
+        The length of the shortest way between the centres of two bins, in cm.
+    """
+
+    nodes: tuple[Hashable, ...]
+    node_position: NDArray[np.float64]
+    edges: NDArray[np.int32]
+    length: NDArray[np.float64]
+    node_distance: NDArray[np.float64]
+    edge: NDArray[np.int32]
+    offset: NDArray[np.float64]
+    position: NDArray[np.float64]
+    width: NDArray[np.float64]
+    distance: NDArray[np.float64]
+
+    @property
+    def n_bins(self) -> int:
+        """Number of bins."""
+        return len(self.edge)
+
+
+class Projection(NamedTuple):
+    """Positions, moved to the nearest point of a track.
+
+    Attributes
+    ----------
+    edge : ndarray of int32, shape (n_samples,)
+        On which edge the point lies; -1 where the position is unknown.
+    offset : ndarray of float64, shape (n_samples,)
+        How far it is from the first node of that edge, in cm; NaN where unknown.
+    away : ndarray of float64, shape (n_samples,)
+        How far the position is from the track, in cm; NaN where unknown.
+    bin : ndarray of int32, shape (n_samples,)
+        The bin that holds the point; -1 where unknown.
+    """
+
+    edge: NDArray[np.int32]
+    offset: NDArray[np.float64]
+    away: NDArray[np.float64]
+    bin: NDArray[np.int32]
+
+
+def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
+    """Cut a track graph into bins.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Nodes with `pos`, in cm. Edges are straight; their length follows from the positions, and a
+        `distance` that says something else is refused.
+    bin_size : float, default 5.0
+        The largest length of a bin, in cm; the bins of an edge are equally long.
+
+    Returns
+    -------
+    BinnedTrack
+        Nodes, edges and bins.
+
+    Raises
+    ------
+    TypeError
+        If it is no undirected networkx graph.
+    ValueError
+        If a node lacks its position, an edge has no length or another one than its `distance` says,
+        or the graph has no edge or falls into parts.
+
+    Examples
+    --------
+    >>> graph = nx.Graph([("left", "fork"), ("fork", "right")])
+    >>> nx.set_node_attributes(graph, {"left": (0, 0), "fork": (10, 0), "right": (10, 15)}, "pos")
+    >>> track = cut_track(graph, bin_size=5.0)
+    >>> track.n_bins, track.distance[0].tolist()
+    (5, [0.0, 5.0, 10.0, 15.0, 20.0])
+    """
+    size = check_number("bin_size", bin_size, at_least=1e-6, hint="It is a length in cm.")
+    nodes, node_position, edges = _read_graph(graph)
+    along = node_position[edges[:, 1]] - node_position[edges[:, 0]]
+    length = np.hypot(*along.T)
+    _check_lengths(graph, nodes, edges, length)
+    n_pieces = np.maximum(np.ceil(length / size - 1e-9).astype(int), 1)
+    edge = np.repeat(np.arange(len(edges)), n_pieces).astype(np.int32)
+    number = np.arange(len(edge)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
+    width = (length / n_pieces)[edge]
+    offset = (number + 0.5) * width
+    position = node_position[edges[edge, 0]] + along[edge] * (offset / length[edge])[:, None]
+    weights = np.full((len(nodes), len(nodes)), np.inf)
+    for (one, other), distance in zip(edges.tolist(), length.tolist(), strict=True):
+        weights[one, other] = weights[other, one] = distance
+    node_distance = shortest_path(weights, directed=False)
+    if np.isinf(node_distance).any():
+        apart = nodes[int(np.flatnonzero(np.isinf(node_distance[0]))[0])]
+        raise ValueError(
+            f"The track graph falls into parts: there is no way from {nodes[0]!r} to {apart!r}. "
+            "Decode each part with a graph of its own."
+        )
+    track = BinnedTrack(
+        nodes, node_position, edges, length, node_distance, edge, offset, position, width,
+        np.empty((0, 0)),
+    )  # fmt: skip
+    return track._replace(distance=_distances(track))
+
+
+def _read_graph(
+    graph: nx.Graph,
+) -> tuple[tuple[Hashable, ...], NDArray[np.float64], NDArray[np.int32]]:
+    if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
+        raise TypeError(
+            f"A track graph must be an undirected networkx.Graph, got {type(graph).__name__}: the "
+            "animal walks along its edges both ways."
+        )
+    nodes = tuple(graph.nodes)
+    place = {node: number for number, node in enumerate(nodes)}
+    position = np.empty((len(nodes), 2))
+    for number, node in enumerate(nodes):
+        try:
+            given = np.asarray(graph.nodes[node].get("pos"), dtype=float)
+        except (TypeError, ValueError):
+            given = np.empty(0)
+        if given.shape != (2,) or not np.isfinite(given).all():
+            raise ValueError(
+                f"The node {node!r} of the track graph needs a position: pos=(x, y) in cm, got "
+                f"{graph.nodes[node].get('pos')!r}."
+            )
+        position[number] = given
+    edges = [(place[one], place[other]) for one, other in graph.edges]
+    if not edges:
+        raise ValueError(
+            "The track graph has no edge: join the places between which the animal goes."
+        )
+    return nodes, position, np.array(edges, dtype=np.int32)
+
+
+def _check_lengths(
+    graph: nx.Graph,
+    nodes: tuple[Hashable, ...],
+    edges: NDArray[np.int32],
+    length: NDArray[np.float64],
+) -> None:
+    for (one, other), straight in zip(edges.tolist(), length.tolist(), strict=True):
+        names = f"from {nodes[one]!r} to {nodes[other]!r}"
+        if straight <= 0:
+            raise ValueError(
+                f"The edge {names} of the track graph has no length: its nodes are in one place."
+            )
+        told = graph.edges[nodes[one], nodes[other]].get("distance", straight)
+        if not abs(float(told) - straight) <= 1e-3 * straight + 1e-6:
+            raise ValueError(
+                f"The edge {names} is {straight:g} cm long by the positions of its nodes, but its "
+                f"distance says {told!r}. Give both in cm; draw a bent corridor as several edges."
+            )
+
+
+def _distances(track: BinnedTrack) -> NDArray[np.float64]:
+    """Measure the shortest way between all bins: through either end of each edge, or straight."""
+    ends = track.edges[track.edge]
+    to_end = np.stack([track.offset, track.length[track.edge] - track.offset], axis=1)
+    distance = np.full((track.n_bins, track.n_bins), np.inf)
+    for one in range(2):
+        for other in range(2):
+            between = track.node_distance[ends[:, one][:, None], ends[:, other][None, :]]
+            through = to_end[:, one][:, None] + between + to_end[:, other][None, :]
+            distance = np.minimum(distance, through)
+    same = track.edge[:, None] == track.edge[None, :]
+    straight = np.abs(track.offset[:, None] - track.offset[None, :])
+    return np.where(same, np.minimum(distance, straight), distance)
+
+
+def project(track: BinnedTrack, position: ArrayLike) -> Projection:
+    """Move positions to the nearest point of a track.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track.
+    position : array_like of float, shape (n_samples, 2)
+        Where the animal was, in cm; NaN where that is unknown.
+
+    Returns
+    -------
+    Projection
+        Edge, offset, distance from the track, and bin.
+
+    Raises
+    ------
+    ValueError
+        If it is no list of pairs of numbers.
+
+    Examples
+    --------
+    >>> graph = nx.Graph([("left", "right")])
+    >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
+    >>> found = project(cut_track(graph), [(7.0, 3.0), (np.nan, 0.0)])
+    >>> found.offset.tolist(), found.away.tolist(), found.bin.tolist()
+    ([7.0, nan], [3.0, nan], [1, -1])
+    """
+    try:
+        xy = np.asarray(position, dtype=float)
+    except (TypeError, ValueError):
+        xy = np.empty(0)
+    if xy.ndim != 2 or xy.shape[1] != 2:
+        raise ValueError(
+            f"Positions must be pairs (x, y) in cm, of shape (n_samples, 2), got shape {xy.shape}."
+        )
+    best = np.full(len(xy), np.inf)
+    edge, offset = np.full(len(xy), -1, dtype=np.int32), np.full(len(xy), np.nan)
+    for number, (one, other) in enumerate(track.edges.tolist()):
+        begin, length = track.node_position[one], track.length[number]
+        unit = (track.node_position[other] - begin) / length
+        along = np.clip((xy - begin) @ unit, 0.0, length)
+        away = np.hypot(*(xy - begin - along[:, None] * unit).T)
+        nearer = away < best
+        best[nearer], edge[nearer], offset[nearer] = away[nearer], number, along[nearer]
+    known = edge >= 0
+    first = np.searchsorted(track.edge, np.arange(len(track.edges)))
+    n_pieces = np.bincount(track.edge, minlength=len(track.edges))
+    bins = np.full(len(xy), -1, dtype=np.int32)
+    width = track.width[first[edge[known]]]
+    number_in_edge = np.minimum((offset[known] / width).astype(int), n_pieces[edge[known]] - 1)
+    bins[known] = first[edge[known]] + number_in_edge
+    return Projection(edge, offset, np.where(known, best, np.nan), bins)

@@ -1,0 +1,255 @@
+"""What was replayed: the threshold is chosen, and paths of replay become place sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.event_kinds import count_kinds, event_kinds, sequence_kinds
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.recorded_experience import experience_of
+from analyses.recordings.recording import Recording
+from analyses.recordings.scoring import Scored
+from analyses.recordings.session import Session
+from analyses.recordings.significance.calibration import Calibration, choose_threshold
+from analyses.recordings.significance.scores import SCORE_LABELS
+from analyses.recordings.visits import find_visits
+from analyses.sequences.place_sequences import Detection, place_sequences
+from analyses.sequences.track import graph_of_log
+from replay import MDP
+from replay.log.event_log import EventLog
+
+__all__ = ["Conclusions", "conclude", "path_radius"]
+
+
+class Conclusions(NamedTuple):
+    """What was replayed.
+
+    Attributes
+    ----------
+    events : DataFrame
+        As tested, and `is_replay` and `kind` (of the event's longest sequence; null unless it is
+        replay).
+    sequences : DataFrame
+        The place sequences of replay, as `analyses.place_sequences` gives them, with `kind` and
+        `start_time` and `end_time` (s); `event` is that of `events`.
+    kinds : DataFrame
+        For each distance of states: `state_size, states_per_metre, kind, n, n_events, share,
+        ci_low, ci_high`.
+    states : DataFrame
+        Where each state is: `state, x, y`.
+    experience : EventLog
+        The animal's moves between states, lap by lap; its `mdp` is the track.
+    visited : DataFrame
+        The states that each replay event visits: `event, time` (s), `states`, and `phase`: `rest`
+        off the track, `episode_end` after a lap, `step` on the way.
+    paths : DataFrame
+        The decoded paths of all events.
+    calibration : Calibration or None
+        The threshold of p, and how often chance passes the whole procedure; None without spikes.
+    told : tuple of str
+        What was read, found and done, a sentence each.
+    """
+
+    events: pd.DataFrame
+    sequences: pd.DataFrame
+    kinds: pd.DataFrame
+    states: pd.DataFrame
+    experience: EventLog
+    visited: pd.DataFrame
+    paths: pd.DataFrame
+    calibration: Calibration | None
+    told: tuple[str, ...]
+
+
+def conclude(
+    recording: Recording, session: Session, judgement: Judgement, scored: Scored
+) -> Conclusions:
+    """Choose the threshold, and tell what was replayed.
+
+    Parameters
+    ----------
+    recording : Recording
+        What the session is of.
+    session : Session
+        As prepared.
+    judgement : Judgement
+        How events are judged.
+    scored : Scored
+        All events.
+
+    Returns
+    -------
+    Conclusions
+        What was replayed.
+    """
+    least = judgement.least_score
+    events, told = scored.events.copy(), [*recording.told, *session.told]
+    calibration = None
+    has_score = events["score"].notna()
+    if session.counts:
+        # An event passes by its p and by its score, and so it does by chance.
+        chance = scored.by_chance
+        p_by_chance = chance["p"].where(~(chance["score"] < least), 1.0)
+        calibration = choose_threshold(p_by_chance, judgement.level)
+        events["is_replay"] = (events["p"] <= calibration.threshold) & (events["score"] >= least)
+        told.append(_calibrated(calibration, judgement, events))
+    elif has_score.any():
+        events["is_replay"] = events["score"] >= least
+        told.append(
+            f"No significance: without spikes, cells can't be shuffled, and a shuffle of the "
+            f"posterior alone takes half of what is chance for replay. Events count by their mean "
+            f"probability of continuous movement alone, at least {least:g}: how many of them are "
+            "false is unknown."
+        )
+    else:
+        events["is_replay"] = True
+        told.append(
+            "No significance: there are decoded places only, so all events count. How many of them "
+            "are false is unknown."
+        )
+    # Bins that others decoded may be wider than these states.
+    is_ours = session.posterior is None and session.decoded is None
+    kinds, kept = [], None
+    for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
+        world, log = experience_of(recording, size, judgement.lap_ends)
+        radius = path_radius(world, session.track) if is_ours else None
+        sequences, visits = _sequences(
+            recording, world, log, events, scored.paths, judgement.detection, radius
+        )
+        named = event_kinds(events, sequences)
+        kinds.append(count_kinds(named[events["is_replay"]], size))
+        if kept is None:
+            kept = sequences, named, world, log, visits
+    sequences, named, world, log, visited = kept  # type: ignore[misc]
+    events["kind"] = named
+    n_laps = log.steps["episode"].nunique()
+    told.append(
+        f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
+        f"between {world.n_states} states, {judgement.state_size:g} cm apart at most."
+    )
+    position = np.asarray(world.position)
+    states = pd.DataFrame(
+        {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
+    )
+    return Conclusions(
+        events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
+        scored.paths, calibration, tuple(told),
+    )  # fmt: skip
+
+
+def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataFrame) -> str:
+    n_tested = int(events["p"].notna().sum())
+    return (
+        f"{n_tested} of {len(events)} events have at least {judgement.least_active} active cells "
+        f"and were tested by shuffles of {' and '.join(judgement.shuffles)}, "
+        f"{judgement.n_shuffles} each. Replay is p <= {calibration.threshold:.4g} and a "
+        f"{SCORE_LABELS[judgement.score]} of at least {judgement.least_score:g}: of "
+        f"{calibration.n_events} events with randomised cells, "
+        f"{calibration.false_positive_rate:.1%} pass "
+        f"({calibration.at_nominal:.1%} would pass p <= {judgement.level:g})."
+    )
+
+
+def path_radius(world: MDP, track: BinnedTrack) -> float:
+    """Say how near a decoded path must come to the centre of a state to enter it.
+
+    A decoded path wavers more than a running animal. The nearer it must come, the less often a
+    step back and forth between two states looks like a turn; but each state needs a bin within.
+
+    Parameters
+    ----------
+    world : MDP
+        With positions on the track.
+    track : BinnedTrack
+        The track whose bins are decoded.
+
+    Returns
+    -------
+    float
+        In cm: a fifth of the smallest distance of two states, or more than half a bin if that is
+        larger, but at most two fifths, as for the animal.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> graph = make_linear_track(150.0)
+    >>> round(path_radius(MDP.from_networkx(graph, bin_size=15.0), cut_track(graph, 5.0)), 2)
+    3.0
+    """
+    lengths = graph_of_log(EventLog({}, mdp=world)).edges(data="distance")
+    least = min(length for _, _, length in lengths)
+    return float(min(max(0.2 * least, 0.55 * track.width.max()), 0.4 * least))
+
+
+def _sequences(
+    recording: Recording,
+    world: MDP,
+    log: EventLog,
+    events: pd.DataFrame,
+    paths: pd.DataFrame,
+    detection: Detection,
+    radius: float | None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Turn the paths of replay into place sequences, and list the states that each visits.
+
+    `event` is that of the table of events.
+    """
+    chosen = events.loc[events["is_replay"], ["event", "start_time"]]
+    grouped = dict(tuple(paths.groupby("event", sort=False)))
+    rows: list[int] = []
+    visited: list[pd.DataFrame] = []
+    for event in chosen["event"].tolist():
+        if event not in grouped:
+            continue
+        path = grouped[event]
+        xy = path[["x", "y"]].to_numpy()
+        visits = find_visits(
+            path["time"], xy, recording.graph, world, radius=radius, most_unknown=1.0
+        )
+        if len(visits):
+            rows.append(event)
+            visited.append(visits)
+    begin = chosen.set_index("event")["start_time"]
+    states = [visits["state"].tolist() for visits in visited]
+    time = begin.loc[rows].to_numpy(dtype=float)
+    listed = pd.DataFrame({"time": time, "states": states, "phase": _phases(recording, log, time)})
+    found = place_sequences(log, listed, detection=detection)
+    spans = [
+        _span(visited[event], first, states)
+        for event, first, states in found[["event", "index", "states"]].itertuples(index=False)
+    ]
+    found["start_time"], found["end_time"] = np.array(spans, dtype=float).reshape(-1, 2).T
+    found["event"] = np.array(rows, dtype=np.int64)[found["event"]]
+    found["kind"] = sequence_kinds(found)
+    listed.insert(0, "event", np.array(rows, dtype=np.int64))
+    return found, listed
+
+
+def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> list[str]:
+    """Tell when the animal replays: at rest off the track, at the end of a lap, or on its way."""
+    steps = log.steps
+    before = np.searchsorted(steps["time"], time, side="right") - 1
+    ended = (steps["terminated"] | steps["truncated"]).to_numpy()
+    inside = np.ones((len(time), 1), dtype=bool)
+    if len(recording.on_track):
+        begin, end = recording.on_track.T
+        inside = (time[:, None] >= begin) & (time[:, None] <= end)
+    at_end = (before >= 0) & ended[np.maximum(before, 0)]
+    phases = np.select([~inside.any(axis=1), at_end], ["rest", "episode_end"], "step")
+    return list(map(str, phases))
+
+
+def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[float, float]:
+    """Tell from when to when a sequence lasted; places that it jumped over were not visited."""
+    visited, last = visits["state"].to_numpy(), first
+    for state in states:
+        if last < len(visited) and visited[last] == state:
+            last += 1
+    return float(visits["start_time"].iloc[first]), float(visits["end_time"].iloc[last - 1])

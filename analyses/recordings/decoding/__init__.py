@@ -1,0 +1,1 @@
+"""Decoding: where the animal was, or where replay was, from spikes on a track."""

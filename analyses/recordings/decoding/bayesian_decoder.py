@@ -1,0 +1,57 @@
+"""The Bayesian decoder, which takes each time bin on its own [1]_.
+
+References
+----------
+.. [1] Zhang, Ginzburg, McNaughton & Sejnowski (1998), Interpreting neuronal population activity by
+   reconstruction. https://doi.org/10.1152/jn.1998.79.2.1017
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.recordings.decoding.likelihood import check_likelihoods
+
+__all__ = ["bayesian_posterior"]
+
+
+def bayesian_posterior(
+    log_likelihoods: ArrayLike, prior: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Decode each time bin on its own.
+
+    Parameters
+    ----------
+    log_likelihoods : array_like of float, shape (n_time, n_bins)
+        As `log_likelihood` gives them.
+    prior : array_like of float, shape (n_bins,), optional
+        Probability of each place; all alike without it.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_time, n_bins)
+        The posterior; rows sum to 1.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or the prior is no distribution.
+
+    Examples
+    --------
+    >>> bayesian_posterior(np.log([[1.0, 3.0]])).tolist()
+    [[0.25, 0.75]]
+    """
+    given = check_likelihoods(log_likelihoods)
+    if prior is not None:
+        weights = np.asarray(prior, dtype=float)
+        if weights.shape != given.shape[1:] or not (weights >= 0).all() or not weights.sum() > 0:
+            raise ValueError(
+                f"prior must hold {given.shape[1]} probabilities, got shape {weights.shape}."
+            )
+        with np.errstate(divide="ignore"):
+            given = given + np.log(weights / weights.sum())
+    scaled = np.exp(given - given.max(axis=1, keepdims=True))
+    posterior: NDArray[np.float64] = scaled / scaled.sum(axis=1, keepdims=True)
+    return posterior

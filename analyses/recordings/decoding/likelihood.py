@@ -1,0 +1,98 @@
+"""The likelihood of spikes in each place of a track.
+
+Cells fire as independent Poisson processes whose rate depends on the place,
+
+    log L(t, b) = sum_c n(t, c) log(rate(c, b) dt) - dt sum_c rate(c, b)   (+ a constant),
+
+with the number n of spikes of cell c in time bin t and the rate of c in place bin b [1]_.
+
+References
+----------
+.. [1] Zhang, Ginzburg, McNaughton & Sejnowski (1998), Interpreting neuronal population activity by
+   reconstruction. https://doi.org/10.1152/jn.1998.79.2.1017
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replay.checks import check_number
+
+__all__ = ["check_likelihoods", "log_likelihood"]
+
+_LOWEST_RATE = 1e-10
+
+
+def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np.float64]:
+    """Compute how likely spikes are in each place, up to a constant of each time bin.
+
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_time, n_cells)
+        Spikes of each cell in each time bin.
+    rates : array_like of float, shape (n_cells, n_bins)
+        Rates in Hz; lower ones than 1e-10 Hz count as that.
+    dt : float
+        Length of a time bin, in s.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_time, n_bins)
+        The natural logarithm; log n! is left out.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or a number is negative or not finite.
+
+    Examples
+    --------
+    >>> log_likelihood([[1]], [[1.0, 10.0]], 0.1).round(3).tolist()
+    [[-2.403, -1.0]]
+    """
+    seconds = check_number("dt", dt, at_least=1e-9, hint="It is the length of a time bin in s.")
+    n_spikes, hertz = np.asarray(counts, dtype=float), np.asarray(rates, dtype=float)
+    if n_spikes.ndim != 2 or hertz.ndim != 2 or n_spikes.shape[1] != len(hertz):
+        raise ValueError(
+            "counts must be (n_time, n_cells) and rates (n_cells, n_bins), got "
+            f"{n_spikes.shape} and {hertz.shape}."
+        )
+    for name, values in (("counts", n_spikes), ("rates", hertz)):
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise ValueError(f"{name} must hold finite numbers of at least 0.")
+    expected = np.maximum(hertz, _LOWEST_RATE) * seconds
+    found: NDArray[np.float64] = n_spikes @ np.log(expected) - expected.sum(axis=0)
+    return found
+
+
+def check_likelihoods(values: ArrayLike) -> NDArray[np.float64]:
+    """Check logarithms of likelihoods before they are decoded.
+
+    Parameters
+    ----------
+    values : array_like of float, shape (n_time, n_bins)
+        As `log_likelihood` gives them.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_time, n_bins)
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another, or a time bin is NaN, infinite, or 0 everywhere.
+    """
+    given = np.asarray(values, dtype=float)
+    if given.ndim != 2 or not given.shape[1]:
+        raise ValueError(
+            f"log_likelihoods must have the shape (n_time, n_bins), got {given.shape}."
+        )
+    lost = np.isnan(given).any(axis=1) | ~np.isfinite(given.max(axis=1, initial=-np.inf))
+    if lost.any():
+        raise ValueError(
+            f"The likelihoods of time bin {int(np.flatnonzero(lost)[0])} are NaN, infinite, or 0 "
+            "everywhere: leave such time bins out."
+        )
+    return given

@@ -1,0 +1,396 @@
+"""The state-space decoder: places and kinds of movement that follow one another [1]_.
+
+The hidden state is a place, and a kind of movement that is kept from one time bin to the next with
+a probability of .98. A *stationary* state stays in its bin, a *continuous* one makes a step of a
+random walk along the track, a *fragmented* one may be anywhere next; so may be what enters or
+leaves it.
+
+References
+----------
+.. [1] Denovellis et al. (2021), Hippocampal replay of experience at real-world speeds.
+   https://doi.org/10.7554/eLife.64505
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.decoding.likelihood import check_likelihoods
+from replay.checks import check_number
+from replay.jit import kernel
+
+__all__ = [
+    "CONTINUOUS",
+    "FRAGMENTED",
+    "MOVEMENTS",
+    "STATIONARY",
+    "Decoded",
+    "continuous_path",
+    "decode",
+    "state_posterior",
+    "walk_transitions",
+]
+
+MOVEMENTS = ("stationary", "continuous", "fragmented")
+"""The kinds of movement of the state-space decoder, in the order of its posterior."""
+STATIONARY, CONTINUOUS, FRAGMENTED = range(3)
+
+
+class Decoded(NamedTuple):
+    """What the state-space decoder finds.
+
+    Attributes
+    ----------
+    posterior : ndarray of float64, shape (n_time, 3, n_bins)
+        The probability of each movement and place in each time bin, given all spikes.
+    log_evidence : float
+        The logarithm of the probability of all spikes, but for the constant of the likelihood.
+    movement : ndarray of int32, shape (n_time,)
+        The movement in each time bin on the most probable path of hidden states.
+    place : ndarray of int32, shape (n_time,)
+        The place bin in each time bin on that path.
+    """
+
+    posterior: NDArray[np.float64]
+    log_evidence: float
+    movement: NDArray[np.int32]
+    place: NDArray[np.int32]
+
+
+def walk_transitions(track: BinnedTrack, variance: float) -> NDArray[np.float64]:
+    """Give the probability of each step of a random walk along the track.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track.
+    variance : float
+        Of the step in a time bin, in cm^2.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_bins, n_bins)
+        From each bin (row) to each bin, proportional to exp(-distance^2 / (2 variance)).
+
+    Raises
+    ------
+    ValueError
+        If the variance is not positive.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> graph = nx.Graph([("left", "right")])
+    >>> nx.set_node_attributes(graph, {"left": (0, 0), "right": (10, 0)}, "pos")
+    >>> walk_transitions(cut_track(graph), 15.0).round(2).tolist()
+    [[0.7, 0.3], [0.3, 0.7]]
+    """
+    spread = check_number("variance", variance, at_least=1e-12)
+    weights = np.exp(-0.5 * track.distance**2 / spread)
+    steps: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+    return steps
+
+
+def decode(
+    log_likelihoods: ArrayLike,
+    walk: ArrayLike,
+    *,
+    stay: float = 0.98,
+) -> Decoded:
+    """Decode with the state-space decoder.
+
+    Parameters
+    ----------
+    log_likelihoods : array_like of float, shape (n_time, n_bins)
+        As `log_likelihood` gives them.
+    walk : array_like of float, shape (n_bins, n_bins)
+        The steps of continuous movement, as `walk_transitions` gives them; rows sum to 1.
+    stay : float, default 0.98
+        The probability that a kind of movement goes on in the next time bin; the others share the
+        rest.
+
+    Returns
+    -------
+    Decoded
+        Posterior, evidence, and the most probable path.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, a likelihood is NaN, or rows of `walk` don't sum to 1.
+
+    Examples
+    --------
+    Two bins of time, in which the first and then the second of two places is likely:
+
+    >>> found = decode(np.log([[0.9, 0.1], [0.1, 0.9]]), [[0.5, 0.5], [0.5, 0.5]])
+    >>> found.place.tolist(), bool(found.posterior[1, CONTINUOUS].sum() > 0.33)
+    ([0, 1], True)
+    """
+    given, steps, movements = _checked(log_likelihoods, walk, stay)
+    posterior, log_evidence = _posterior(given, steps, movements)
+    n_bins = given.shape[1]
+    with np.errstate(divide="ignore"):
+        log_steps, log_movements = np.log(steps.T.copy()), np.log(movements)
+    path = np.empty(len(given), dtype=np.int32)
+    _most_probable_path(given, log_movements, log_steps, path)
+    return Decoded(posterior, log_evidence, path // n_bins, path % n_bins)
+
+
+def state_posterior(
+    log_likelihoods: ArrayLike, walk: ArrayLike, *, stay: float = 0.98
+) -> tuple[NDArray[np.float64], float]:
+    """Decode with the state-space decoder, without its most probable path: several times faster.
+
+    Parameters
+    ----------
+    log_likelihoods, walk, stay
+        As for `decode`.
+
+    Returns
+    -------
+    posterior : ndarray of float64, shape (n_time, 3, n_bins)
+        As `decode` gives it.
+    log_evidence : float
+        As `decode` gives it.
+
+    Raises
+    ------
+    ValueError
+        As `decode`.
+
+    Examples
+    --------
+    >>> posterior, _ = state_posterior(np.log([[0.9, 0.1]]), [[0.5, 0.5], [0.5, 0.5]])
+    >>> posterior.sum(axis=1).round(1).tolist()
+    [[0.9, 0.1]]
+    """
+    return _posterior(*_checked(log_likelihoods, walk, stay))
+
+
+def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike) -> NDArray[np.int32]:
+    """Find the most probable path of an event in which replay moves on continuously.
+
+    The path of `decode` may rest and jump as well, and so it does where a walk would be as likely.
+    This one always walks, whatever the spikes: whether there is a path at all, a test must tell.
+
+    Parameters
+    ----------
+    log_likelihoods, walk
+        As for `decode`.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_time,)
+        The place bin in each time bin.
+
+    Raises
+    ------
+    ValueError
+        As `decode`.
+
+    Examples
+    --------
+    >>> walk = [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.5, 0.5]]
+    >>> likely = [[0.8, 0.1, 0.1], [0.3, 0.3, 0.4], [0.1, 0.1, 0.8]]
+    >>> continuous_path(np.log(likely), walk).tolist()
+    [0, 1, 2]
+    """
+    given, steps, _ = _checked(log_likelihoods, walk, 1.0)
+    with np.errstate(divide="ignore"):
+        log_steps = np.log(steps.T.copy())
+    log_movements = np.full((3, 3), -np.inf)
+    log_movements[CONTINUOUS, CONTINUOUS] = 0.0
+    path = np.empty(len(given), dtype=np.int32)
+    if len(path) == 1:  # all movements are as likely in the first time bin
+        path[:] = np.argmax(given, axis=1)
+    else:
+        _most_probable_path(given, log_movements, log_steps, path)
+        path %= given.shape[1]
+    return path
+
+
+def _checked(
+    log_likelihoods: ArrayLike, walk: ArrayLike, stay: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Check what is decoded; gives likelihoods, steps, and the probability of each movement."""
+    given = check_likelihoods(log_likelihoods)
+    n_bins = given.shape[1]
+    steps = np.ascontiguousarray(walk, dtype=float)
+    if steps.shape != (n_bins, n_bins):
+        raise ValueError(f"walk must have shape {(n_bins, n_bins)}, got {steps.shape}.")
+    if not (steps >= 0).all() or np.abs(steps.sum(axis=1) - 1.0).max(initial=0.0) > 1e-9:
+        raise ValueError("Each row of walk must hold probabilities that sum to 1.")
+    kept = check_number("stay", stay, at_least=0.0, at_most=1.0)
+    movements = np.full((3, 3), (1.0 - kept) / 2.0)
+    np.fill_diagonal(movements, kept)
+    return given, steps, movements
+
+
+def _posterior(
+    given: NDArray[np.float64], steps: NDArray[np.float64], movements: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    n_time, n_bins = given.shape
+    highest = given.max(axis=1) if n_time else np.zeros(0)
+    likelihood = np.exp(given - highest[:, None])
+    posterior = np.empty((n_time, 3, n_bins))
+    predicted = np.empty((n_time, 3, n_bins))
+    log_evidence = _filter(likelihood, movements, steps, predicted, posterior) + highest.sum()
+    _smooth(movements, np.ascontiguousarray(steps.T), predicted, posterior)
+    return posterior, float(log_evidence)
+
+
+@kernel
+def _filter(
+    likelihood: NDArray[np.float64],
+    movements: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    filtered: NDArray[np.float64],
+) -> float:
+    """Write the prediction for each time bin and the state given the spikes until then.
+
+    Whatever enters or leaves fragmented movement may be anywhere next, alike.
+    """
+    n_time, n_bins = likelihood.shape
+    log_evidence = 0.0
+    moving = np.empty(n_bins)
+    for t in range(n_time):
+        if t == 0:
+            predicted[0] = 1.0 / (3 * n_bins)
+        else:
+            before = filtered[t - 1]
+            still, walking, jumping = 0.0, 0.0, 0.0
+            for b in range(n_bins):
+                still += before[STATIONARY, b]
+                walking += before[CONTINUOUS, b]
+                jumping += before[FRAGMENTED, b]
+                moving[b] = (
+                    movements[STATIONARY, CONTINUOUS] * before[STATIONARY, b]
+                    + movements[CONTINUOUS, CONTINUOUS] * before[CONTINUOUS, b]
+                )
+            walked = np.dot(moving, steps)
+            anywhere = (
+                movements[STATIONARY, FRAGMENTED] * still
+                + movements[CONTINUOUS, FRAGMENTED] * walking
+                + movements[FRAGMENTED, FRAGMENTED] * jumping
+            ) / n_bins
+            arriving = jumping / n_bins
+            for b in range(n_bins):
+                predicted[t, STATIONARY, b] = (
+                    movements[STATIONARY, STATIONARY] * before[STATIONARY, b]
+                    + movements[CONTINUOUS, STATIONARY] * before[CONTINUOUS, b]
+                    + movements[FRAGMENTED, STATIONARY] * arriving
+                )
+                predicted[t, CONTINUOUS, b] = (
+                    walked[b] + movements[FRAGMENTED, CONTINUOUS] * arriving
+                )
+                predicted[t, FRAGMENTED, b] = anywhere
+        total = 0.0
+        for z in range(3):
+            for b in range(n_bins):
+                filtered[t, z, b] = predicted[t, z, b] * likelihood[t, b]
+                total += filtered[t, z, b]
+        filtered[t] /= total
+        log_evidence += np.log(total)
+    return log_evidence
+
+
+@kernel
+def _smooth(
+    movements: NDArray[np.float64],
+    steps_back: NDArray[np.float64],
+    predicted: NDArray[np.float64],
+    states: NDArray[np.float64],
+) -> None:
+    """Turn the states given the spikes until then into those given all spikes, from the end."""
+    n_time, _, n_bins = states.shape
+    ratio = np.zeros((3, n_bins))
+    for t in range(n_time - 2, -1, -1):
+        mean = np.zeros(3)
+        for z in range(3):
+            for b in range(n_bins):
+                expected = predicted[t + 1, z, b]
+                ratio[z, b] = states[t + 1, z, b] / expected if expected > 0.0 else 0.0
+                mean[z] += ratio[z, b] / n_bins
+        walked = np.dot(ratio[CONTINUOUS], steps_back)
+        total = 0.0
+        for z in range(3):
+            for b in range(n_bins):
+                if z == FRAGMENTED:
+                    onwards = movements[z, STATIONARY] * mean[STATIONARY]
+                    onwards += movements[z, CONTINUOUS] * mean[CONTINUOUS]
+                else:
+                    onwards = movements[z, STATIONARY] * ratio[STATIONARY, b]
+                    onwards += movements[z, CONTINUOUS] * walked[b]
+                onwards += movements[z, FRAGMENTED] * mean[FRAGMENTED]
+                states[t, z, b] *= onwards
+                total += states[t, z, b]
+        states[t] /= total
+
+
+@kernel
+def _most_probable_path(
+    log_likelihoods: NDArray[np.float64],
+    log_movements: NDArray[np.float64],
+    log_steps_back: NDArray[np.float64],
+    path: NDArray[np.int32],
+) -> None:
+    """Write the most probable path of hidden states, each as movement * n_bins + place."""
+    n_time, n_bins = log_likelihoods.shape
+    if n_time == 0:
+        return
+    score = np.empty((3, n_bins))
+    later = np.empty((3, n_bins))
+    came_from = np.zeros((n_time, 3, n_bins), dtype=np.int32)
+    uniform = -np.log(n_bins)
+    for b in range(n_bins):
+        for z in range(3):
+            score[z, b] = log_likelihoods[0, b] - np.log(3.0 * n_bins)
+    for t in range(1, n_time):
+        place = np.zeros(3, dtype=np.int32)
+        for z in range(3):
+            for b in range(n_bins):
+                if score[z, b] > score[z, place[z]]:
+                    place[z] = b
+        jump, jumped_from = -np.inf, 0
+        for z in range(3):
+            value = score[z, place[z]] + log_movements[z, FRAGMENTED] + uniform
+            if value > jump:
+                jump, jumped_from = value, z * n_bins + place[z]
+        landing = score[FRAGMENTED, place[FRAGMENTED]] + uniform
+        landed_from = FRAGMENTED * n_bins + place[FRAGMENTED]
+        for b in range(n_bins):
+            later[FRAGMENTED, b] = jump + log_likelihoods[t, b]
+            came_from[t, FRAGMENTED, b] = jumped_from
+            best = landing + log_movements[FRAGMENTED, STATIONARY]
+            came = landed_from
+            for z in range(2):
+                value = score[z, b] + log_movements[z, STATIONARY]
+                if value > best:
+                    best, came = value, z * n_bins + b
+            later[STATIONARY, b] = best + log_likelihoods[t, b]
+            came_from[t, STATIONARY, b] = came
+            best = landing + log_movements[FRAGMENTED, CONTINUOUS]
+            came = landed_from
+            for z in range(2):
+                for a in range(n_bins):
+                    value = score[z, a] + log_movements[z, CONTINUOUS] + log_steps_back[b, a]
+                    if value > best:
+                        best, came = value, z * n_bins + a
+            later[CONTINUOUS, b] = best + log_likelihoods[t, b]
+            came_from[t, CONTINUOUS, b] = came
+        score, later = later, score
+    best, last = -np.inf, 0
+    for z in range(3):
+        for b in range(n_bins):
+            if score[z, b] > best:
+                best, last = score[z, b], z * n_bins + b
+    for t in range(n_time - 1, -1, -1):
+        path[t] = last
+        last = came_from[t, last // n_bins, last % n_bins]

@@ -1,0 +1,137 @@
+"""How events are judged: what counts as replay, and against which experience."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import networkx as nx
+
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.recording import Recording
+from analyses.recordings.significance.scores import SCORES
+from analyses.recordings.significance.shuffles import check_shuffles
+from analyses.sequences.place_sequences import Detection
+from replay.checks import check_choice, check_number, check_whole
+
+__all__ = ["LEAST_SCORES", "Judgement", "check_judgement", "check_state_size"]
+
+_WITHOUT_SPIKES = "continuous"
+
+LEAST_SCORES = {"continuous": 0.5, "weighted_correlation": 0.0, "line_fit": 0.0}
+"""The usual least value of each score. Of the posterior of single time bins, which fit a line the
+less the shorter bins are, significance alone decides."""
+
+
+class Judgement(NamedTuple):
+    """How events are judged.
+
+    Attributes
+    ----------
+    score : str
+        What is computed of each event, and of its shuffles; see
+        `analyses.recordings.significance.scores.SCORES`.
+    least_score : float
+        The least value of it; see ``LEAST_SCORES``.
+    level : float
+        How many events with randomised cells may pass.
+    shuffles : tuple of str
+        What is shuffled; see `analyses.recordings.significance.shuffles.SHUFFLES`.
+    n_shuffles : int
+        How often.
+    least_active : int
+        Events with fewer active cells are not tested.
+    state_size : float
+        The largest distance of two neighbouring states, in cm. Results should not depend on it
+        much; they are given for `other_sizes` as well.
+    other_sizes : tuple of float
+        Other such distances, in cm.
+    lap_ends : tuple of str
+        The names of nodes of the track at which laps end; none: its dead ends.
+    detection : Detection
+        What counts as a place sequence.
+    """
+
+    score: str = "continuous"
+    least_score: float = LEAST_SCORES["continuous"]
+    level: float = 0.05
+    shuffles: tuple[str, ...] = ("cell_identity", "circular_fields")
+    n_shuffles: int = 200
+    least_active: int = 4
+    state_size: float = 15.0
+    other_sizes: tuple[float, ...] = (10.0, 20.0, 30.0)
+    lap_ends: tuple[str, ...] = ()
+    detection: Detection = Detection(min_length=3, largest_jump=3)
+
+
+def check_judgement(judgement: Judgement, recording: Recording) -> None:
+    """Refuse what makes no sense before anything is decoded.
+
+    Parameters
+    ----------
+    judgement : Judgement
+        What the user gave.
+    recording : Recording
+        Whose events are to be judged.
+
+    Raises
+    ------
+    TypeError
+        If it is no Judgement.
+    ValueError
+        If a number is out of range, there is no such score or it needs spikes and there are none,
+        or only time bins or the posterior are shuffled.
+    """
+    if not isinstance(judgement, Judgement):
+        raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
+    check_choice("score", judgement.score, SCORES)
+    check_number("least_score", judgement.least_score, at_least=0, at_most=1)
+    check_number("level", judgement.level, at_least=0, at_most=1)
+    check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
+    check_whole("least_active", judgement.least_active)
+    check_shuffles(judgement.shuffles)
+    if judgement.score != _WITHOUT_SPIKES and not recording.spikes:
+        raise ValueError(
+            f"{recording.name} has no spikes, and without them the score can only be "
+            f"{_WITHOUT_SPIKES}, as the other program decoded it; got {judgement.score}. Leave it "
+            "so, or give the spikes."
+        )
+    for size in (judgement.state_size, *judgement.other_sizes):
+        check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
+
+
+def check_state_size(size: float, track: BinnedTrack) -> None:
+    """Refuse states that are larger than the arms of a track.
+
+    Parameters
+    ----------
+    size : float
+        The largest distance of two neighbouring states, in cm.
+    track : BinnedTrack
+        The track.
+
+    Raises
+    ------
+    ValueError
+        If it is longer than the longest way between two ends or junctions.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> check_state_size(15.0, cut_track(make_linear_track(150.0)))
+    """
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(
+        (one, other, length)
+        for (one, other), length in zip(track.edges.tolist(), track.length.tolist(), strict=True)
+    )
+    passed = {node for node, degree in graph.degree if degree == 2}
+    joined = nx.connected_components(graph.subgraph(passed))
+    arms = [[*graph.edges(part, data="weight")] for part in joined]
+    arms += [[edge] for edge in graph.edges(data="weight") if not passed & {*edge[:2]}]
+    longest = max(sum(length for _, _, length in arm) for arm in arms)
+    if size > longest:
+        raise ValueError(
+            f"state_size must be at most {longest:.4g} cm, the length of the longest arm of the "
+            f"track, got {size:g}: states must be much smaller than the paths, such as 15 cm."
+        )

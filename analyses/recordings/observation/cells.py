@@ -1,0 +1,111 @@
+"""Place cells: where and how fast each one fires."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.binned_track import BinnedTrack
+from replay.checks import check_array, check_number, check_seed, check_whole
+
+__all__ = ["Cells", "check_cells", "draw_cells"]
+
+
+class Cells(NamedTuple):
+    """Place cells: how fast each one fires where, in running.
+
+    Attributes
+    ----------
+    track : BinnedTrack
+        The track.
+    rates : ndarray of float64, shape (n_cells, n_bins)
+        In Hz.
+    background : float
+        The rate of each cell when nothing moves, in Hz.
+    """
+
+    track: BinnedTrack
+    rates: NDArray[np.float64]
+    background: float = 0.1
+
+
+def draw_cells(
+    track: BinnedTrack,
+    n_cells: int = 70,
+    *,
+    median_peak: float = 10.0,
+    spread: float = 0.6,
+    width: float = 12.0,
+    background: float = 0.1,
+    seed: int | np.random.Generator = 0,
+) -> Cells:
+    """Draw place cells: fields anywhere on the track, peak rates log-normal.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track; in fine bins, of about 1 cm.
+    n_cells : int, default 70
+        How many. About 70 a session were recorded by Gupta et al. (2010).
+    median_peak : float, default 10.0
+        Median of the peak rates, in Hz.
+    spread : float, default 0.6
+        Standard deviation of the logarithm of the peak rates.
+    width : float, default 12.0
+        Standard deviation of a field, in cm.
+    background : float, default 0.1
+        Rate everywhere else, in Hz.
+    seed : int or numpy.random.Generator, default 0
+        Of fields and peaks.
+
+    Returns
+    -------
+    Cells
+        The cells.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> cells = draw_cells(cut_track(make_linear_track(100.0), 1.0), n_cells=3, spread=0.0)
+    >>> cells.rates.shape, cells.rates.max().round(1)
+    ((3, 100), np.float64(10.1))
+    """
+    number = check_whole("n_cells", n_cells, at_least=1)
+    median = check_number("median_peak", median_peak, at_least=0.0)
+    sigma = check_number("spread", spread, at_least=0.0)
+    reach = check_number("width", width, at_least=1e-6)
+    floor = check_number("background", background, at_least=0.0)
+    rng = np.random.default_rng(check_seed(seed))
+    centre = rng.choice(track.n_bins, number, p=track.width / track.width.sum())
+    peak = median * np.exp(sigma * rng.standard_normal(number))
+    shape = np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
+    return Cells(track, floor + peak[:, None] * shape, floor)
+
+
+def check_cells(cells: Cells) -> None:
+    """Refuse cells whose rates make no sense.
+
+    Parameters
+    ----------
+    cells : Cells
+        What was given.
+
+    Raises
+    ------
+    ValueError
+        If there is none, their rates are not those of the bins of the track, or one is negative.
+    """
+    rates = check_array(cells.rates, "The rates of cells", kind="number", at_least=0, n_dims=2)
+    if rates.shape[1] != cells.track.n_bins or not len(rates):
+        raise ValueError(
+            f"The rates of cells must have the shape (n_cells, {cells.track.n_bins}) on their "
+            f"track, got {rates.shape}."
+        )
+    check_number("The background of cells", cells.background, at_least=0.0)

@@ -1,0 +1,198 @@
+"""Observation: what a recording would see of a model's replay, as spikes of place cells.
+
+Each cell has one place field, a Gaussian of the distance along the track, with a peak rate from a
+log-normal distribution [1]_, and fires as a Poisson process. While the animal runs, which it does
+along the laps of the log, cells fire by its place; while it is still, at their background rate; in
+a replay event by the place that is replayed, faster than in running [2]_, as the event sweeps along
+the track at the speed of ripples [3]_. A model has no seconds: how fast it replays is a parameter
+of the observer.
+
+What comes out is what a laboratory has: positions, and spike times of each cell. It goes the way
+that a recording goes (fields are estimated, events decoded), and the truth is known
+(:mod:`analyses.recordings.recovery`). Cells have no bursts, no drift from lap to lap and no
+preferred direction, and all share one gain, so real recordings show less.
+
+References
+----------
+.. [1] Mizuseki & Buzsaki (2013), Preconfigured, skewed distribution of firing rates in the
+   hippocampus and entorhinal cortex. https://doi.org/10.1016/j.celrep.2013.07.039
+.. [2] Krause & Drugowitsch (2022), A large majority of awake hippocampal sharp-wave ripples feature
+   spatial trajectories with momentum. https://doi.org/10.1016/j.neuron.2021.11.014
+.. [3] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
+   https://doi.org/10.1016/j.neuron.2009.07.027
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.observation.cells import Cells, check_cells, draw_cells
+from analyses.recordings.observation.course import SAMPLE, run_course
+from analyses.recordings.observation.poisson_spikes import poisson_spikes
+from analyses.recordings.observation.sweeps import Sweep, Ways, bins_of_states
+from analyses.recordings.recording import Recording
+from analyses.sequences.reactivations import reactivations
+from analyses.sequences.runs import runs_of
+from analyses.sequences.track import graph_of_log
+from replay.checks import check_number, check_whole
+from replay.log.event_log import EventLog
+
+__all__ = ["Observation", "observe"]
+
+
+class Observation(NamedTuple):
+    """What was recorded of an animal that runs and replays as a log says, and the truth about it.
+
+    Attributes
+    ----------
+    recording : Recording
+        Positions (50 a second, none while the animal is carried), spikes, and events. Events have
+        two more columns: `event`, their number in the log or their row of the given paths, and
+        `step`, that of the log at which they are.
+    replayed : tuple of ndarray of int64, length n_events
+        The bins of `cells.track` through which each event sweeps, about 1 cm apart.
+    cells : Cells
+        The cells.
+    speed, gain : float
+        As they were given to `observe`.
+    """
+
+    recording: Recording
+    replayed: tuple[NDArray[np.int64], ...]
+    cells: Cells
+    speed: float
+    gain: float
+
+
+def observe(
+    log: EventLog,
+    graph: nx.Graph,
+    paths: pd.DataFrame | None = None,
+    *,
+    cells: Cells | int = 70,
+    speed: float = 800.0,
+    gain: float = 2.9,
+    running_speed: float = 30.0,
+    seed: int = 0,
+) -> Observation:
+    """Record what a model runs and replays, with place cells.
+
+    The animal runs along the laps of the log, and is still wherever something is replayed. Laps
+    that don't begin where the one before ended have a time without positions between them, as if
+    the animal was carried.
+
+    Parameters
+    ----------
+    log : EventLog
+        One run, with its steps; its world has positions on the track.
+    graph : networkx.Graph
+        The track, nodes with `pos` in cm.
+    paths : DataFrame, optional
+        What is replayed, instead of the log's backups, as
+        :func:`analyses.sequences.reactivations.reactivations` takes it: `states` of each event, and
+        `step` or `time`.
+    cells : Cells or int, default 70
+        The cells, or how many are drawn by `draw_cells`.
+    speed : float, default 800.0
+        How fast an event sweeps along the track, in cm/s: 8 m/s, by Davidson et al. (2009). Where
+        two places in a row are no neighbours, it jumps.
+    gain : float, default 2.9
+        How many times faster than in running cells fire in events: 2.9 in the recordings of Krause
+        & Drugowitsch (2022), 1.4 on a linear track.
+    running_speed : float, default 30.0
+        In cm/s.
+    seed : int, default 0
+        Seed of cells and spikes.
+
+    Returns
+    -------
+    Observation
+        Positions, spikes, and events with what was truly replayed.
+
+    Raises
+    ------
+    TypeError
+        If `log` is no log.
+    ValueError
+        If it has several runs or no steps, its world no positions on the track, or a number is out
+        of range.
+
+    Examples
+    --------
+    >>> from replay import MDP, simulate
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = make_linear_track(100.0)
+    >>> world = MDP.from_networkx(track, rewards={1: 1.0}, terminal=1, start=0, bin_size=10.0)
+    >>> log = simulate(world, "prioritized_sweeping", n_steps=200, seed=1).log
+    >>> recording = observe(log, track, cells=20).recording
+    >>> len(recording.spikes), bool(recording.events["end_time"].max() < recording.time[-1])
+    (20, True)
+    """
+    velocity = check_number("speed", speed, at_least=1e-6, hint="It is in cm/s.")
+    factor = check_number("gain", gain, at_least=0.0)
+    running = check_number("running_speed", running_speed, at_least=1e-6, hint="It is in cm/s.")
+    cell_rng, rng = (
+        np.random.default_rng(child)
+        for child in np.random.SeedSequence(check_whole("seed", seed)).spawn(2)
+    )
+    if not isinstance(cells, Cells):
+        number = check_whole("cells", cells, at_least=1, hint="Or give Cells.")
+        cells = draw_cells(cut_track(graph, 1.0), number, seed=cell_rng)
+    check_cells(cells)
+    ways = Ways(cells.track, bins_of_states(log, cells.track))
+    events, sweeps = _events(log, paths, ways)
+    dwell = [sweep.dwell(velocity) for sweep in sweeps]
+    lasts = np.array([each.sum() for each in dwell])
+    course, start = run_course(log, ways, running, events["step"].to_numpy(), lasts)
+    events["start_time"], events["end_time"] = start, start + lasts
+
+    moves = course.is_moving
+    moved = poisson_spikes(cells.rates, course.bins[moves], course.time[moves], SAMPLE, rng)
+    at_rest = np.full((len(cells.rates), 1), cells.background)
+    nowhere = np.zeros(np.count_nonzero(~moves), dtype=np.int64)
+    still = poisson_spikes(at_rest, nowhere, course.time[~moves], SAMPLE, rng)
+    event = np.searchsorted(start, still.time, side="right") - 1
+    between = still.time >= np.append(start + lasts, -np.inf)[event]
+    begin = [first + np.cumsum(each) - each for first, each in zip(start, dwell, strict=True)]
+    swept = poisson_spikes(
+        factor * cells.rates,
+        np.concatenate([*(sweep.bins for sweep in sweeps), np.empty(0, dtype=np.int64)]),
+        np.concatenate([*begin, np.empty(0)]),
+        np.concatenate([*dwell, np.empty(0)]),
+        rng,
+    )
+    fired = np.concatenate([moved.time, still.time[between], swept.time])
+    cell = np.concatenate([moved.cell, still.cell[between], swept.cell])
+    order = np.lexsort((fired, cell))
+    bounds = np.searchsorted(cell[order], np.arange(1, len(cells.rates)))
+    spikes = tuple(np.split(fired[order], bounds))
+    replayed = tuple(sweep.bins for sweep in sweeps)
+    name = f"the observation of {log.mdp.name}" if log.mdp else "the observation"
+    recording = Recording(name, graph, course.time, course.position, spikes, events=events)
+    return Observation(recording, replayed, cells, velocity, factor)
+
+
+def _events(
+    log: EventLog, paths: pd.DataFrame | None, ways: Ways
+) -> tuple[pd.DataFrame, list[Sweep]]:
+    """List the events in order of time, and the sweep of each; those that stay in a place are none.
+
+    A world's state may have a heading, so that two states are in one place.
+    """
+    found = reactivations(log, paths)
+    if len(runs_of(log)) > 1:
+        raise ValueError("The log has several runs: observe each of them on its own.")
+    joined = graph_of_log(log)
+    rows, sweeps = [], []
+    for _, own in found.sort_values(["step", "event", "index"]).groupby("event", sort=False):
+        sweep = ways.sweep(own["place"].tolist(), joined)
+        if sweep.ahead.any():
+            rows.append(tuple(own[["event", "step"]].iloc[0].tolist()))
+            sweeps.append(sweep)
+    return pd.DataFrame(rows, columns=["event", "step"], dtype=np.int64), sweeps

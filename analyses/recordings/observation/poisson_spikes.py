@@ -1,0 +1,65 @@
+"""Spikes of cells that fire as Poisson processes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Spikes", "poisson_spikes"]
+
+
+class Spikes(NamedTuple):
+    """Spikes of some cells, in any order.
+
+    Attributes
+    ----------
+    time : ndarray of float64, shape (n_spikes,)
+        In s.
+    cell : ndarray of int64, shape (n_spikes,)
+        Which cell fired.
+    """
+
+    time: NDArray[np.float64]
+    cell: NDArray[np.int64]
+
+
+def poisson_spikes(
+    rates: NDArray[np.float64],
+    bins: NDArray[Any],
+    start: NDArray[np.float64],
+    lasts: NDArray[np.float64] | float,
+    rng: np.random.Generator,
+) -> Spikes:
+    """Draw the spikes of all cells in stretches of time, in each of which the place is one bin.
+
+    Parameters
+    ----------
+    rates : ndarray of float64, shape (n_cells, n_bins)
+        In Hz.
+    bins : ndarray of int, shape (n_stretches,)
+        The place in each stretch.
+    start : ndarray of float64, shape (n_stretches,)
+        When it begins, in s.
+    lasts : ndarray of float64, shape (n_stretches,), or float
+        How long it is, in s.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    Spikes
+        Their times and cells.
+    """
+    total = rates.sum(axis=0)
+    each = np.broadcast_to(lasts, start.shape)
+    stretch = np.repeat(np.arange(len(start)), rng.poisson(total[bins] * each))
+    time = start[stretch] + rng.random(len(stretch)) * each[stretch]
+    # One search in the cumulative rates of all bins: those of bin b lie between b and b + 1.
+    cumulative = np.cumsum(rates, axis=0) / np.where(total > 0, total, 1.0)
+    cumulative[-1] = 1.0
+    n_cells, n_bins = rates.shape
+    table = (cumulative + np.arange(n_bins)).T.ravel()
+    found = np.searchsorted(table, bins[stretch] + rng.random(len(stretch)), side="right")
+    return Spikes(time, np.minimum(found - bins[stretch] * n_cells, n_cells - 1))

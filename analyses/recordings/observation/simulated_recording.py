@@ -1,0 +1,77 @@
+"""A simulated recording whose replay is known, to try everything on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from analyses.recordings.observation.observe import observe
+from analyses.recordings.recording import Recording
+from analyses.sequences.track import graph_of_log
+from replay import MDP
+from replay.checks import check_whole
+from replay.log.event_log import EventLog
+from replay.worlds.tracks import make_wtrack
+
+__all__ = ["simulated_recording"]
+
+
+def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
+    """Record an animal that runs a W-track, and replays its laps, their reverse, and a novel path.
+
+    Laps lead from the middle arm to an outer one, left and right in turn. At the end of each, one
+    of these is replayed: the lap before, the same backwards, or the way from one outer arm to the
+    other, which is never run.
+
+    Parameters
+    ----------
+    n_laps : int, default 20
+        How many laps it runs.
+    seed : int, default 0
+        Seed of cells and spikes.
+
+    Returns
+    -------
+    Recording
+        Positions, spikes of 60 cells, and the times of events.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> len(simulated_recording(2).events)
+    2
+    """
+    number = check_whole("n_laps", n_laps, at_least=2)
+    graph = make_wtrack()
+    middle, outer = 4, (3, 5)
+    world = MDP.from_networkx(graph, bin_size=15.0)
+    ways = graph_of_log(EventLog({}, mdp=world))
+    laps = [nx.shortest_path(ways, middle, outer[lap % 2]) for lap in range(number)]
+    moves = [move for lap in laps for move in pairwise(lap)]
+    ends = np.cumsum([len(lap) - 1 for lap in laps]) - 1
+    steps = {
+        "state": [here for here, _ in moves],
+        "next_state": [there for _, there in moves],
+        "terminated": np.isin(np.arange(len(moves)), ends),
+    }
+    replayed = []
+    for lap, way in enumerate(laps):
+        novel = nx.shortest_path(ways, outer[lap % 2], outer[1 - lap % 2])
+        replayed.append((way, way[::-1], novel)[lap % 3])
+    paths = pd.DataFrame({"step": ends, "states": replayed})
+    log = EventLog({"steps": steps}, mdp=world)
+    recording = observe(log, graph, paths, cells=60, speed=400.0, seed=seed).recording
+    return replace(
+        recording,
+        name="a simulated animal",
+        origin={"simulated": f"{number} laps on a W-track, seed {seed}"},
+        told=("A simulated animal on a W-track: 60 cells, and the true times of events.",),
+    )

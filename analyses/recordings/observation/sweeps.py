@@ -1,0 +1,137 @@
+"""The bins of a track through which replay sweeps from state to state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.binned_track import BinnedTrack, project
+from replay.log.event_log import EventLog
+
+__all__ = ["Sweep", "Ways", "bins_of_states"]
+
+_MOST_AWAY = 5.0  # cm, of a state from the track
+
+
+class Sweep(NamedTuple):
+    """The bins through which an event sweeps.
+
+    Attributes
+    ----------
+    bins : ndarray of int64, shape (n_bins_of_sweep,)
+        In order.
+    ahead : ndarray of float64, shape (n_bins_of_sweep,)
+        How far each is from the one before, in cm; 0 after a jump.
+    """
+
+    bins: NDArray[np.int64]
+    ahead: NDArray[np.float64]
+
+    def dwell(self, speed: float) -> NDArray[np.float64]:
+        """Give the time in each bin: half of the way to its neighbours."""
+        seconds: NDArray[np.float64] = (self.ahead + np.append(self.ahead[1:], 0)) / (2 * speed)
+        return seconds
+
+
+class _Way(NamedTuple):
+    """The bins on a way, but for the first one, from which each is so far."""
+
+    bins: NDArray[np.int64]
+    along: NDArray[np.float64]
+
+
+class Ways:
+    """Ways between states along the bins of a track.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track.
+    bin_of_state : ndarray of int32, shape (n_states,)
+        In which bin each state lies.
+    """
+
+    def __init__(self, track: BinnedTrack, bin_of_state: NDArray[np.int32]) -> None:
+        self.position = track.position
+        self._distance = track.distance
+        self._bin_of_state = bin_of_state
+        self._known: dict[tuple[int, int], _Way] = {}
+
+    def at(self, state: int) -> int:
+        """Give the bin of a state."""
+        return int(self._bin_of_state[state])
+
+    def way(self, state: int, next_state: int) -> _Way:
+        """Give the bins on the shortest way from one state to another, and how far each is."""
+        if (state, next_state) not in self._known:
+            self._known[state, next_state] = self._find(self.at(state), self.at(next_state))
+        return self._known[state, next_state]
+
+    def _find(self, first: int, last: int) -> _Way:
+        begin = self._distance[first]
+        detour = begin + self._distance[:, last] - begin[last]
+        on_way = np.flatnonzero(np.abs(detour) < 1e-6)
+        way = [first]
+        for place in on_way[np.argsort(begin[on_way], kind="stable")].tolist():
+            ahead = begin[place] - begin[way[-1]]
+            # Of two ways that are equally long, the one that was begun.
+            if ahead > 1e-6 and abs(self._distance[way[-1], place] - ahead) < 1e-6:
+                way.append(place)
+        return _Way(np.array(way[1:], dtype=np.int64), begin[way[1:]])
+
+    def sweep(self, places: Sequence[int], joined: nx.Graph) -> Sweep:
+        """Sweep from place to place, and jump where two in a row are not joined."""
+        bins, ahead = [np.array([self.at(places[0])])], [np.zeros(1)]
+        for here, there in pairwise(places):
+            if joined.has_edge(here, there):
+                way = self.way(here, there)
+                bins.append(way.bins)
+                ahead.append(np.diff(way.along, prepend=0.0))
+            else:
+                bins.append(np.array([self.at(there)]))
+                ahead.append(np.zeros(1))
+        return Sweep(np.concatenate(bins).astype(np.int64), np.concatenate(ahead))
+
+
+def bins_of_states(log: EventLog, track: BinnedTrack) -> NDArray[np.int32]:
+    """Find the bin of each state of the log's world.
+
+    Parameters
+    ----------
+    log : EventLog
+        Its world has positions.
+    track : BinnedTrack
+        The track.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_states,)
+        The nearest bin.
+
+    Raises
+    ------
+    TypeError
+        If `log` is no log.
+    ValueError
+        If its world has no positions, or a state lies off the track.
+    """
+    if not isinstance(log, EventLog):
+        raise TypeError(f"log must be an EventLog, got {type(log).__name__}.")
+    if log.mdp is None or log.mdp.position is None:
+        raise ValueError(
+            "The world of the log has no positions: make it from the track graph, with "
+            "MDP.from_networkx, or give the log its world (EventLog(..., mdp=world))."
+        )
+    found = project(track, log.mdp.position)
+    if found.away.max(initial=0.0) > _MOST_AWAY:
+        state = int(np.argmax(found.away))
+        raise ValueError(
+            f"State {state} of the log's world is {found.away[state]:.3g} cm from the track: are "
+            "the world and the graph of the same maze, both in cm?"
+        )
+    return found.bin

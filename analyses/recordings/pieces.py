@@ -1,0 +1,76 @@
+"""Which experienced pieces a replayed path is stitched from, each read forward or backward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from analyses.sequences.experience import Experience
+
+__all__ = ["ExperiencedPiece", "experienced_pieces"]
+
+
+class ExperiencedPiece(NamedTuple):
+    """A piece of a replayed path, and how it was read.
+
+    Attributes
+    ----------
+    begin, end : int
+        The piece is ``states[begin:end + 1]``.
+    episode : int
+        The latest episode that holds it.
+    backward : bool
+        Whether it was run the other way round.
+    """
+
+    begin: int
+    end: int
+    episode: int
+    backward: bool
+
+
+def experienced_pieces(
+    states: Sequence[int], experience: Experience, step: int | None = None
+) -> list[ExperiencedPiece]:
+    """Find the least number of experienced pieces, read in either direction, that make up a path.
+
+    Parameters
+    ----------
+    states : sequence of int
+        The path as it was replayed.
+    experience : Experience
+        What was run.
+    step : int, optional
+        The last step that counts; by default all do.
+
+    Returns
+    -------
+    list of ExperiencedPiece
+        None if a move was never made, whichever way.
+
+    Examples
+    --------
+    >>> steps = {"state": [0, 1, 2, 1], "next_state": [1, 2, 1, 3],
+    ...          "episode": [0, 0, 1, 1], "step": [0, 1, 2, 3]}
+    >>> run = Experience({name: np.array(values) for name, values in steps.items()})
+    >>> [(piece.begin, piece.end, piece.backward) for piece in experienced_pieces([3, 1, 2], run)]
+    [(0, 2, True)]
+    """
+    path = [int(state) for state in states]
+    found: list[ExperiencedPiece] = []
+    begin, last = 0, len(path) - 1
+    while begin < last:
+        best: ExperiencedPiece | None = None
+        for end in range(begin + 1, last + 1):
+            part = path[begin : end + 1]
+            ahead, back = experience.pieces(part, step), experience.pieces(part[::-1], step)
+            whole = [(each, way) for each, way in ((ahead, False), (back, True)) if len(each) == 1]
+            if not whole:
+                break
+            (piece,), backward = max(whole, key=lambda each: each[0][0].episode)
+            best = ExperiencedPiece(begin, end, piece.episode, backward)
+        if best is None:
+            return []
+        found.append(best)
+        begin = best.end
+    return found

@@ -1,0 +1,230 @@
+"""Recordings as arrays: a mapping of names to arrays, or such a file made by `numpy.savez`.
+
+=========================================  ======================================================
+``position_time``, ``position_xy``         s and cm; or ``position_t_ticks`` with ``clock_hz``,
+                                           and ``position_xy_px``, whose scale the graph tells
+``spike_time``, ``spike_unit``             s, and which cell; or ``spike_t_ticks``
+``event_start``, ``event_end``             candidate events, s; optional
+``field_potential``,                       (n_time, n_channels), in which ripples are found; with
+``field_potential_start``,                 when it begins (s), and its sampling rate (Hz);
+``field_potential_rate``                   optional
+``on_track_start``, ``on_track_end``       when the animal was on the track, s; optional
+``posterior``, ``posterior_time``,         of another decoder: (n_time, n_bins), s, and the centres
+``posterior_xy``                           of its bins in cm; optional
+=========================================  ======================================================
+
+What a `TsdFrame` of pynapple saves is read as a decoded posterior along the track.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.readers.posteriors import along_track
+from analyses.recordings.readers.track_graphs import epochs_of
+from analyses.recordings.readers.units import counted, to_cm
+from analyses.recordings.recording import FieldPotential, Posterior, Recording
+from replay.checks import check_array, check_number, shown
+
+__all__ = ["read_arrays"]
+
+_PYNAPPLE = ("t", "d", "columns")
+
+
+def read_arrays(
+    source: str | Path | Mapping[str, object],
+    graph: nx.Graph | None = None,
+    *,
+    most_unknown: float = 0.2,
+) -> Recording:
+    """Read spikes and positions from arrays.
+
+    Parameters
+    ----------
+    source : path or mapping of str to array_like
+        An ``.npz`` file, or the arrays themselves, with the names in the module's table.
+    graph : networkx.Graph, optional
+        The track.
+    most_unknown : float, default 0.2
+        The largest share of positions on the track that may be unknown.
+
+    Returns
+    -------
+    Recording
+        What it holds.
+
+    Raises
+    ------
+    ValueError
+        If arrays are missing, are of different lengths, or are pickled objects.
+
+    Examples
+    --------
+    >>> arrays = {"position_time": [0.0, 1.0], "position_xy": [[0, 0], [5, 0]],
+    ...           "spike_time": [0.5, 0.7, 0.9], "spike_unit": [1, 0, 1]}
+    >>> [spikes.tolist() for spikes in read_arrays(arrays).spikes]
+    [[0.7], [0.5, 0.9]]
+    """
+    if isinstance(source, Mapping):
+        name, arrays = "the arrays", {key: np.asarray(value) for key, value in source.items()}
+    else:
+        name, arrays = Path(source).name, _load(Path(source))
+    if set(_PYNAPPLE) <= set(arrays):
+        return along_track(arrays["t"], arrays["d"], arrays["columns"], graph, name)
+    clock = arrays.get("clock_hz")
+    hertz = None if clock is None else check_number(f"clock_hz of {name}", clock.item())
+    told = []
+    position_time = _times(arrays, "position", hertz, name)
+    position = np.empty((0, 2))
+    if position_time is not None:
+        position, scaled = _positions(arrays, graph, name)
+        told.append(counted(len(position_time), "position") + (f" ({scaled})" if scaled else ""))
+    spike_time = _times(arrays, "spike", hertz, name)
+    spikes: tuple[NDArray[np.float64], ...] = ()
+    if spike_time is not None:
+        spikes = _by_cell(arrays, spike_time, name)
+        told.append(f"{counted(len(spikes), 'cell')} with {counted(len(spike_time), 'spike')}")
+    posterior = _posterior(arrays, name)
+    if posterior is not None:
+        told.append(
+            f"a posterior of {len(posterior.time):,} times and {len(posterior.position)} bins"
+        )
+    if not told:
+        raise ValueError(
+            f"{name} must have the arrays position_time, position_xy, spike_time and spike_unit, "
+            f"and has {shown(sorted(arrays))}: rename them."
+        )
+    field_potential = _field_potential(arrays, name)
+    if field_potential is not None:
+        n_channels = field_potential.signal.shape[1]
+        told.append(f"field potential of {counted(n_channels, 'channel')}")
+    events = _pairs(arrays, "event", name)
+    if len(events):
+        told.append(counted(len(events), "event"))
+    on_track = _pairs(arrays, "on_track", name)
+    on_track = on_track if len(on_track) else epochs_of(graph)
+    if hertz is not None:
+        told.append(f"ticks of {hertz:g} Hz")
+    return Recording(
+        name,
+        graph,
+        np.empty(0) if position_time is None else position_time,
+        position,
+        spikes=spikes,
+        posterior=posterior,
+        events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
+        field_potential=field_potential,
+        on_track=on_track,
+        told=(f"{name}: arrays; {'; '.join(told)}.",),
+        most_unknown=most_unknown,
+    )
+
+
+def _load(path: Path) -> dict[str, NDArray[np.generic]]:
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            is_pynapple = set(_PYNAPPLE) <= set(stored.files)  # its other arrays are pickled
+            return {key: stored[key] for key in (_PYNAPPLE if is_pynapple else stored.files)}
+    except ValueError as error:
+        if "pickle" in str(error).lower():
+            raise ValueError(
+                f"{path.name} holds pickled objects, which are not read: they may run any code, "
+                "and other versions can't read them. Save plain arrays of numbers."
+            ) from None
+        raise ValueError(f"{path.name} can't be read as arrays ({error}).") from None
+    except (OSError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{path.name} must hold arrays as numpy.savez writes them, and is cut off, damaged or "
+            f"of another format ({error}). Copy it again."
+        ) from None
+
+
+def _times(
+    arrays: Mapping[str, NDArray[np.generic]], what: str, hertz: float | None, name: str
+) -> NDArray[np.float64] | None:
+    if f"{what}_time" in arrays:
+        return check_array(arrays[f"{what}_time"], f"{what}_time of {name}", kind="number")
+    if f"{what}_t_ticks" not in arrays:
+        return None
+    if hertz is None:
+        raise ValueError(
+            f"{name} has {what}_t_ticks, but no clock_hz that says how many ticks a second has."
+        )
+    ticks = check_array(arrays[f"{what}_t_ticks"], f"{what}_t_ticks of {name}", kind="number")
+    return np.asarray(ticks / hertz)
+
+
+def _positions(
+    arrays: Mapping[str, NDArray[np.generic]], graph: nx.Graph | None, name: str
+) -> tuple[NDArray[np.float64], str]:
+    for key, unit in (("position_xy", "cm"), ("position_xy_px", "pixels")):
+        if key in arrays:
+            xy = check_array(arrays[key], f"{key} of {name}", kind="number", missing=True, n_dims=2)
+            return to_cm(xy, unit, graph, name)
+    raise ValueError(
+        f"{name} has times of positions, but neither position_xy (cm) nor position_xy_px (pixels)."
+    )
+
+
+def _by_cell(
+    arrays: Mapping[str, NDArray[np.generic]], time: NDArray[np.float64], name: str
+) -> tuple[NDArray[np.float64], ...]:
+    if "spike_unit" not in arrays:
+        raise ValueError(f"{name} has times of spikes, but no spike_unit that says whose they are.")
+    unit = check_array(arrays["spike_unit"], f"spike_unit of {name}", kind="whole", at_least=0)
+    if len(unit) != len(time):
+        raise ValueError(
+            f"{name} must name a unit for each spike, got {len(time)} times and {len(unit)} units."
+        )
+    return tuple(np.sort(time[unit == cell]) for cell in np.unique(unit))
+
+
+def _posterior(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Posterior | None:
+    if "posterior" not in arrays:
+        return None
+    missing = [key for key in ("posterior_time", "posterior_xy") if key not in arrays]
+    if missing:
+        raise ValueError(
+            f"{name} has a posterior without {' and '.join(missing)}: the times of its rows (s) "
+            "and the centres of its bins (x, y in cm)."
+        )
+    probability, time, xy = (
+        check_array(arrays[key], f"{key} of {name}", kind="number", missing=True, n_dims=n_dims)
+        for key, n_dims in (("posterior", 2), ("posterior_time", 1), ("posterior_xy", 2))
+    )
+    return Posterior(time, probability, xy, {})
+
+
+def _field_potential(arrays: Mapping[str, NDArray[np.generic]], name: str) -> FieldPotential | None:
+    if "field_potential" not in arrays:
+        return None
+    numbers = []
+    for key in ("field_potential_start", "field_potential_rate"):
+        if key not in arrays or arrays[key].size != 1:
+            raise ValueError(f"{name} has a field potential, but no {key}: one number (s, Hz).")
+        numbers.append(check_number(f"{key} of {name}", arrays[key].item()))
+    values = check_array(
+        arrays["field_potential"], f"field_potential of {name}", kind="number", n_dims=None
+    )
+    return FieldPotential(numbers[0], numbers[1], values.reshape(len(values), -1))
+
+
+def _pairs(arrays: Mapping[str, NDArray[np.generic]], what: str, name: str) -> NDArray[np.float64]:
+    keys = f"{what}_start", f"{what}_end"
+    if not set(keys) & set(arrays):
+        return np.empty((0, 2))
+    if not set(keys) <= set(arrays):
+        raise ValueError(f"{name} must have both {keys[0]} and {keys[1]}, or neither.")
+    start, end = (check_array(arrays[key], f"{key} of {name}", kind="number") for key in keys)
+    if len(start) != len(end):
+        raise ValueError(f"{keys[0]} and {keys[1]} of {name} must be equally long.")
+    return np.stack([start, end], axis=1)

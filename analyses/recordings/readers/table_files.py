@@ -1,0 +1,179 @@
+"""Decoded places as a plain table, event by event; and tables of events and of positions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from analyses.recordings.readers.track_graphs import epochs_of, linear_to_plane
+from analyses.recordings.recording import Recording
+from replay.checks import check_column, check_table, shown
+
+__all__ = ["open_table", "read_events", "read_table"]
+
+_STARTS = ("start_time", "start", "start_s")
+_ENDS = ("end_time", "stop_time", "end", "stop")
+_WHOSE = ("animal", "subject", "rat", "session")
+
+
+def open_table(path: str | Path) -> pd.DataFrame:
+    """Read a CSV or parquet file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What it holds.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    ValueError
+        If it is no table.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}.")
+    try:
+        return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
+    except (ValueError, OSError, UnicodeDecodeError) as error:
+        raise ValueError(
+            f"{file.name} must be a table, and can't be read as one "
+            f"({' '.join(str(error).split())[:120]}). Write it again as CSV with a line of names."
+        ) from None
+
+
+def read_table(
+    source: str | Path | pd.DataFrame, graph: nx.Graph | None, *, most_unknown: float = 0.2
+) -> Recording:
+    """Read decoded places, or the positions of an animal.
+
+    Parameters
+    ----------
+    source : DataFrame or path of a CSV or parquet file
+        With `event`, `time` (s), and `x, y` or `linear_position` (cm): places decoded in events, in
+        order of time. Without `event`: where the animal was.
+    graph : networkx.Graph or None
+        The track.
+    most_unknown : float, default 0.2
+        The largest share of the animal's positions that may be unknown.
+
+    Returns
+    -------
+    Recording
+        The decoded places and events, or the positions.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, times run back within an event, or there are two animals.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"event": [0, 0], "time": [1.0, 1.1], "x": [0, 9], "y": [0, 0]})
+    >>> read_table(table, None).events.to_numpy().tolist()
+    [[1.0, 1.1]]
+    """
+    name = "the table" if isinstance(source, pd.DataFrame) else Path(source).name
+    table = source if isinstance(source, pd.DataFrame) else open_table(source)
+    check_table(table, ["time"], name)
+    for column in _WHOSE:
+        if column in table and len(table[column].unique()) > 1:
+            several = shown(sorted(map(str, table[column].unique())))
+            raise ValueError(
+                f"{name} holds more than one {column}: {several}. Their experience differs, so "
+                "give each a file of its own."
+            )
+    time = check_column(table, "time", name, kind="number")
+    if "x" in table and "y" in table:
+        xy = np.stack(
+            [check_column(table, axis, name, kind="number", missing=True) for axis in ("x", "y")],
+            axis=1,
+        )
+    elif "linear_position" in table and graph is not None:
+        linear = check_column(table, "linear_position", name, kind="number", missing=True)
+        xy = linear_to_plane(graph, linear, f"Places of {name}")
+    else:
+        raise ValueError(
+            f"{name} must have the columns x and y, or linear_position and a track graph, and has "
+            f"{shown(list(table.columns))}."
+        )
+    if "event" not in table:
+        told = f"{name}: a table of {len(table):,} positions."
+        return Recording(
+            name,
+            graph,
+            time,
+            xy,
+            on_track=epochs_of(graph),
+            told=(told,),
+            most_unknown=most_unknown,
+        )
+    event = check_column(table, "event", name, kind="whole")
+    decoded = pd.DataFrame({"event": event, "time": time, "x": xy[:, 0], "y": xy[:, 1]})
+    goes_back = (np.diff(event) < 0) | ((np.diff(event) == 0) & (np.diff(time) < 0))
+    if goes_back.any():
+        row = int(np.flatnonzero(goes_back)[0]) + 1
+        raise ValueError(
+            f"{name} must be sorted by event and time; row {row} goes back. Sort it, and number "
+            "events in order of time."
+        )
+    spans = decoded.groupby("event", sort=False)["time"].agg(["min", "max"])
+    events = pd.DataFrame({"start_time": spans["min"], "end_time": spans["max"]})
+    events = events.reset_index(drop=True)
+    events.loc[events["end_time"] <= events["start_time"], "end_time"] += 1e-3
+    told = f"{name}: a table of {len(table):,} decoded places in {len(events)} events."
+    return Recording(name, graph, decoded=decoded, events=events, told=(told,))
+
+
+def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:
+    """Read candidate events.
+
+    Parameters
+    ----------
+    source : DataFrame, path of a CSV or parquet file, or IntervalSet
+        With `start_time` and `end_time` in s; as other programs call them, `start, end, stop_time`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `start_time` and `end_time`, in order of time.
+
+    Raises
+    ------
+    ValueError
+        If it has no such columns.
+
+    Examples
+    --------
+    >>> read_events(pd.DataFrame({"start": [2.0, 1.0], "stop": [3.0, 1.5]})).to_numpy().tolist()
+    [[1.0, 1.5], [2.0, 3.0]]
+    """
+    if hasattr(source, "as_dataframe"):
+        table = source.as_dataframe()
+    else:
+        table = open_table(source) if isinstance(source, str | Path) else source
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"Events must be a table, got {shown(table)}.")
+    start = next((name for name in _STARTS if name in table), None)
+    end = next((name for name in _ENDS if name in table), None)
+    if start is None or end is None:
+        raise ValueError(
+            "Events need the columns start_time and end_time (s), got "
+            f"{shown(list(table.columns))}."
+        )
+    found = pd.DataFrame(
+        {
+            "start_time": check_column(table, start, "the events", kind="number"),
+            "end_time": check_column(table, end, "the events", kind="number"),
+        }
+    )
+    return found.sort_values(["start_time", "end_time"], ignore_index=True)

@@ -1,0 +1,224 @@
+"""Track graphs: from networkx, from JSON as track_linearization's users write it, or from a file.
+
+In JSON a track is what a row of Spyglass' table ``TrackGraph`` holds: `node_positions` (cm) and
+`edges`, and optionally `linear_edge_order` and `linear_edge_spacing`, which say how the track was
+laid out on a line. Beside these a graph may say `pixels_per_cm`; `run_epochs`, when the animal was
+on it (s); and `landmarks`, name -> nodes, which statistics read (:mod:`analyses.measures`). The
+node-link form of networkx is read too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.recordings.binned_track import cut_track
+from replay.checks import check_array, check_list, check_number, shown
+from replay.worlds.tracks import make_track_graph
+
+__all__ = ["draw_track", "epochs_of", "linear_to_plane", "read_track"]
+
+
+def read_track(source: object) -> nx.Graph:
+    """Read a track graph.
+
+    Parameters
+    ----------
+    source : networkx.Graph, mapping or path
+        The graph itself; or what its JSON file holds, or that file.
+
+    Returns
+    -------
+    networkx.Graph
+        Nodes with `pos` in cm; the graph's own attributes may be `edge_order`, `edge_spacing`,
+        `pixels_per_cm`, `run_epochs` and `landmarks`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no track graph.
+    FileNotFoundError
+        If there is no such file.
+
+    Examples
+    --------
+    >>> drawn = {"node_positions": [[0, 0], [30, 40]], "edges": [[0, 1]]}
+    >>> read_track(drawn).edges[0, 1]["distance"]
+    50.0
+    """
+    if isinstance(source, nx.Graph):
+        cut_track(source, bin_size=10.0)
+        return source
+    name = "The track graph"
+    if isinstance(source, str | Path):
+        name = str(source)
+        try:
+            source = json.loads(Path(source).read_text("utf-8"))
+        except (UnicodeDecodeError, ValueError) as error:
+            raise ValueError(
+                f"{name} must be a track graph in JSON, and can't be read as that ({error})."
+            ) from None
+    if not isinstance(source, Mapping):
+        raise TypeError(
+            f"{name} must be a networkx.Graph, or JSON with node_positions and edges, got "
+            f"{shown(source)}."
+        )
+    graph = _from_mapping(source, name)
+    cut_track(graph, bin_size=10.0)
+    return graph
+
+
+def _from_mapping(drawn: Mapping[str, Any], name: str) -> nx.Graph:
+    if "nodes" in drawn and ("links" in drawn or "edges" in drawn):
+        try:
+            key = "links" if "links" in drawn else "edges"
+            return nx.Graph(nx.node_link_graph(dict(drawn), edges=key))
+        except (KeyError, TypeError, nx.NetworkXError) as error:
+            raise ValueError(
+                f"{name} is no graph in the node-link form of networkx ({error!r})."
+            ) from None
+    missing = [key for key in ("node_positions", "edges") if key not in drawn]
+    if missing:
+        raise ValueError(
+            f"{name} lacks {' and '.join(missing)}: a track graph needs node_positions (cm) and "
+            f"edges (pairs of nodes), and this has {shown(list(drawn))}."
+        )
+    unit = drawn.get("units", "cm")
+    if unit != "cm":
+        raise ValueError(f"{name} must be in cm, got units {shown(unit)}.")
+    graph = make_track_graph(drawn["node_positions"], drawn["edges"])
+    order = drawn.get("linear_edge_order", drawn.get("edge_order"))
+    if order is not None:
+        pairs = check_array(order, f"linear_edge_order of {name}", kind="whole", n_dims=2)
+        graph.graph["edge_order"] = [(int(one), int(other)) for one, other in pairs]
+        spacing = drawn.get("linear_edge_spacing", drawn.get("edge_spacing", 0))
+        graph.graph["edge_spacing"] = spacing
+    if drawn.get("pixels_per_cm") is not None:
+        scale = check_number(f"pixels_per_cm of {name}", drawn["pixels_per_cm"], at_least=1e-9)
+        graph.graph["pixels_per_cm"] = scale
+    landmarks = drawn.get("landmarks")
+    if landmarks is not None:
+        if not isinstance(landmarks, Mapping):
+            raise ValueError(
+                f"landmarks of {name} must name lists of nodes, such as {{'reward': [0, 5]}}, got "
+                f"{shown(landmarks)}."
+            )
+        graph.graph["landmarks"] = {
+            str(key): [str(node) for node in check_list(f"The landmark {key!r} of {name}", nodes)]
+            for key, nodes in landmarks.items()
+        }
+    if drawn.get("run_epochs") is not None:
+        epochs = check_array(drawn["run_epochs"], f"run_epochs of {name}", kind="number", n_dims=2)
+        graph.graph["run_epochs"] = epochs
+    return graph
+
+
+def draw_track(graph: nx.Graph) -> dict[str, Any]:
+    """Write a track graph as `read_track` reads it, for JSON.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Nodes with `pos` in cm.
+
+    Returns
+    -------
+    dict
+        `node_names`, `node_positions` (cm), `edges` (pairs of numbers of nodes) and `units`.
+
+    Examples
+    --------
+    >>> drawn = {"node_positions": [[0.0, 0.0], [30.0, 40.0]], "edges": [[0, 1]]}
+    >>> draw_track(read_track(drawn))["edges"]
+    [[0, 1]]
+    """
+    number = {node: place for place, node in enumerate(graph)}
+    return {
+        "node_names": [str(node) for node in graph],
+        "node_positions": [list(map(float, data["pos"])) for _, data in graph.nodes(data=True)],
+        "edges": [[number[one], number[other]] for one, other in graph.edges],
+        "units": "cm",
+    }
+
+
+def epochs_of(graph: nx.Graph | None) -> NDArray[np.float64]:
+    """Tell when the animal was on the track, if its graph says so.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or None
+        The track; its attribute is `run_epochs`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_epochs, 2)
+        From and to, in s; none if the graph doesn't say.
+    """
+    epochs = None if graph is None else graph.graph.get("run_epochs")
+    return np.empty((0, 2)) if epochs is None else np.asarray(epochs, dtype=float)
+
+
+def linear_to_plane(graph: nx.Graph, linear: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Give the place on the track of places on the line that it was laid out on.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        The track; its attributes `edge_order` and `edge_spacing` say how it was laid out, or it has
+        one edge.
+    linear : array_like of float, shape (n_places,)
+        In cm from the beginning of the first edge.
+    name : str
+        What the places are called in messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_places, 2)
+        In cm; NaN in the gaps between edges and beyond the ends.
+
+    Raises
+    ------
+    ValueError
+        If the graph doesn't say how it was laid out.
+
+    Examples
+    --------
+    >>> drawn = {"node_positions": [[0, 0], [10, 0], [10, 10]], "edges": [[0, 1], [1, 2]],
+    ...          "linear_edge_order": [[0, 1], [1, 2]], "linear_edge_spacing": 5}
+    >>> linear_to_plane(read_track(drawn), [4.0, 12.0, 17.0], "bins").tolist()
+    [[4.0, 0.0], [nan, nan], [10.0, 2.0]]
+    """
+    order = graph.graph.get("edge_order")
+    if order is None and graph.number_of_edges() == 1:
+        order = list(graph.edges)
+    if order is None:
+        raise ValueError(
+            f"{name} are places on a line, and the track graph has {graph.number_of_edges()} edges "
+            "without saying in which order they were laid out: give it linear_edge_order and "
+            "linear_edge_spacing as they were when decoding."
+        )
+    spacing = np.broadcast_to(
+        check_array(graph.graph.get("edge_spacing", 0), "edge_spacing", kind="number", n_dims=None),
+        (len(order) - 1,),
+    )
+    place = np.asarray(linear, dtype=float)
+    found = np.full((len(place), 2), np.nan)
+    begin = 0.0
+    for number, (one, other) in enumerate(order):
+        if not graph.has_edge(one, other):
+            raise ValueError(
+                f"linear_edge_order goes from {one!r} to {other!r}, and the track graph has no "
+                "such edge."
+            )
+        first, last = (np.asarray(graph.nodes[node]["pos"], dtype=float) for node in (one, other))
+        length = float(np.hypot(*(last - first)))
+        here = (place >= begin - 1e-6) & (place <= begin + length + 1e-6) & np.isnan(found[:, 0])
+        found[here] = first + np.outer((place[here] - begin) / length, last - first)
+        begin += length + (float(spacing[number]) if number < len(spacing) else 0.0)
+    return found

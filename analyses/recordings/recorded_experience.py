@@ -1,0 +1,73 @@
+"""What a recorded animal ran, as moves between the states of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analyses.recordings.recording import Recording
+from analyses.recordings.visits import experience, find_visits
+from replay import MDP
+from replay.checks import check_choice
+from replay.log.event_log import EventLog
+
+__all__ = ["experience_of"]
+
+
+def experience_of(
+    recording: Recording, state_size: float, lap_ends: Sequence[str] = ()
+) -> tuple[MDP, EventLog]:
+    """Turn what the animal ran into moves between states.
+
+    Parameters
+    ----------
+    recording : Recording
+        With a track and positions.
+    state_size : float
+        The largest distance of two neighbouring states, in cm.
+    lap_ends : sequence of str, optional
+        The names of nodes of the track at which laps end; without them, its dead ends. A track
+        that has none is one lap as long as the animal is on it.
+
+    Returns
+    -------
+    world : MDP
+        The track as a world.
+    log : EventLog
+        The moves, lap by lap; a lap is cut off where the animal leaves the track.
+
+    Raises
+    ------
+    ValueError
+        If the animal never moved from one state to another, or there is no such node.
+    """
+    nodes = [str(node) for node in recording.graph or ()]
+    for name in lap_ends:
+        check_choice("node of the track", name, nodes)
+    ends = [nodes.index(name) for name in lap_ends] or None  # nodes are the first states
+    world = MDP.from_networkx(recording.graph, bin_size=state_size)
+    epochs = recording.on_track
+    if not len(epochs):
+        epochs = np.array([[recording.time[0], recording.time[-1]]])
+    parts = []
+    for begin, end in epochs:
+        own = (recording.time >= begin) & (recording.time <= end)
+        if not own.any():
+            continue
+        visits = find_visits(
+            recording.time[own], recording.position[own], recording.graph, world, most_unknown=1.0
+        )
+        steps = experience(visits, world, ends=ends).columns("steps")
+        names = ("state", "next_state", "time", "action", "terminated", "truncated")
+        part = {name: np.array(steps[name]) for name in names}
+        if len(part["state"]):
+            part["truncated"][-1] = not part["terminated"][-1]
+            parts.append(part)
+    if not parts:
+        raise ValueError(
+            f"The animal of {recording.name} never moved from one state of the track to another. "
+            "Are positions and graph in cm on the same axes?"
+        )
+    steps = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return world, EventLog({"steps": steps}, mdp=world)

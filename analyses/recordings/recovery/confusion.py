@@ -1,0 +1,94 @@
+"""Confusion matrices: what events of each true kind are found as.
+
+There is a row for each true kind and a column for each kind that is found; an event is ``missed``
+if it is not accepted or has no sequence.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analyses.sequences.place_sequences import DIRECTIONS
+from analyses.tables import KINDS
+from replay.checks import check_choice, check_table
+
+__all__ = [
+    "FOUND_KINDS",
+    "MISSED",
+    "NOISE",
+    "NOVEL",
+    "REPLAYED",
+    "confusion_matrix",
+    "truths_and_found",
+]
+
+NOISE, MISSED = "noise", "missed"
+
+FOUND_KINDS = (*KINDS, MISSED)
+"""What an event may be found as."""
+
+REPLAYED = ("forward_episode", "reverse_episode", "novel_path")
+"""What is truly replayed unless something else is asked for."""
+
+NOVEL = REPLAYED[-1]
+
+
+def confusion_matrix(recovered: pd.DataFrame, what: str = "kind") -> pd.DataFrame:
+    """Count what events are found as.
+
+    Parameters
+    ----------
+    recovered : DataFrame
+        As `recovery` or `recover` gives it: `true_kind` and `kind`, or `true_direction` and
+        `direction`.
+    what : {"kind", "direction"}, default "kind"
+        What is asked of each event.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each truth that there is, a column for each thing that may be found: the share of
+        the events of that truth. Rows sum to 1.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or there is no event.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"true_kind": "novel_path", "kind": ["novel_path", "missed"]})
+    >>> confusion_matrix(table).loc["novel_path", ["novel_path", "missed"]].tolist()
+    [0.5, 0.5]
+    """
+    truths, found = truths_and_found(recovered, what)
+    counts = pd.crosstab(recovered[f"true_{what}"], recovered[what])
+    counts = counts.reindex(index=truths, columns=found, fill_value=0)
+    return counts.div(counts.sum(axis=1), axis=0)
+
+
+def truths_and_found(recovered: pd.DataFrame, what: str) -> tuple[list[str], list[str]]:
+    """List the rows and the columns of a confusion matrix.
+
+    Parameters
+    ----------
+    recovered, what
+        As for `confusion_matrix`.
+
+    Returns
+    -------
+    truths, found : list of str
+        The truths that there are, and all that may be found.
+
+    Raises
+    ------
+    ValueError
+        As `confusion_matrix`.
+    """
+    name = check_choice("what", what, ("kind", "direction"))
+    check_table(recovered, [name, f"true_{name}"], "recovered")
+    if not len(recovered):
+        raise ValueError("recovered has no event, so nothing can be said of what is found.")
+    found = FOUND_KINDS if name == "kind" else (*DIRECTIONS, MISSED)
+    present = set(recovered[f"true_{name}"])
+    return [truth for truth in (*found, NOISE) if truth in present], list(found)

@@ -1,0 +1,156 @@
+"""Paths that an animal's laps make forward, reverse or novel ones, to be recovered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.recovery.confusion import NOVEL, REPLAYED
+from analyses.recordings.recovery.longest_sequences import longest_sequences
+from analyses.sequences.place_sequences import Detection
+from analyses.sequences.runs import Columns
+from analyses.sequences.track import graph_of_log
+from replay.checks import (
+    check_choice,
+    check_number,
+    check_whole,
+)
+from replay.log.event_log import EventLog
+
+__all__ = ["known_paths"]
+
+_N_DRAWN, _N_TRIES = 200, 20
+
+
+def known_paths(
+    log: EventLog,
+    *,
+    n_each: int = 15,
+    length: float = 200.0,
+    kinds: Sequence[str] = REPLAYED,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Draw paths that an animal's laps make forward, reverse or novel ones, to be recovered.
+
+    Forward and reverse paths are stretches of laps, and so are ambiguous ones, where the animal ran
+    both ways. Novel ones are random walks without turning back, over moves that were made in some
+    direction, of which not even the middle half was run: a path that is novel at its end alone is
+    found as what the rest is as soon as that end is lost.
+
+    Parameters
+    ----------
+    log : EventLog
+        What was run; its world has positions. Of a recording,
+        :func:`analyses.recordings.recorded_experience.experience_of` gives it.
+    n_each : int, default 15
+        How many paths of each kind.
+    length : float, default 200.0
+        How long they are at least, in cm; at most by one move longer.
+    kinds : sequence of str, default ("forward_episode", "reverse_episode", "novel_path")
+        Which kinds; ``ambiguous`` is another one.
+    seed : int, default 0
+        Seed of the draws.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `step` (the last one of the log), `states` and `kind`.
+
+    Raises
+    ------
+    ValueError
+        If too few paths of a kind are found: there is none where the animal ran each corridor both
+        ways, or laps are shorter.
+
+    Examples
+    --------
+    >>> from replay import MDP
+    >>> from replay.worlds.tracks import make_tmaze_track
+    >>> world = MDP.from_networkx(make_tmaze_track(), start=0, terminal=[2, 3])
+    >>> steps = {"state": [0, 1, 0, 1], "next_state": [1, 2, 1, 3],
+    ...          "terminated": [False, True, False, True]}
+    >>> paths = known_paths(EventLog({"steps": steps}, mdp=world), n_each=1, length=100.0)
+    >>> paths["kind"].tolist(), sorted(paths["states"].iloc[2])
+    (['forward_episode', 'reverse_episode', 'novel_path'], [1, 2, 3])
+    """
+    number = check_whole("n_each", n_each, at_least=1)
+    least = check_number("length", length, at_least=0.0, hint="It is in cm.")
+    wanted = [check_choice("kind", kind, (*REPLAYED, "ambiguous")) for kind in kinds]
+    rng = np.random.default_rng(check_whole("seed", seed))
+    steps, joined = log.columns("steps"), graph_of_log(log)
+    if not len(steps["state"]):
+        raise ValueError("The log has no steps, so no path is known: keep its steps.")
+    ran = joined.edge_subgraph(
+        edge
+        for edge in zip(steps["state"], steps["next_state"], strict=True)
+        if edge in joined.edges
+    )
+    ends = np.flatnonzero(np.append(np.diff(steps["episode"]) != 0, True)) + 1
+    last = int(steps["step"][-1])
+    found: dict[str, list[list[int]]] = {kind: [] for kind in wanted}
+    for _ in range(_N_TRIES):
+        first = rng.integers(len(steps["state"]), size=_N_DRAWN)
+        stretches = [_stretch(steps, row, ends, joined, least) for row in first.tolist()]
+        starts = rng.choice(np.array(sorted(ran)), _N_DRAWN)
+        walks = [_walk(ran, start, least, rng) for start in starts.tolist()]
+        drawn = [path for path in (*stretches, *(path[::-1] for path in stretches), *walks) if path]
+        for path, kind in zip(drawn, _kinds(log, drawn, last), strict=True):
+            if kind in found and len(found[kind]) < number:
+                found[kind].append(path)
+        if all(len(paths) == number for paths in found.values()):
+            break
+    for kind, paths in found.items():
+        if len(paths) < number:
+            raise ValueError(
+                f"Only {len(paths)} paths of the kind {kind} and {least:g} cm were found among "
+                f"{_N_TRIES * _N_DRAWN:,} that were drawn, and {number} are needed. Where each "
+                "corridor was run both ways there are none; else ask for shorter ones (length)."
+            )
+    rows = [(last, path, kind) for kind, paths in found.items() for path in paths]
+    return pd.DataFrame(rows, columns=["step", "states", "kind"])
+
+
+def _kinds(log: EventLog, paths: list[list[int]], step: int) -> list[str]:
+    """Name the kind of each path; none of those that are novel at their ends only."""
+
+    def named(places: list[list[int]]) -> list[str]:
+        moments = np.full(len(places), step)
+        return list(longest_sequences(log, moments, places, Detection(2), when="step")["kind"])
+
+    middles = [path[len(path) // 4 : len(path) - len(path) // 4] for path in paths]
+    return [
+        kind if kind != NOVEL or middle == NOVEL else ""
+        for kind, middle in zip(named(paths), named(middles), strict=True)
+    ]
+
+
+def _stretch(
+    steps: Columns, row: int, ends: NDArray[np.int64], joined: nx.Graph, least: float
+) -> list[int]:
+    """Give a stretch of a lap from a step on; nothing if the lap ends before."""
+    path, way = [int(steps["state"][row])], 0.0
+    for later in range(row, ends[np.searchsorted(ends, row, side="right")]):
+        there = int(steps["next_state"][later])
+        if there != path[-1]:
+            way += joined.edges[path[-1], there]["distance"]
+            path.append(there)
+        if way >= least and len(path) > 1:
+            return path
+    return []
+
+
+def _walk(ran: nx.Graph, start: int, least: float, rng: np.random.Generator) -> list[int]:
+    """Walk without turning back; nothing if the way ends before."""
+    path, way = [start], 0.0
+    while way < least or len(path) < 2:
+        onwards = sorted(set(ran[path[-1]]) - set(path[-2:-1]))
+        if not onwards:
+            return []
+        there = int(rng.choice(onwards))
+        way += ran.edges[path[-1], there]["distance"]
+        path.append(there)
+    return path

@@ -1,0 +1,54 @@
+"""What each event replays: the longest of its place sequences."""
+
+from __future__ import annotations
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from analyses.recordings.event_kinds import sequence_kinds
+from analyses.recordings.recovery.confusion import MISSED
+from analyses.sequences.place_sequences import Detection, place_sequences
+from replay.log.event_log import EventLog
+
+__all__ = ["longest_sequences"]
+
+
+def longest_sequences(
+    ran: EventLog,
+    moments: ArrayLike,
+    places: list[list[int]],
+    detection: Detection,
+    when: str = "time",
+) -> pd.DataFrame:
+    """Say what each event replays: its longest sequence.
+
+    Parameters
+    ----------
+    ran : EventLog
+        What was run.
+    moments : array_like, shape (n_events,)
+        When each event is.
+    places : list of list of int, length n_events
+        The states that each event visits.
+    detection : Detection
+        What counts as a sequence.
+    when : {"time", "step"}, default "time"
+        What `moments` are: s, or steps of the log.
+
+    Returns
+    -------
+    DataFrame
+        One row an event: `kind, direction, states` of its longest sequence; ``missed`` without one.
+    """
+    paths = pd.DataFrame({when: moments, "states": places})
+    found = place_sequences(ran, paths, detection=detection)
+    found["kind"] = sequence_kinds(found)
+    longest = found.sort_values(["event", "distance"], ascending=[True, False], kind="stable")
+    longest = longest.drop_duplicates("event")
+    table = pd.DataFrame(
+        {"kind": MISSED, "direction": MISSED, "states": [()] * len(places)}, dtype=object
+    )
+    columns = [longest[name] for name in ("event", "kind", "direction", "states")]
+    for event, kind, direction, states in zip(*columns, strict=True):
+        table.loc[event] = [kind, direction, tuple(states.tolist())]
+    return table

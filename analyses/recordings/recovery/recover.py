@@ -1,0 +1,258 @@
+"""Recovery: how much of a known replay a recording finds, and what it takes it for.
+
+What `observe` makes goes the way of a recording (:mod:`analyses.recordings.find_replay`): place
+fields are estimated, events decoded, and the paths of those that move on continuously become place
+sequences. The kind of an event's longest sequence is held against what was truly replayed. *Noise*,
+as truth, are events in which cells fire as fast as in replay on average, but wherever their fields
+are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.binned_track import BinnedTrack, cut_track, project
+from analyses.recordings.conclusions import path_radius
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.state_space_decoder import (
+    continuous_path,
+    walk_transitions,
+)
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.cells import Cells
+from analyses.recordings.observation.observe import Observation, observe
+from analyses.recordings.recorded_experience import experience_of
+from analyses.recordings.recovery.confusion import NOISE
+from analyses.recordings.recovery.longest_sequences import longest_sequences
+from analyses.recordings.session import prepare
+from analyses.recordings.settings import Settings
+from analyses.recordings.significance.scores import SCORES, TestedEvent, routes_for
+from replay.checks import (
+    check_list,
+    check_whole,
+)
+from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
+
+__all__ = ["recover", "recovery"]
+
+_NOISE_ROW = {"kind": NOISE, "direction": NOISE, "states": ()}
+_NOWHERE = np.empty(0, dtype=np.int32)
+_BY = ("n_cells", "gain", "speed")
+
+
+def recover(
+    observed: Observation,
+    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    judgement: Judgement = Judgement(),  # noqa: B008
+    *,
+    n_noise: int = 0,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Analyse an observation as a recording, and hold what is found against the truth.
+
+    Events are accepted by their score alone: a test of each against shuffles would take hundreds of
+    times as long, and noise shows what passes by chance. The gain is known to the decoder.
+
+    Parameters
+    ----------
+    observed : Observation
+        As `observe` gives it.
+    settings : Settings, optional
+        How it is decoded.
+    judgement : Judgement, optional
+        How events are judged; of it, `score`, `least_score`, `state_size`, `lap_ends` and
+        `detection`.
+    n_noise : int, default 0
+        How many events of noise are added, each as long as one of the events, drawn at random.
+    seed : int, default 0
+        Seed of the noise.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an event: `event` (-1: noise), `true_kind, true_direction, kind, direction` (as
+        found, or ``missed``), `score` (that of the judgement), `n_spikes`,
+        `true_states` and `states` (the places that were truly replayed, and those that were found,
+        of the longest sequence of each).
+
+    Raises
+    ------
+    ValueError
+        If there is no event, or the track was not run enough to estimate fields.
+
+    Examples
+    --------
+    An animal ran a track one way, lap after lap, and replayed it backwards:
+
+    >>> from replay import MDP
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = make_linear_track(150.0)
+    >>> world = MDP.from_networkx(track, bin_size=10.0)
+    >>> way = [0, *range(2, world.n_states), 1]
+    >>> steps = {"state": way[:-1] * 20, "next_state": way[1:] * 20,
+    ...          "terminated": [state == 1 for state in way[1:]] * 20}
+    >>> log = EventLog({"steps": steps}, mdp=world)
+    >>> paths = pd.DataFrame({"step": range(14, 300, 15), "states": [way[::-1]] * 20})
+    >>> found = recover(observe(log, track, paths, cells=70))
+    >>> found["true_kind"].unique().tolist()
+    ['reverse_episode']
+    >>> bool((found["kind"] == "reverse_episode").mean() > 0.9)
+    True
+    """
+    if not isinstance(observed, Observation):
+        raise TypeError(f"observed must be an Observation, got {type(observed).__name__}.")
+    number = check_whole("n_noise", n_noise)
+    rng = np.random.default_rng(check_whole("seed", seed))
+    recording, cells, graph = observed.recording, observed.cells, observed.recording.graph
+    if graph is None or recording.events is None or not len(recording.events):
+        raise ValueError("The observation has no event: nothing was replayed that moves on.")
+    session = prepare(recording, settings)
+    world, ran = experience_of(recording, judgement.state_size, judgement.lap_ends)
+    counts, n_events = session.counts, len(session.events)
+    if number:
+        mean = observed.gain * (cells.rates @ cells.track.width) / cells.track.width.sum()
+        expected = mean[session.cells] * session.time_bin
+        lasts = rng.choice([len(each) for each in counts], number)
+        counts = [*counts, *(rng.poisson(expected, (n, len(expected))) for n in lasts)]
+    rates, walk = observed.gain * session.rates, walk_transitions(session.track, session.variance)
+    rule, routes = SCORES[judgement.score], routes_for(judgement.score, session.track)
+    scores, paths = [], []
+    for each in counts:
+        likelihoods = log_likelihood(each, rates, session.time_bin)
+        event = TestedEvent(each.astype(float), rates, session.time_bin, walk, routes)
+        score = rule(event, likelihoods) if len(each) else 0.0
+        is_accepted = score >= judgement.least_score
+        scores.append(score)
+        paths.append(continuous_path(likelihoods, walk) if is_accepted else _NOWHERE)
+    time = np.append(session.events["start_time"], np.full(number, recording.time[-1]))
+    fine, radius = cut_track(graph, 1.0), path_radius(world, session.track)
+    found, true = (
+        longest_sequences(ran, when, _places(each, track, fine, world, radius), judgement.detection)
+        for each, track, when in (
+            (paths, session.track, time),
+            (observed.replayed, cells.track, time[:n_events]),
+        )
+    )
+    true = pd.concat([true, pd.DataFrame([_NOISE_ROW] * number, columns=true.columns)])
+    return pd.DataFrame(
+        {
+            "event": np.append(recording.events["event"], np.full(number, -1)),
+            "true_kind": true["kind"].to_numpy(),
+            "true_direction": true["direction"].to_numpy(),
+            "kind": found["kind"],
+            "direction": found["direction"],
+            "score": scores,
+            "n_spikes": [int(each.sum()) for each in counts],
+            "true_states": true["states"].to_numpy(),
+            "states": found["states"],
+        }
+    )
+
+
+def _places(
+    paths: Sequence[NDArray[np.integer]],
+    track: BinnedTrack,
+    fine: BinnedTrack,
+    world: MDP,
+    radius: float,
+) -> list[list[int]]:
+    """Give the states that each path enters: by coming near their centre, as in `find_visits`."""
+    centre = project(fine, np.asarray(world.position)).bin
+    away = fine.distance[np.ix_(project(fine, track.position).bin, centre)]
+    entered = np.where(away.min(axis=1) <= radius, away.argmin(axis=1), -1)
+    visited = [entered[path][entered[path] >= 0] for path in paths]
+    return [each[np.diff(each, prepend=-1) != 0].tolist() for each in visited]
+
+
+def recovery(
+    log: EventLog,
+    graph: nx.Graph,
+    paths: pd.DataFrame | None = None,
+    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    judgement: Judgement = Judgement(),  # noqa: B008
+    *,
+    cells: Sequence[int | Cells] = (12, 20, 40, 80),
+    gain: Sequence[float] = (2.9,),
+    speed: Sequence[float] = (800.0,),
+    n_seeds: int = 20,
+    n_noise: int = 0,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Measure what is found of the replay of a log, with so many cells, gains and speeds.
+
+    Parameters
+    ----------
+    log, graph, paths
+        As for `observe`: what was run and replayed, and the track.
+    settings, judgement
+        As for `recover`.
+    cells : sequence of int or Cells, default (12, 20, 40, 80)
+        How many cells are drawn for each seed; or cells, such as those of a recording.
+    gain : sequence of float, default (2.9,)
+        As for `observe`; the decoder knows it.
+    speed : sequence of float, default (800.0,)
+        As for `observe`, in cm/s.
+    n_seeds : int, default 20
+        How often each combination of these is observed.
+    n_noise : int, default 0
+        How many events of noise are added to each.
+    seed : int, default 0
+        Seed of everything.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `n_cells, gain, speed, seed` (which repetition), and the columns of `recover`.
+
+    Raises
+    ------
+    ValueError
+        As `observe` and `recover`.
+
+    Examples
+    --------
+    Fewer cells find less of what was replayed, a lap backwards:
+
+    >>> from replay import MDP
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = make_linear_track(150.0)
+    >>> world = MDP.from_networkx(track, bin_size=10.0)
+    >>> way = [0, *range(2, world.n_states), 1]
+    >>> steps = {"state": way[:-1] * 20, "next_state": way[1:] * 20,
+    ...          "terminated": [state == 1 for state in way[1:]] * 20}
+    >>> log = EventLog({"steps": steps}, mdp=world)
+    >>> paths = pd.DataFrame({"step": range(14, 300, 15), "states": [way[::-1]] * 20})
+    >>> recovered = recovery(log, track, paths, cells=[6, 60], n_seeds=2)
+    >>> few, many = (confusion_matrix(own) for _, own in recovered.groupby("n_cells"))
+    >>> kind = "reverse_episode"
+    >>> bool(few.loc[kind, kind] < 0.5 < many.loc[kind, kind])
+    True
+    """
+    number = check_whole("n_seeds", n_seeds, at_least=1)
+    some_cells, gains, speeds = (
+        check_list(name, each)
+        for name, each in (("cells", cells), ("gain", gain), ("speed", speed))
+    )
+    combinations = list(product(some_cells, gains, speeds))
+    if not combinations:
+        raise ValueError("cells, gain and speed must each list one value or more.")
+    sequence = np.random.SeedSequence(check_whole("seed", seed))
+    children = sequence.generate_state(2 * len(combinations) * number).reshape(-1, 2)
+    tables = []
+    for place, (setting, repetition) in enumerate(product(combinations, range(number))):
+        some, factor, velocity = setting
+        own, noise = children[place].tolist()
+        observed = observe(log, graph, paths, cells=some, gain=factor, speed=velocity, seed=own)
+        table = recover(observed, settings, judgement, n_noise=n_noise, seed=noise)
+        keys = (len(observed.cells.rates), factor, velocity, repetition)
+        for position, (name, value) in enumerate(zip((*_BY, "seed"), keys, strict=True)):
+            table.insert(position, name, value)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)

@@ -1,0 +1,231 @@
+"""Shares of kinds corrected by what this recording could find.
+
+The fields of the recorded cells serve as cells that replay paths drawn from the animal's own laps,
+as long, as fast and at as high a gain as the replay that was found. What is found of them gives the
+confusion matrix by which the shares of the recording are corrected
+(:mod:`analyses.recordings.recovery`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.recordings.binned_track import project
+from analyses.recordings.conclusions import Conclusions
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.cells import Cells
+from analyses.recordings.recording import Recording
+from analyses.recordings.recovery.confusion import confusion_matrix
+from analyses.recordings.recovery.known_paths import known_paths
+from analyses.recordings.recovery.recover import recovery
+from analyses.recordings.recovery.unfolding import estimate_shares
+from analyses.recordings.session import Session
+from analyses.recordings.settings import Settings
+from analyses.sequences.track import graph_of_log
+from analyses.tables import KINDS
+from replay.checks import check_whole
+from replay.log.event_log import EventLog
+
+__all__ = ["N_SESSIONS", "RecordedShares", "recorded_shares"]
+
+N_SESSIONS = 20
+"""How many sessions are simulated, unless another number is given."""
+_N_EACH = 15
+_MOST_OF_A_LAP = 0.75  # so that stretches of this length begin at many places
+_ONE_WAY = ("reverse_episode", "forward_episode", "novel_path")
+_BOTH_WAYS = ("ambiguous", "novel_path")
+_UNKNOWN = dict.fromkeys(_ONE_WAY, np.nan)
+_COLUMNS = ["kind", "found", "corrected", "ci_low", "ci_high", "recall"]
+
+
+class RecordedShares(NamedTuple):
+    """Shares of kinds, as found and as corrected.
+
+    Attributes
+    ----------
+    table : DataFrame
+        A row for each kind that the animal's laps can give: `kind`, `found` (its share of the
+        replay events with a sequence), `corrected, ci_low, ci_high` (95 %; NaN where nothing can be
+        corrected) and `recall` (the share of it that is found as what it is).
+    told : str
+        How they were corrected, or why they were not.
+    """
+
+    table: pd.DataFrame
+    told: str
+
+
+class _Replay(NamedTuple):
+    """What replay was like: medians in cm and cm/s, and the rates relative to those in running."""
+
+    length: float
+    speed: float
+    gain: float
+
+
+def recorded_shares(
+    recording: Recording,
+    session: Session,
+    found: Conclusions,
+    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    judgement: Judgement = Judgement(),  # noqa: B008
+    *,
+    n_sessions: int = N_SESSIONS,
+    seed: int = 0,
+) -> RecordedShares:
+    """Correct the shares of kinds in a recording by what it could find.
+
+    Each simulated session has 15 paths of each kind: forward, reverse and novel ones, or, where the
+    animal ran everything both ways, paths that can be read either way and novel ones. Their events
+    are accepted by the score alone, without shuffles, and the decoder knows the gain, so recall is
+    at most as high in the recording.
+
+    Parameters
+    ----------
+    recording : Recording
+        What was analysed.
+    session : Session
+        As `analyses.recordings.session.prepare` made it of the recording.
+    found : Conclusions
+        As `analyses.recordings.find_replay.find_replay` gives them.
+    settings : Settings, optional
+        How the recording was decoded.
+    judgement : Judgement, optional
+        How its events were judged.
+    n_sessions : int, default 20
+        How many sessions are simulated; with 0 nothing is corrected.
+    seed : int, default 0
+        Seed of the simulated sessions and of the bootstrap.
+
+    Returns
+    -------
+    RecordedShares
+        The shares; where too little would be found to correct them, the reason.
+
+    Raises
+    ------
+    ValueError
+        If `n_sessions` or `seed` is no whole number of at least 0.
+
+    Examples
+    --------
+    >>> from analyses.recordings.find_replay import find_replay
+    >>> from analyses.recordings.session import prepare
+    >>> from analyses.recordings.observation.simulated_recording import simulated_recording
+    >>> recording, judgement = simulated_recording(12), Judgement(n_shuffles=39)
+    >>> found = find_replay(recording, judgement=judgement)
+    >>> shares = recorded_shares(recording, prepare(recording), found, n_sessions=2)
+    >>> shares.table["kind"].tolist()
+    ['reverse_episode', 'forward_episode', 'novel_path']
+    """
+    number = check_whole("n_sessions", n_sessions)
+    root = np.random.SeedSequence(check_whole("seed", seed))
+    seeds = root.generate_state(2 * number + 1).tolist()
+    counts = found.events["kind"].value_counts().reindex(KINDS, fill_value=0)
+    is_ours = session.posterior is None and session.decoded is None
+    if not number:
+        return _not_corrected(counts, "No session was simulated.")
+    if not (session.counts and is_ours):
+        return _not_corrected(counts, "Only what is decoded here, from spikes, can be simulated.")
+    if not counts.sum():
+        return _not_corrected(counts, "No event of replay has a sequence.")
+    replay = _measured(session, found)
+    drawn = _draw(found.experience, replay.length, seeds[:number])
+    if drawn is None:
+        return _not_corrected(
+            counts,
+            f"The animal's laps give too few paths of {replay.length:.0f} cm to simulate: neither "
+            "forward, reverse and novel ones nor, where it ran both ways, ambiguous and novel "
+            "ones.",
+        )
+    try:
+        tables = [
+            recovery(
+                found.experience, recording.graph, paths, settings, judgement,
+                cells=[Cells(session.track, session.rates)], gain=[replay.gain],
+                speed=[replay.speed], n_seeds=1, seed=own,
+            ).assign(seed=place)
+            for place, (paths, own) in enumerate(zip(drawn, seeds[number:-1], strict=True))
+        ]  # fmt: skip
+    except ValueError as error:
+        return _not_corrected(counts, f"What is simulated can't be decoded: {error}")
+    recovered = pd.concat(tables, ignore_index=True)
+    try:
+        shares = estimate_shares(counts, recovered, seed=seeds[-1])
+    except ValueError as error:
+        matrix = confusion_matrix(recovered)
+        recall = {kind: matrix.loc[kind, kind] for kind in matrix.index}
+        return _not_corrected(counts, str(error), recall)
+    table = shares.rename(columns={"share": "corrected"})[_COLUMNS]
+    return RecordedShares(table, _how(number, replay))
+
+
+def _draw(log: EventLog, length: float, seeds: Sequence[int]) -> list[pd.DataFrame] | None:
+    """Draw the paths of each session; none if the laps give too few."""
+    for kinds in (_ONE_WAY, _BOTH_WAYS):
+        with suppress(ValueError):
+            return [
+                known_paths(log, n_each=_N_EACH, length=length, kinds=kinds, seed=seed)
+                for seed in seeds
+            ]
+    return None
+
+
+def _measured(session: Session, found: Conclusions) -> _Replay:
+    """Measure the longest sequences of events, and how fast cells fire along decoded paths."""
+    longest = found.sequences.sort_values("distance", ascending=False, kind="stable")
+    longest = longest.drop_duplicates("event")
+    lasts = (longest["end_time"] - longest["start_time"]).clip(lower=session.time_bin)
+    replayed = found.events[found.events["is_replay"]]
+    paths = found.paths[found.paths["event"].isin(replayed["event"])]
+    bins = project(session.track, paths[["x", "y"]].to_numpy(dtype=float)).bin
+    expected = session.rates.sum(axis=0)[bins].sum() * session.time_bin
+    return _Replay(
+        min(float(longest["distance"].median()), _MOST_OF_A_LAP * _lap(found.experience)),
+        float((longest["distance"] / lasts).median()),
+        float(replayed["n_spikes"].sum() / expected),
+    )
+
+
+def _lap(log: EventLog) -> float:
+    """Measure the median length of a lap, in cm."""
+    joined, steps = graph_of_log(log), log.columns("steps")
+    moves = zip(steps["state"].tolist(), steps["next_state"].tolist(), strict=True)
+    lengths = [joined.edges[move]["distance"] if move in joined.edges else 0.0 for move in moves]
+    return float(pd.Series(lengths).groupby(steps["episode"]).sum().median())
+
+
+def _how(n_sessions: int, replay: _Replay) -> str:
+    return (
+        "Corrected shares are those that explain what was found, by what is found of "
+        f"{n_sessions} simulated sessions with the fields of these cells and {_N_EACH} paths of "
+        "each kind from the animal's own laps. In the median, paths are as long "
+        f"({replay.length:.0f} cm; at most {_MOST_OF_A_LAP:g} of a lap) and as fast "
+        f"({replay.speed / 100:.1f} m/s) as the replay that was found, and cells fire "
+        f"{replay.gain:.1f} times as fast as in running. Simulated events are accepted by their "
+        "score alone, without shuffles, and what was missed may have been shorter or faster, so "
+        "recall is at most as high in the recording."
+    )
+
+
+def _not_corrected(
+    counts: pd.Series, reason: str, recall: Mapping[str, float] = _UNKNOWN
+) -> RecordedShares:
+    kinds = list(recall)
+    total = counts.sum()
+    table = pd.DataFrame(
+        {
+            "kind": kinds,
+            "found": [counts[kind] / total if total else np.nan for kind in kinds],
+            "corrected": np.nan,
+            "ci_low": np.nan,
+            "ci_high": np.nan,
+            "recall": [recall[kind] for kind in kinds],
+        }
+    )
+    return RecordedShares(table, f"Shares are not corrected. {reason}")

@@ -1,0 +1,247 @@
+"""Unfolding: true shares of kinds, estimated from those that a recording found.
+
+Few cells miss more, and they miss most of the paths that are harder to follow, so that the share of
+a kind among the events that are found is biased. With the confusion matrix the true shares follow
+from the found ones, as in the unfolding of spectra [1]_: they are the numbers x >= 0 for which x
+times the matrix is nearest to what was found, kept from wild values by a small penalty on the
+differences between them.
+
+References
+----------
+.. [1] Hoecker & Kartvelishvili (1996), SVD approach to data unfolding.
+   https://doi.org/10.1016/0168-9002(95)01478-0
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+
+from analyses.recordings.recovery.confusion import MISSED, NOISE, confusion_matrix, truths_and_found
+from analyses.recordings.recovery.recover import _BY
+from replay.checks import (
+    check_array,
+    check_number,
+    check_table,
+    check_whole,
+)
+
+__all__ = ["LEAST_RECALL", "REGULARISATION", "correct_shares", "estimate_shares", "unfold"]
+
+LEAST_RECALL = 0.2
+"""Where less than this share of a kind is found as what it is, no share is corrected."""
+REGULARISATION = 1e-4
+"""The weight of the squared differences between kinds, against the squared error."""
+
+
+def correct_shares(
+    found: pd.Series,
+    matrix: pd.DataFrame,
+    *,
+    regularisation: float = REGULARISATION,
+    least_recall: float = LEAST_RECALL,
+) -> pd.Series:
+    """Estimate the true shares from those that were found.
+
+    Parameters
+    ----------
+    found : Series
+        The number or share of the events that were found as each kind, by kind. What was missed
+        does not count.
+    matrix : DataFrame
+        As `confusion_matrix` gives it. Noise does not count.
+    regularisation : float, default 1e-4
+        The weight of the squared differences between kinds, against the squared error. With 0 the
+        matrix is inverted, as far as no share becomes negative.
+    least_recall : float, default 0.2
+        The least share of each kind that must be found as what it is.
+
+    Returns
+    -------
+    Series
+        The true share of each kind in `matrix`; they sum to 1.
+
+    Raises
+    ------
+    ValueError
+        If less of a kind is found than `least_recall`, or nothing was found.
+
+    Examples
+    --------
+    Half of the forward events are found, and all of the novel ones, of which a quarter looks like
+    forward ones:
+
+    >>> kinds = ["forward_episode", "novel_path"]
+    >>> matrix = pd.DataFrame([[0.5, 0.0], [0.25, 0.75]], index=kinds, columns=kinds)
+    >>> found = pd.Series([300, 300], index=kinds)
+    >>> correct_shares(found, matrix, regularisation=0).round(3).tolist()
+    [0.5, 0.5]
+    """
+    _check_found(found)
+    check_table(matrix, [], "matrix")
+    weight = check_number("regularisation", regularisation, at_least=0.0)
+    least = check_number("least_recall", least_recall, at_least=0.0, at_most=1.0)
+    truths = [kind for kind in matrix.index if kind != NOISE and kind != MISSED]
+    seen = [kind for kind in matrix.columns if kind != MISSED]
+    recall = pd.Series({kind: matrix.loc[kind, kind] for kind in truths})
+    poor = recall[recall < least]
+    if len(poor):
+        raise ValueError(
+            "Too little is found to correct any share: of "
+            + ", of ".join(f"{kind} {value:.2f}" for kind, value in poor.items())
+            + f" is found as what it is, and at least {least:g} is needed. Record more cells, or "
+            "report the shares as found, with this recall."
+        )
+    counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
+    if not counts.sum() > 0:
+        raise ValueError("Nothing was found, so there is no share to correct.")
+    given = matrix.loc[truths, seen].to_numpy(dtype=float)
+    return pd.Series(unfold(counts, given, weight), index=truths)
+
+
+def _check_found(found: pd.Series) -> None:
+    if not isinstance(found, pd.Series):
+        raise TypeError(f"found must be a pandas.Series by kind, got {type(found).__name__}.")
+    check_array(found.to_numpy(), "found", kind="number", at_least=0)
+
+
+def unfold(
+    found: ArrayLike, matrix: ArrayLike, regularisation: float = REGULARISATION
+) -> NDArray[np.float64]:
+    """Solve for shares that aren't negative and, through a matrix, give what was found.
+
+    Parameters
+    ----------
+    found : array_like of float, shape (n_found,)
+        Shares or numbers that were found.
+    matrix : array_like of float, shape (n_truths, n_found)
+        The share of each truth that is found as each thing; rows need not sum to 1.
+    regularisation : float, default 1e-4
+        As for `correct_shares`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_truths,)
+        They sum to 1, and are NaN if nothing was found.
+
+    Examples
+    --------
+    >>> unfold([3, 3], [[0.5, 0.0], [0.25, 0.75]], regularisation=0).round(3).tolist()
+    [0.5, 0.5]
+    """
+    counts, given = np.asarray(found, dtype=float), np.asarray(matrix, dtype=float)
+    if not counts.sum() > 0:
+        return np.full(len(given), np.nan)
+    apart = np.sqrt(regularisation) * (np.eye(len(given)) - 1.0 / len(given))
+    right = np.append(counts / counts.sum(), np.zeros(len(given)))
+    solution, _ = nnls(np.vstack((given.T, apart)), right)
+    shares: NDArray[np.float64] = solution / solution.sum()
+    return shares
+
+
+def estimate_shares(
+    found: pd.Series,
+    recovered: pd.DataFrame,
+    what: str = "kind",
+    *,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Estimate the true shares from the numbers of events found, with intervals.
+
+    Both what was found and the matrix are uncertain: in each bootstrap sample events are drawn
+    again, and so are the repetitions of the recovery, each with cells of its own.
+
+    Parameters
+    ----------
+    found : Series
+        How many events were found as each kind, by kind.
+    recovered : DataFrame
+        As `recovery` gives it, of one number of cells, gain and speed.
+    what : {"kind", "direction"}, default "kind"
+        What the shares are of.
+    n_bootstrap : int, default 1000
+        Number of bootstrap samples.
+    level : float, default 0.95
+        Of the intervals.
+    seed : int, default 0
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each kind: `kind` (or `direction`), `recall` (the share of it that is found as
+        what it is), `found` (its share of what was found), `share` (estimated), `ci_low, ci_high`.
+
+    Raises
+    ------
+    ValueError
+        If recall is too low (as `correct_shares`), several settings are mixed, or numbers are no
+        counts.
+
+    Examples
+    --------
+    >>> kinds = ["forward_episode", "novel_path"]
+    >>> recovered = pd.DataFrame({"true_kind": np.repeat(kinds, 200), "seed": np.tile([0, 1], 200),
+    ...                           "kind": ["forward_episode"] * 200 + [*kinds] * 100})
+    >>> estimate_shares(pd.Series([150, 50], index=kinds), recovered)["share"].round(2).tolist()
+    [0.5, 0.5]
+    """
+    truths, seen = truths_and_found(recovered, what)
+    _check_found(found)
+    check_table(recovered, ["seed"], "recovered")
+    mixed = [name for name in _BY if name in recovered and len(recovered[name].unique()) > 1]
+    if mixed:
+        raise ValueError(
+            f"recovered mixes several settings of {' and '.join(mixed)}: choose one of them."
+        )
+    n_samples = check_whole("n_bootstrap", n_bootstrap, at_least=1)
+    inside = check_number("level", level, at_least=0.0, at_most=1.0)
+    matrix = confusion_matrix(recovered, what)
+    shares = correct_shares(found, matrix)
+    truths, seen = list(shares.index), [kind for kind in seen if kind != MISSED]
+    counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
+    by_seed = _counts_by_seed(recovered, what, truths)
+    kept = [place for place, kind in enumerate(by_seed.found) if kind != MISSED]
+    rng = np.random.default_rng(check_whole("seed", seed))
+    drawn = np.empty((n_samples, len(truths)))
+    for sample in range(n_samples):
+        again = rng.integers(len(by_seed.counts), size=len(by_seed.counts))
+        total = by_seed.counts[again].sum(axis=0)
+        events = rng.multinomial(round(counts.sum()), counts / counts.sum())
+        drawn[sample] = unfold(events, (total / total.sum(axis=1, keepdims=True))[:, kept])
+    low, high = np.quantile(drawn, [(1 - inside) / 2, (1 + inside) / 2], axis=0)
+    return pd.DataFrame(
+        {
+            what: truths,
+            "recall": [matrix.loc[kind, kind] for kind in truths],
+            "found": [found.get(kind, 0) / counts.sum() for kind in truths],
+            "share": shares.to_numpy(),
+            "ci_low": low,
+            "ci_high": high,
+        }
+    )
+
+
+class _BySeed(NamedTuple):
+    counts: NDArray[np.float64]
+    found: list[str]
+
+
+def _counts_by_seed(recovered: pd.DataFrame, what: str, truths: list[str]) -> _BySeed:
+    """Count truths and findings in each repetition: shape (n_seeds, n_truths, n_found)."""
+    _, found = truths_and_found(recovered, what)
+    codes = [
+        pd.Categorical(recovered[column], categories=names).codes
+        for column, names in ((f"true_{what}", truths), (what, found))
+    ]
+    seeds, of = np.unique(recovered["seed"].to_numpy(), return_inverse=True)
+    counts = np.zeros((len(seeds), len(truths), len(found)))
+    known = (codes[0] >= 0) & (codes[1] >= 0)
+    np.add.at(counts, (of[known], codes[0][known], codes[1][known]), 1)
+    return _BySeed(counts, found)

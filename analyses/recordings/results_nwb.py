@@ -1,0 +1,184 @@
+"""Replay as an NWB file: events, sequences and decoded paths, which other programs can open.
+
+===========================  =====================================================================
+``replay_events``            all candidate events: `start_time`, `stop_time`, `is_replay`, `kind`,
+                             `score`, `p`, `n_active`
+``replay_sequences``         the place sequences of replay: `start_time`, `stop_time`, `event`,
+                             `path` (states, joined by "-"), `direction`, `novelty`, `kind`,
+                             `composition_order` (0: none), `pieces` (states where they join)
+``processing/replay``        ``kinds`` (counts and shares), ``states`` (where they are, in cm), and
+                             ``decoded_position`` (cm)
+===========================  =====================================================================
+
+Tables of events are ``TimeIntervals``, which pynapple reads as interval sets; what has no value is
+empty. The same recording and seed give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import pandas as pd
+
+from analyses.recordings.conclusions import Conclusions
+from replay.files import replacing
+
+__all__ = ["write_nwb"]
+
+_UNKNOWN = "1970-01-01T00:00:00+00:00"
+
+
+def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], digest: str) -> None:
+    """Write what was replayed into an NWB file.
+
+    Parameters
+    ----------
+    path : path
+        The file to write; one that is there is replaced.
+    found : Conclusions
+        What was replayed.
+    origin : mapping of str to str
+        Where the recording is from; `identifier`, `session_start_time` and `subject` are kept.
+    digest : str
+        What names the recording and everything that the results depend on.
+
+    Raises
+    ------
+    ImportError
+        If pynwb is not installed.
+    """
+    try:
+        import h5py
+        from pynwb import NWBHDF5IO, NWBFile
+        from pynwb.file import Subject
+    except ImportError:
+        raise ImportError(
+            "NWB files need pynwb: pip install 'hippocampal-replay[recordings]'."
+        ) from None
+    start = datetime.fromisoformat(origin.get("session_start_time", _UNKNOWN))
+    start = start if start.tzinfo else start.replace(tzinfo=UTC)
+    file = NWBFile(
+        session_description="Replay found in " + origin.get("file", "a recording"),
+        identifier=f"{origin.get('identifier', 'recording')}/replay/{digest[:12]}",
+        session_start_time=start,
+        file_create_date=start,  # a date of today would change the bytes
+        notes="\n".join(found.told),
+    )
+    if "subject" in origin:
+        file.subject = Subject(
+            subject_id=origin["subject"], species=origin.get("species"), sex=origin.get("sex")
+        )
+    for name, (description, table) in _tables(found).items():
+        if len(table):
+            file.add_time_intervals(_intervals(name, description, table))
+    _add_module(file, found)
+    with replacing(path) as beside:
+        with h5py.File(beside, "w") as opened, NWBHDF5IO(file=opened, mode="w") as writer:
+            writer.write(file)
+        with h5py.File(beside, "r+") as opened:
+            _name_objects(opened, digest)
+
+
+def _tables(found: Conclusions) -> dict[str, tuple[str, pd.DataFrame]]:
+    events = pd.DataFrame(
+        {
+            "start_time": found.events["start_time"],
+            "stop_time": found.events["end_time"],
+            "is_replay": found.events["is_replay"].astype(bool),
+            "kind": found.events["kind"].fillna("").astype(str),
+            "score": found.events["score"].astype(float),
+            "p": found.events["p"].astype(float),
+        }
+    )
+    if "n_active" in found.events:
+        events["n_active"] = found.events["n_active"].astype(int)
+    own = found.sequences.sort_values(["start_time", "end_time"], kind="stable")
+    sequences = pd.DataFrame(
+        {
+            "start_time": own["start_time"],
+            "stop_time": own["end_time"],
+            "event": own["event"].astype(int),
+            "path": own["states"].map(_joined),
+            "direction": own["direction"].astype(str),
+            "novelty": own["novelty"].astype(str),
+            "kind": own["kind"].astype(str),
+            "composition_order": own["composition_order"].fillna(0).astype(int),
+            "pieces": own["splice_states"].map(_joined),
+        }
+    )
+    return {
+        "replay_events": ("candidate events, and which of them are replay", events),
+        "replay_sequences": ("place sequences of replay, judged by experience", sequences),
+    }
+
+
+def _joined(states: Any) -> str:
+    return "-".join(map(str, states))
+
+
+_MEANINGS = {
+    "is_replay": "whether the event passes the test",
+    "kind": "by the longest sequence; empty if it is no replay",
+    "score": "mean probability of continuous movement",
+    "p": "the largest p of all shuffles",
+    "n_active": "number of active cells",
+    "event": "row of replay_events",
+    "path": "states in order, joined by -",
+    "direction": "against the experience until then",
+    "novelty": "against the experience until then",
+    "composition_order": "least number of experienced pieces; 0 if a move was never made",
+    "pieces": "states where the pieces join, joined by -",
+}
+
+
+def _intervals(name: str, description: str, table: pd.DataFrame) -> Any:
+    from pynwb.epoch import TimeIntervals
+
+    intervals = TimeIntervals(name=name, description=description)
+    for column in table.columns[2:]:
+        intervals.add_column(name=column, description=_MEANINGS[column])
+    for row in table.to_dict("records"):
+        intervals.add_interval(**{str(name): value for name, value in row.items()})
+    return intervals
+
+
+def _add_module(file: Any, found: Conclusions) -> None:
+    from hdmf.common import DynamicTable
+    from pynwb import TimeSeries
+
+    module = file.create_processing_module(
+        name="replay", description="replay decoded from this recording"
+    )
+    kinds = found.kinds.astype({"kind": str})
+    for name, description, table in (
+        ("kinds", "counts and shares of kinds of replay, by the size of states (cm)", kinds),
+        ("states", "where each state is, in cm", found.states),
+    ):
+        module.add(DynamicTable.from_dataframe(table, name=name, table_description=description))
+    path = found.paths.sort_values(["time"], kind="stable")
+    path = path[~path["x"].isna()]
+    if len(path):
+        module.add(
+            TimeSeries(  # a SpatialSeries would be where the animal was
+                name="decoded_position",
+                description="the decoded path (x, y) of each candidate event",
+                data=path[["x", "y"]].to_numpy(dtype=float),
+                timestamps=path["time"].to_numpy(dtype=float),
+                unit="centimeters",
+            )
+        )
+
+
+def _name_objects(file: Any, digest: str) -> None:
+    """Give each object of a file a name of its own that is the same each time."""
+
+    def rename(name: str, item: Any) -> None:
+        if "object_id" in item.attrs:
+            item.attrs.modify("object_id", str(uuid5(NAMESPACE_URL, f"{digest}/{name}")))
+
+    rename("", file)
+    file.visititems(rename)

@@ -1,0 +1,214 @@
+"""Each event decoded, scored, and tested; and the same with its cells randomised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.binned_track import project
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.state_space_decoder import (
+    CONTINUOUS,
+    continuous_path,
+    state_posterior,
+    walk_transitions,
+)
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.recording import Posterior
+from analyses.recordings.session import Session
+from analyses.recordings.significance.p_values import significance
+from replay.checks import check_whole
+
+__all__ = ["Scored", "n_blocks", "score_block"]
+
+_BLOCK = 20
+_LOWEST_PROBABILITY = 1e-12
+
+
+class Scored(NamedTuple):
+    """What was decoded and scored.
+
+    Attributes
+    ----------
+    events : DataFrame
+        One row an event: `event, start_time, end_time, n_active, n_spikes, score` (that of the
+        judgement; without spikes the mean probability of continuous movement), a column
+        ``p_SHUFFLE`` each, `p` (the largest of them), and `largest_jump` (cm, of the most probable places of the time bins, each on its own).
+    paths : DataFrame
+        One row a time bin: `event, time, x, y` of the decoded path.
+    by_chance : DataFrame
+        One row an event, with randomised cells: `event, score, p`.
+    """
+
+    events: pd.DataFrame
+    paths: pd.DataFrame
+    by_chance: pd.DataFrame
+
+
+def n_blocks(session: Session) -> int:
+    """Give the number of blocks of events that can be tested independently.
+
+    Parameters
+    ----------
+    session : Session
+        With its events.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    return max(-(-len(session.events) // _BLOCK), 1)
+
+
+def score_block(session: Session, judgement: Judgement, block: int, seed: int = 0) -> Scored:
+    """Decode and test some events; the same whichever process does it.
+
+    Parameters
+    ----------
+    session : Session
+        With its events.
+    judgement : Judgement
+        How they are tested.
+    block : int
+        Which events, from 0.
+    seed : int, default 0
+        Seed of the shuffles.
+
+    Returns
+    -------
+    Scored
+        These events.
+
+    Raises
+    ------
+    ValueError
+        As `significance`.
+    """
+    rows = np.arange(len(session.events))[block * _BLOCK : (block + 1) * _BLOCK]
+    events = session.events.iloc[rows].reset_index(drop=True)
+    events.insert(0, "event", rows)
+    decoded = [_decoded(session, row) for row in rows.tolist()]
+    paths = [
+        path.assign(event=row) for row, (path, _, _) in zip(rows.tolist(), decoded, strict=True)
+    ]
+    columns = ["event", "time", "x", "y"]
+    path = pd.concat(paths, ignore_index=True)[columns] if paths else pd.DataFrame(columns=columns)
+    jumps = [jump for _, _, jump in decoded]
+    own, chance = np.random.SeedSequence([check_whole("seed", seed), block]).spawn(2)
+    by_chance = pd.DataFrame({"event": rows, "score": np.nan, "p": np.nan})
+    if session.counts:
+        counts = [session.counts[row] for row in rows]
+        tested = _significance(counts, session, judgement, own)
+        events["n_spikes"] = [int(each.sum()) for each in counts]
+        tested = tested.drop(columns="event")
+        events = pd.concat([events, tested], axis=1)
+        order, shuffles = chance.spawn(2)
+        rng = np.random.default_rng(order)
+        randomised = [each[:, rng.permutation(each.shape[1])] for each in counts]
+        found = _significance(randomised, session, judgement, shuffles)
+        by_chance = by_chance.assign(score=found["score"], p=found["p"])
+    else:
+        events = events.assign(score=[score for _, score, _ in decoded], p=np.nan)
+    return Scored(events.assign(largest_jump=jumps), path, by_chance)
+
+
+def _significance(
+    counts: Sequence[NDArray[np.int32]],
+    session: Session,
+    judgement: Judgement,
+    seeds: np.random.SeedSequence,
+) -> pd.DataFrame:
+    return significance(
+        counts,
+        session.rates,
+        session.track,
+        dt=session.time_bin,
+        score=judgement.score,
+        shuffles=judgement.shuffles,
+        n_shuffles=judgement.n_shuffles,
+        variance=session.variance,
+        least_active=judgement.least_active,
+        seed=int(seeds.generate_state(1, np.uint64)[0] >> np.uint64(1)),
+    )
+
+
+def _decoded(session: Session, row: int) -> tuple[pd.DataFrame, float, float]:
+    """Decode one event: its path, its score, and the largest jump of the places of time bins."""
+    begin, end = session.events[["start_time", "end_time"]].to_numpy(dtype=float)[row].tolist()
+    if session.decoded is not None:
+        table = session.decoded
+        own = table[(table["time"] >= begin) & (table["time"] <= end)]
+        xy = own[["x", "y"]].to_numpy()
+        return own[["time", "x", "y"]], np.nan, _largest_jump(session, xy)
+    if session.posterior is not None:
+        return _of_posterior(session, session.posterior, begin, end)
+    counts = session.counts[row]
+    time = begin + (np.arange(len(counts)) + 0.5) * session.time_bin
+    likelihoods = log_likelihood(counts, session.rates, session.time_bin)
+    walk = walk_transitions(session.track, session.variance)
+    return _followed(time, likelihoods, walk, session.track.position, session)
+
+
+def _followed(
+    time: NDArray[np.float64],
+    likelihoods: NDArray[np.float64],
+    walk: NDArray[np.float64],
+    position: NDArray[np.float64],
+    session: Session,
+) -> tuple[pd.DataFrame, float, float]:
+    posterior, _ = state_posterior(likelihoods, walk)
+    xy = position[continuous_path(likelihoods, walk)]
+    score = float(posterior[:, CONTINUOUS].sum(axis=1).mean()) if len(time) else np.nan
+    alone = position[posterior.sum(axis=1).argmax(axis=1)]
+    path = pd.DataFrame({"time": time, "x": xy[:, 0], "y": xy[:, 1]})
+    return path, score, _largest_jump(session, alone)
+
+
+def _of_posterior(
+    session: Session, posterior: Posterior, begin: float, end: float
+) -> tuple[pd.DataFrame, float, float]:
+    """Follow the path through a posterior; its score is the decoder's own, if that knows movement.
+
+    Of a uniform prior, as usual, the posterior of a decoder without movement is the likelihood. In
+    one that is smooth already, the walk only bridges jumps.
+    """
+    own = (posterior.time >= begin) & (posterior.time <= end)
+    own &= ~np.isnan(posterior.probability).any(axis=1)
+    time, probability = posterior.time[own], posterior.probability[own]
+    if not len(time):
+        return pd.DataFrame({"time": [], "x": [], "y": []}), np.nan, np.nan
+    seconds = float(np.median(np.diff(posterior.time)))
+    diffusion = session.variance / session.time_bin
+    walk = np.exp(-0.5 * _distance(session, posterior.position) ** 2 / (diffusion * seconds))
+    walk /= walk.sum(axis=1, keepdims=True)
+    likelihoods = np.log(np.maximum(probability, _LOWEST_PROBABILITY))
+    path, score, jump = _followed(time, likelihoods, walk, posterior.position, session)
+    if posterior.movement:
+        known = [
+            posterior.movement[name][own] for name in posterior.movement if _is_continuous(name)
+        ]
+        score = float(np.sum(known, axis=0).mean()) if known else np.nan
+    return path, score, jump
+
+
+def _is_continuous(name: str) -> bool:
+    return any(part in name.lower().replace("_", "") for part in ("continuous", "randomwalk"))
+
+
+def _distance(session: Session, position: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Measure the way along the track between places on it."""
+    bins = project(session.track, position).bin
+    return session.track.distance[np.ix_(bins, bins)]
+
+
+def _largest_jump(session: Session, xy: NDArray[np.float64]) -> float:
+    known = xy[~np.isnan(xy).any(axis=1)]
+    if len(known) < 2:
+        return np.nan
+    bins = project(session.track, known).bin
+    return float(session.track.distance[bins[:-1], bins[1:]].max())

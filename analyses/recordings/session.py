@@ -1,0 +1,138 @@
+"""A session: what decoding and judging replay need, made of a recording.
+
+The rates of cells along the track come from when the animal ran on it. Cells that hardly fire
+there, or fire all the time, say nothing about places and are left out. Candidate events are those
+of the file, or are found; each is cut into time bins.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.recordings.binned_track import BinnedTrack, cut_track
+from analyses.recordings.candidate_events import candidate_events, is_covered
+from analyses.recordings.decoding.spike_counts import count_spikes
+from analyses.recordings.recorded_fields import decoding_error, recorded_fields
+from analyses.recordings.recording import Posterior, Recording
+from analyses.recordings.running import running
+from analyses.recordings.settings import Settings
+from replay.checks import check_number
+
+__all__ = ["Session", "prepare"]
+
+
+class Session(NamedTuple):
+    """What decoding and judging replay need.
+
+    Attributes
+    ----------
+    track : BinnedTrack
+        The track, cut into bins.
+    rates : ndarray of float64, shape (n_cells, n_bins)
+        In Hz; no cells if the recording has no spikes.
+    cells : ndarray of int64, shape (n_cells,)
+        Which cells of the recording these are.
+    time_bin : float
+        Length of a time bin in events, in s.
+    variance : float
+        Of continuous movement in such a time bin, in cm^2.
+    events : DataFrame
+        `start_time` and `end_time`, in s.
+    counts : list of ndarray of int64, each of shape (n_time, n_cells)
+        Spikes of these cells in each event.
+    posterior : Posterior or None
+        As another program decoded it.
+    decoded : DataFrame or None
+        Places as another program decoded them: `event, time, x, y`.
+    told : tuple of str
+        What was found out so far, a sentence each.
+    """
+
+    track: BinnedTrack
+    rates: NDArray[np.float64]
+    cells: NDArray[np.int64]
+    time_bin: float
+    variance: float
+    events: pd.DataFrame
+    counts: list[NDArray[np.int64]]
+    posterior: Posterior | None
+    decoded: pd.DataFrame | None
+    told: tuple[str, ...]
+
+
+def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  # noqa: B008
+    """Estimate place fields, and find the events.
+
+    Parameters
+    ----------
+    recording : Recording
+        With a track and positions; and with spikes, a posterior, or decoded places.
+    settings : Settings, optional
+        How.
+
+    Returns
+    -------
+    Session
+        What decoding needs.
+
+    Raises
+    ------
+    ValueError
+        If it has nothing to decode, no event, no running, or no cell with a place field.
+    """
+    if recording.graph is None:
+        raise ValueError(f"{recording.name} has no track graph: give one.")
+    if not recording.spikes and recording.posterior is None and recording.decoded is None:
+        raise ValueError(
+            f"{recording.name} has neither spikes nor anything decoded: name a file that has, or "
+            "one to complete it (session)."
+        )
+    time_bin = check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
+    diffusion = check_number("diffusion", settings.diffusion, at_least=1e-3)
+    track = cut_track(recording.graph, settings.bin_size)
+    told = []
+    rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
+    moved = running(recording)
+    if recording.spikes:
+        rates, cells = recorded_fields(recording, moved, track, settings)
+        error, by_chance = decoding_error(recording, moved, track, settings)
+        told.append(
+            f"{len(cells)} of {len(recording.spikes)} cells have place fields on the track: a rate "
+            f"of at least {settings.least_peak:g} Hz somewhere, and at most "
+            f"{settings.largest_mean:g} Hz on average while the animal runs."
+        )
+        told.append(
+            f"The decoded place of the running animal is {error:.0f} cm off (median along the "
+            f"track; {by_chance:.0f} by chance), a fifth of the time with the fields of the rest."
+            + (
+                " That is hardly better than chance: little can be decoded."
+                if error > by_chance / 2
+                else ""
+            )
+        )
+    events, how = candidate_events(recording, moved, settings)
+    told.append(how)
+    covered = is_covered(recording, events)
+    if not covered.all():
+        told.append(f"{(~covered).sum()} of them lie outside of what was decoded and are left out.")
+        events = events[covered].reset_index(drop=True)
+    counts: list[NDArray[np.int64]] = []
+    if len(cells):
+        spikes = [recording.spikes[cell] for cell in cells]
+        counts = count_spikes(spikes, events["start_time"], events["end_time"], time_bin)
+    return Session(
+        track,
+        rates,
+        cells,
+        time_bin,
+        diffusion * time_bin,
+        events,
+        counts,
+        recording.posterior,
+        recording.decoded,
+        tuple(told),
+    )

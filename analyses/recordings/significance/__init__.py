@@ -1,0 +1,1 @@
+"""Significance: whether an event is replay, or what its spikes would give by chance."""

@@ -1,0 +1,141 @@
+"""Calibration: the threshold of p that events of randomised cells pass as often as they should.
+
+References
+----------
+Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
+https://doi.org/10.7554/eLife.85635
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.significance.p_values import significance
+from replay.checks import check_number, check_whole
+
+__all__ = ["Calibration", "calibrate", "choose_threshold"]
+
+
+class Calibration(NamedTuple):
+    """The threshold of p at which events of randomised cells pass as often as they should.
+
+    Attributes
+    ----------
+    threshold : float
+        Events with a `p` of at most this are replay; 0 if none may be.
+    false_positive_rate : float
+        The share of events with randomised cells that pass it.
+    at_nominal : float
+        The share of them that would pass the nominal level itself.
+    n_events : int
+        How many events with randomised cells were tested.
+    """
+
+    threshold: float
+    false_positive_rate: float
+    at_nominal: float
+    n_events: int
+
+
+def calibrate(
+    events: Sequence[ArrayLike],
+    rates: ArrayLike,
+    track: BinnedTrack,
+    *,
+    dt: float,
+    level: float = 0.05,
+    n_repeats: int = 1,
+    seed: int = 0,
+    **options: object,
+) -> Calibration:
+    """Choose the threshold by events whose cells are randomised: their true rate of replay is 0.
+
+    Parameters
+    ----------
+    events, rates, track, dt
+        As for `significance`.
+    level : float, default 0.05
+        How many of them may pass.
+    n_repeats : int, default 1
+        How often each event is randomised.
+    seed : int, default 0
+        Seed of the randomised cells and of their shuffles.
+    **options
+        What `significance` is told besides.
+
+    Returns
+    -------
+    Calibration
+        The largest threshold at which no more than `level` pass, and what it was measured on.
+
+    Raises
+    ------
+    ValueError
+        As `significance`; or if no event can be tested.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = cut_track(make_linear_track(50.0), bin_size=5.0)
+    >>> rng = np.random.default_rng(0)
+    >>> rates, events = rng.gamma(2, 5, (10, 10)), [rng.poisson(1, (5, 10)) for _ in range(20)]
+    >>> found = calibrate(events, rates, track, dt=0.02, n_shuffles=19)
+    >>> found.n_events, bool(found.false_positive_rate <= 0.05)
+    (20, True)
+    """
+    nominal = check_number("level", level, at_least=0.0, at_most=1.0)
+    repeats = check_whole("n_repeats", n_repeats, at_least=1)
+    own, others = np.random.SeedSequence([check_whole("seed", seed), 1]).spawn(2)
+    rng = np.random.default_rng(own)
+    counts = [np.asarray(event, dtype=float) for event in events for _ in range(repeats)]
+    randomised = [each[:, rng.permutation(each.shape[1])] for each in counts]
+    inner_seed = int(others.generate_state(1)[0])
+    tested = significance(randomised, rates, track, dt=dt, seed=inner_seed, **options)  # type: ignore[arg-type]
+    return choose_threshold(tested["p"], nominal)
+
+
+def choose_threshold(p_by_chance: ArrayLike, level: float = 0.05) -> Calibration:
+    """Choose the threshold of p at which no more than `level` of events pass by chance.
+
+    Parameters
+    ----------
+    p_by_chance : array_like of float, shape (n_events,)
+        The `p` of events whose cells were randomised; NaN of those not tested.
+    level : float, default 0.05
+        How many of them may pass.
+
+    Returns
+    -------
+    Calibration
+        The largest such threshold that is not above `level`.
+
+    Raises
+    ------
+    ValueError
+        If no event was tested.
+
+    Examples
+    --------
+    >>> choose_threshold([0.01, 0.2, 0.02, 0.03], level=0.25).threshold
+    0.01
+    """
+    nominal = check_number("level", level, at_least=0.0, at_most=1.0)
+    p = np.asarray(p_by_chance, dtype=float)
+    p = np.sort(p[~np.isnan(p)])
+    if not len(p):
+        raise ValueError(
+            "No event has enough active cells to be tested, so no threshold can be chosen."
+        )
+    threshold = nominal
+    if np.mean(p <= nominal) > nominal:
+        candidates = [value for value in np.unique(p) if np.mean(p <= value) <= nominal]
+        threshold = candidates[-1] if candidates else 0.0
+    return Calibration(
+        float(threshold), float(np.mean(p <= threshold)), float(np.mean(p <= nominal)), len(p)
+    )

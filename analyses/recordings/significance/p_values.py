@@ -1,0 +1,128 @@
+"""Significance: whether an event is replay, or what the same spikes would give by chance.
+
+Each event gets a score, and the same score is computed many times from shuffled data. Its p value
+is (k + 1) / (n + 1), with the number k of n shuffles that score at least as high [1]_.
+
+References
+----------
+.. [1] Phipson & Smyth (2010), Permutation p-values should never be zero.
+   https://doi.org/10.2202/1544-6115.1585
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.state_space_decoder import (
+    walk_transitions,
+)
+from analyses.recordings.significance.scores import (
+    SCORES,
+    TestedEvent,
+    routes_for,
+)
+from analyses.recordings.significance.shuffles import check_shuffles, shuffled_likelihoods
+from replay.checks import check_choice, check_whole
+
+__all__ = ["significance"]
+
+
+def significance(
+    events: Sequence[ArrayLike],
+    rates: ArrayLike,
+    track: BinnedTrack,
+    *,
+    dt: float,
+    score: str = "continuous",
+    shuffles: Sequence[str] = ("cell_identity", "circular_fields"),
+    n_shuffles: int = 200,
+    variance: float = 15.0,
+    least_active: int = 4,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Test whether events are replay.
+
+    Parameters
+    ----------
+    events : sequence of array_like of int, each of shape (n_time, n_cells)
+        Spikes of each cell in each time bin of each event.
+    rates : array_like of float, shape (n_cells, n_bins)
+        Place fields in Hz.
+    track : BinnedTrack
+        The track that is cut into these bins.
+    dt : float
+        Length of a time bin, in s.
+    score : {"continuous", "weighted_correlation", "line_fit"}, default "continuous"
+        What is computed of each event, as ``SCORES`` describes it.
+    shuffles : sequence of str
+        What is shuffled, each on its own, as ``SHUFFLES`` describes it; at least one of cells.
+    n_shuffles : int, default 200
+        How often.
+    variance : float, default 15.0
+        Of a step of continuous movement in a time bin, in cm^2.
+    least_active : int, default 4
+        Events with fewer active cells are not tested.
+    seed : int, default 0
+        Seed of the shuffles; those of an event don't depend on the other events.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an event: `event`, `n_active` (cells), `score`, a column ``p_SHUFFLE`` for each
+        shuffle, and `p`, the largest of them. Not tested: NaN.
+
+    Raises
+    ------
+    ValueError
+        If no shuffle of cells is asked for, a name is unknown, or shapes disagree.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_linear_track
+    >>> track = cut_track(make_linear_track(100.0), bin_size=5.0)
+    >>> rates = 30.0 * np.exp(-0.5 * ((np.arange(20) - np.arange(20)[:, None]) / 1.5) ** 2) + 0.1
+    >>> sweep = np.random.default_rng(0).poisson(rates.T * 0.1)
+    >>> tested = significance([sweep], rates, track, dt=0.1, n_shuffles=39)
+    >>> bool(tested.loc[0, "p"] < 0.05)
+    True
+    """
+    chosen = check_shuffles(shuffles)
+    rule = SCORES[check_choice("score", score, SCORES)]
+    n = check_whole("n_shuffles", n_shuffles, at_least=1)
+    least = check_whole("least_active", least_active)
+    hertz = np.asarray(rates, dtype=float)
+    if hertz.ndim != 2 or hertz.shape[1] != track.n_bins:
+        raise ValueError(
+            f"rates must have the shape (n_cells, {track.n_bins}) on this track, got {hertz.shape}."
+        )
+    walk, routes = walk_transitions(track, variance), routes_for(score, track)
+    children = np.random.SeedSequence(check_whole("seed", seed)).spawn(len(events))
+    rows = []
+    for number, (given, child) in enumerate(zip(events, children, strict=True)):
+        counts = np.asarray(given, dtype=float)
+        if counts.ndim != 2 or counts.shape[1] != len(hertz):
+            raise ValueError(
+                f"Event {number} must have the shape (n_time, {len(hertz)}), got {counts.shape}."
+            )
+        event = TestedEvent(counts, hertz, dt, walk, routes)
+        n_active = int(np.count_nonzero(counts.sum(axis=0)))
+        row: dict[str, float] = {"event": number, "n_active": n_active, "score": np.nan}
+        row |= dict.fromkeys([f"p_{name}" for name in chosen], np.nan)
+        if n_active >= least and len(counts) > 1:
+            row["score"] = rule(event, log_likelihood(counts, hertz, dt))
+            for name, own in zip(chosen, child.spawn(len(chosen)), strict=True):
+                rng = np.random.default_rng(own)
+                by_chance = [rule(event, shuffled_likelihoods(name, event, rng)) for _ in range(n)]
+                n_above = np.count_nonzero(np.array(by_chance) >= row["score"] - 1e-12)
+                row[f"p_{name}"] = (n_above + 1) / (n + 1)
+        row["p"] = max(row[f"p_{name}"] for name in chosen)
+        rows.append(row)
+    columns = ["event", "n_active", "score", *(f"p_{name}" for name in chosen), "p"]
+    return pd.DataFrame(rows, columns=columns).astype({"event": int, "n_active": int})

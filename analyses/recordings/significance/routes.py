@@ -1,0 +1,80 @@
+"""Routes along a track: the ways from one of its ends to another."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.binned_track import BinnedTrack
+
+__all__ = ["Route", "find_routes"]
+
+
+class Route(NamedTuple):
+    """A way along the track from one of its ends to another.
+
+    Attributes
+    ----------
+    bins : ndarray of int64, shape (n_bins_of_route,)
+        The bins that it passes, in order.
+    distance : ndarray of float64, shape (n_bins_of_route,)
+        How far each of them is from its beginning, in cm.
+    """
+
+    bins: NDArray[np.int64]
+    distance: NDArray[np.float64]
+
+
+def find_routes(track: BinnedTrack) -> list[Route]:
+    """List the routes of a track: from each of its ends to each other, without a place twice.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track. If it has fewer than two ends, as a ring, routes lead from each node to each
+        other.
+
+    Returns
+    -------
+    list of Route
+        Each route in one of its two directions; of routes with the same bins, one.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_wtrack
+    >>> len(find_routes(cut_track(make_wtrack(), bin_size=10.0)))
+    3
+    """
+    graph = nx.Graph()
+    for number, (one, other) in enumerate(track.edges.tolist()):
+        graph.add_edge(one, other, number=number)
+    ends = [node for node, degree in graph.degree if degree == 1]
+    if len(ends) < 2:
+        ends = list(graph)
+    found: dict[frozenset[int], Route] = {}
+    for one, other in combinations(ends, 2):
+        for nodes in nx.all_simple_paths(graph, one, other):
+            bins: list[NDArray[np.int64]] = []
+            distances: list[NDArray[np.float64]] = []
+            begin = 0.0
+            for here, there in pairwise(nodes):
+                number = graph.edges[here, there]["number"]
+                own = np.flatnonzero(track.edge == number)
+                along = track.offset[own]
+                if track.edges[number, 0] != here:
+                    own, along = own[::-1], (track.length[number] - along)[::-1]
+                bins.append(own)
+                distances.append(begin + along)
+                begin += float(track.length[number])
+            route = Route(np.concatenate(bins), np.concatenate(distances))
+            found.setdefault(frozenset(route.bins.tolist()), route)
+    return [
+        route
+        for route in found.values()
+        if not any(set(route.bins.tolist()) < set(other.bins.tolist()) for other in found.values())
+    ]

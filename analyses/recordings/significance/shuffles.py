@@ -1,0 +1,92 @@
+"""Shuffles: what an event would be by chance.
+
+A shuffle destroys what it shuffles and nothing else. Shuffles of *time bins* or of the *posterior*
+keep the drift that any place code has from one bin to the next: of events whose cells were assigned
+at random, they call about half significant. At least one shuffle of *cells* is therefore required.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.significance.scores import TestedEvent
+from replay.checks import check_choice
+
+__all__ = ["BIN_SHUFFLES", "CELL_SHUFFLES", "SHUFFLES", "check_shuffles", "shuffled_likelihoods"]
+
+CELL_SHUFFLES = ("cell_identity", "circular_fields")
+BIN_SHUFFLES = ("time_bins", "circular_posterior")
+SHUFFLES = CELL_SHUFFLES + BIN_SHUFFLES
+"""``cell_identity``: which cell has which place field. ``circular_fields``: each place field moved
+along the track by a distance of its own. ``time_bins``: their order. ``circular_posterior``: the
+posterior of each time bin moved along the track by a distance of its own."""
+
+
+def shuffled_likelihoods(
+    shuffle: str, event: TestedEvent, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Give the likelihoods of an event after one shuffle.
+
+    Parameters
+    ----------
+    shuffle : str
+        One of ``SHUFFLES``.
+    event : TestedEvent
+        The event.
+    rng : numpy.random.Generator
+        Source of chance.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_time, n_bins)
+        Their logarithms.
+    """
+    rates = event.rates
+    if shuffle == "cell_identity":
+        rates = rates[rng.permutation(len(rates))]
+    elif shuffle == "circular_fields":
+        rates = _rolled(rates, rng)
+    likelihoods = log_likelihood(event.counts, rates, event.dt)
+    if shuffle == "time_bins":
+        likelihoods = likelihoods[rng.permutation(len(likelihoods))]
+    elif shuffle == "circular_posterior":
+        likelihoods = _rolled(likelihoods, rng)
+    return likelihoods
+
+
+def _rolled(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Move each row along the track by a distance of its own; what leaves it at its end returns."""
+    n_rows, n_bins = values.shape
+    shift = rng.integers(1, max(n_bins, 2), (n_rows, 1))
+    return np.take_along_axis(values, (np.arange(n_bins) - shift) % n_bins, axis=1)
+
+
+def check_shuffles(shuffles: Sequence[str]) -> list[str]:
+    """Check what is to be shuffled.
+
+    Parameters
+    ----------
+    shuffles : sequence of str
+        Names in ``SHUFFLES``.
+
+    Returns
+    -------
+    list of str
+        The names.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or none is a shuffle of cells.
+    """
+    chosen = [check_choice("shuffle", name, SHUFFLES) for name in shuffles]
+    if not set(chosen) & set(CELL_SHUFFLES):
+        raise ValueError(
+            f"Shuffles of {' and '.join(BIN_SHUFFLES)} alone call about half of the events "
+            "significant whose cells were assigned at random: add cell_identity or circular_fields."
+        )
+    return chosen

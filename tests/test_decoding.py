@@ -1,0 +1,175 @@
+"""The decoder against sums over all paths of hidden states, and against what is known of them."""
+
+from itertools import product
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from analyses.plots.decoded_event import _MOVEMENT_LOOKS
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.place_fields import place_fields
+from analyses.recordings.decoding.state_space_decoder import (
+    CONTINUOUS,
+    FRAGMENTED,
+    MOVEMENTS,
+    STATIONARY,
+    decode,
+    walk_transitions,
+)
+
+
+def w_track():
+    graph = nx.Graph([(0, 1), (1, 2), (1, 3)])
+    places = {0: (0, 0), 1: (0, 10), 2: (-15, 10), 3: (10, 10)}
+    nx.set_node_attributes(graph, places, "pos")
+    return cut_track(graph, 5.0)
+
+
+def all_paths(log_likelihoods, walk, stay):
+    """Add up all paths of hidden states, one by one."""
+    n_time, n_bins = log_likelihoods.shape
+    movements = np.full((3, 3), (1 - stay) / 2)
+    np.fill_diagonal(movements, stay)
+
+    def step(z, b, z_next, b_next):
+        if FRAGMENTED in (z, z_next):
+            return movements[z, z_next] / n_bins
+        if z_next == STATIONARY:
+            return movements[z, z_next] * (b == b_next)
+        return movements[z, z_next] * walk[b, b_next]
+
+    states = list(product(range(3), range(n_bins)))
+    posterior, evidence = np.zeros((n_time, 3, n_bins)), 0.0
+    best, best_path = -1.0, None
+    for path in product(states, repeat=n_time):
+        weight = np.exp(log_likelihoods[0, path[0][1]]) / (3 * n_bins)
+        for t in range(1, n_time):
+            weight *= step(*path[t - 1], *path[t]) * np.exp(log_likelihoods[t, path[t][1]])
+        evidence += weight
+        for t, (z, b) in enumerate(path):
+            posterior[t, z, b] += weight
+        if weight > best * (1 + 1e-9):
+            best, best_path = weight, path
+    return posterior / evidence, np.log(evidence), best, best_path, step
+
+
+@pytest.mark.parametrize("stay", [0.98, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_sum_over_all_paths(seed, stay):
+    rng = np.random.default_rng(seed)
+    walk = rng.random((3, 3)) ** 3
+    walk /= walk.sum(axis=1, keepdims=True)
+    likelihoods = rng.normal(0, 3, (4, 3))
+    found = decode(likelihoods, walk, stay=stay)
+    posterior, log_evidence, best, _, step = all_paths(likelihoods, walk, stay)
+    # Sums of some thousand terms in another order.
+    np.testing.assert_allclose(found.posterior, posterior, rtol=0, atol=1e-13)
+    assert found.log_evidence == pytest.approx(log_evidence, abs=1e-12)
+    path = list(zip(found.movement, found.place, strict=True))
+    weight = np.exp(likelihoods[0, path[0][1]]) / 9
+    for t in range(1, 4):
+        weight *= step(*path[t - 1], *path[t]) * np.exp(likelihoods[t, path[t][1]])
+    assert weight == pytest.approx(best, rel=1e-12)
+
+
+def test_posteriors_sum_to_one_over_long_times(rng):
+    track = w_track()
+    found = decode(rng.normal(0, 5, (3000, track.n_bins)), walk_transitions(track, 15.0))
+    np.testing.assert_allclose(found.posterior.sum(axis=(1, 2)), 1.0, atol=1e-12)
+
+
+def test_each_movement_is_recognised(rng):
+    """What stays, sweeps or jumps, seen through sharp likelihoods, is called so."""
+    track = w_track()
+    places = {
+        STATIONARY: np.full(30, 2),
+        CONTINUOUS: np.tile([0, 1, 2, 3, 4, 3, 2, 1], 5)[:30],
+        FRAGMENTED: rng.integers(0, track.n_bins, 30),
+    }
+    for movement, path in places.items():
+        likelihoods = np.full((30, track.n_bins), -8.0)
+        likelihoods[np.arange(30), path] = 0.0
+        found = decode(likelihoods, walk_transitions(track, 15.0))
+        assert found.posterior[:, movement].sum(axis=1).mean() > 0.8
+        assert np.mean(found.place == path) > 0.95
+
+
+def test_the_likelihood_is_that_of_poisson_counts(rng):
+    from scipy.stats import poisson
+
+    rates, counts = rng.gamma(2, 5, (4, 6)), rng.poisson(1, (5, 4))
+    ours = log_likelihood(counts, rates, 0.02)
+    exact = poisson.logpmf(counts[:, :, None], rates[None] * 0.02).sum(axis=1)
+    constant = ours - exact
+    np.testing.assert_allclose(constant - constant[:, :1], 0, atol=1e-12)
+    posterior = bayesian_posterior(ours)
+    np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
+    prior = np.array([0.5, 0.5, 0, 0, 0, 0])
+    assert (bayesian_posterior(ours, prior)[:, 2:] == 0).all()
+
+
+def test_rates_are_found_again():
+    track, rng = w_track(), np.random.default_rng(1)
+    rates = rng.gamma(2, 5, (3, track.n_bins))
+    bins = rng.integers(-1, track.n_bins, 200_000)
+    counts = rng.poisson(rates[:, bins].T * 0.01)
+    found = place_fields(track, bins, counts, 0.01, smoothing=0)
+    # About 28,000 time bins of .01 s a bin: a standard error of sqrt(rate / 280).
+    assert (np.abs(found - rates) < 5 * np.sqrt(rates / 250)).all()
+
+
+def test_smoothing_follows_the_corridors():
+    """A bin of the left arm lends less to the right arm than to its own, however near in space."""
+    graph = nx.Graph([("a", "b"), ("c", "d"), ("b", "d")])
+    places = {"a": (0, 0), "b": (0, 50), "c": (1, 0), "d": (1, 50)}
+    nx.set_node_attributes(graph, places, "pos")
+    track = cut_track(graph, 5.0)
+    spikes = np.zeros((track.n_bins, 1))
+    spikes[0] = 10
+    found = place_fields(track, np.arange(track.n_bins), spikes, 1.0, smoothing=5.0)[0]
+    beside = np.flatnonzero(np.hypot(*(track.position - track.position[0]).T) < 2)
+    assert found[1] > 1
+    assert found[beside[beside > 0]].max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: decode([[0.0, np.nan]], np.eye(2)), "time bin 0 are NaN"),
+        (lambda: decode([[-np.inf, -np.inf]], np.eye(2)), "0 everywhere"),
+        (lambda: decode([[0.0, 0.0]], np.eye(3)), "shape"),
+        (lambda: decode([[0.0, 0.0]], 2 * np.eye(2)), "sum to 1"),
+        (lambda: decode([[0.0, 0.0]], np.eye(2), stay=2), "stay must be a number between 0 and 1"),
+        (lambda: decode([0.0], np.eye(1)), "n_time, n_bins"),
+        (lambda: log_likelihood([[1]], [[-1.0]], 0.1), "rates must hold"),
+        (lambda: log_likelihood([[1, 2]], [[1.0]], 0.1), "n_cells"),
+        (lambda: place_fields(w_track(), [99], [[1]], 0.1), "from 0 to"),
+        (lambda: place_fields(w_track(), [0], [[1]], 0.1, smoothing=0), "never near bin 1"),
+        (lambda: walk_transitions(w_track(), 0), "variance"),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_no_time_is_no_error():
+    found = decode(np.empty((0, 3)), np.eye(3))
+    assert found.posterior.shape == (0, 3, 3)
+    assert found.log_evidence == 0.0
+
+
+def test_it_meets_the_decoder_of_the_field():
+    """Numbers of replay_trajectory_classification; it adds 2e-16 to what it divides by."""
+    with np.load(Path(__file__).with_name("reference") / "rtc_decoder.npz") as stored:
+        found = decode(stored["log_likelihoods"], stored["walk"])
+        np.testing.assert_allclose(found.posterior, stored["posterior"], rtol=0, atol=1e-9)
+        assert found.log_evidence == pytest.approx(float(stored["log_evidence"]), abs=1e-9)
+
+
+def test_figures_know_the_order_of_the_posterior():
+    assert tuple(_MOVEMENT_LOOKS) == MOVEMENTS

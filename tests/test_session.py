@@ -1,0 +1,135 @@
+"""What is made of a recording before anything is decoded: speeds, fields, events, laps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.recordings.decoding.spike_counts import count_spikes
+from analyses.recordings.events import RIPPLES, Criteria
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.recorded_experience import experience_of
+from analyses.recordings.recording import FieldPotential, Recording
+from analyses.recordings.running import running
+from analyses.recordings.session import prepare
+from analyses.recordings.settings import Settings
+from replay.worlds.tracks import make_linear_track
+
+TRACK = make_linear_track(100.0)
+
+
+@pytest.fixture(scope="module")
+def recording():
+    return simulated_recording(12)
+
+
+def test_speed_and_position_are_those_of_the_animal():
+    time = np.sort(np.random.default_rng(0).uniform(0, 30, 2000))  # an uneven camera
+    position = np.stack([3.0 * time, np.zeros_like(time)], axis=1)
+    position[(time > 10) & (time < 12)] = np.nan
+    position[(time > 20) & (time < 20.3)] = np.nan
+    moved = running(Recording("mine", TRACK, time, position, on_track=np.array([[1.0, 25.0]])))
+    inside = (moved.time > 1) & (moved.time < 9)
+    assert np.allclose(moved.speed[inside], 3.0, atol=1e-6)
+    assert np.allclose(moved.position[inside, 0], 3.0 * moved.time[inside])
+    unknown = np.isnan(moved.speed)
+    assert unknown[(moved.time > 10.1) & (moved.time < 11.9)].all()  # long: not known
+    assert not unknown[(moved.time > 19) & (moved.time < 21)].any()  # short: interpolated
+    assert np.array_equal(moved.is_on_track, (moved.time >= 1) & (moved.time <= 25))
+
+
+def test_every_spike_is_counted_once(recording):
+    moved = running(recording)
+    half = 0.5 * (moved.time[1] - moved.time[0])
+    begin, end = moved.time[0] - half, moved.time[-1] + half
+    inside = [np.count_nonzero((each >= begin) & (each < end)) for each in recording.spikes]
+    assert moved.counts.sum(axis=0).tolist() == pytest.approx(inside, abs=1)
+
+
+def test_fields_peak_where_cells_fire(recording):
+    """The recording's own cells are known: fields are where they were put."""
+    session = prepare(recording)
+    assert len(session.cells) > 40
+    moved = running(recording)
+    for rates, cell in list(zip(session.rates, session.cells, strict=True))[:10]:
+        ran = moved.counts[:, cell] > 0
+        ran &= moved.speed > 5
+        if ran.sum() >= 8:
+            mean = moved.position[ran].mean(axis=0)
+            peak = session.track.position[rates.argmax()]
+            assert np.hypot(*(mean - peak)) < 40
+
+
+def test_cells_that_say_nothing_are_left_out(recording):
+    silent = np.array([recording.time[5]])
+    busy = np.arange(recording.time[0], recording.time[-1], 0.02)
+    more = replace(recording, spikes=(*recording.spikes, silent, busy))
+    session, own = prepare(more), prepare(recording)
+    assert len(recording.spikes) + 1 not in session.cells
+    assert session.cells.tolist() == own.cells.tolist()
+    assert "cells have place fields" in session.told[0]
+
+
+def test_events_are_counted_in_bins(recording):
+    session = prepare(recording, Settings(time_bin=0.01))
+    start, end = (session.events[name] for name in ("start_time", "end_time"))
+    spikes = [recording.spikes[cell] for cell in session.cells]
+    for one, other in zip(session.counts, count_spikes(spikes, start, end, 0.01), strict=True):
+        assert np.array_equal(one, other)
+    assert session.variance == pytest.approx(30.0)
+
+
+def test_events_are_found_by_the_rate_of_all_cells(recording):
+    """Events of a simulated animal are dense in spikes, and the animal is still in them."""
+    found = prepare(
+        replace(recording, events=None), Settings(criteria=Criteria(2.0, 0.05, 2.0, 0.05, 5.0))
+    ).events
+    middle = (recording.events["start_time"] + recording.events["end_time"]) / 2
+    inside = [
+        ((found["start_time"] <= each) & (found["end_time"] >= each)).any() for each in middle
+    ]
+    assert np.mean(inside) >= 0.75
+
+
+def test_events_are_found_in_the_ripple_band(recording):
+    time = np.arange(recording.time[0], recording.time[-1], 1 / 1250)
+    signal = np.random.default_rng(0).normal(size=(len(time), 2))
+    middle = ((recording.events["start_time"] + recording.events["end_time"]) / 2).to_numpy()
+    for each in middle:
+        envelope = np.exp(-0.5 * ((time - each) / 0.03) ** 2)
+        signal += (4 * envelope * np.sin(2 * np.pi * 190 * time))[:, None]
+    potential = FieldPotential(float(time[0]), 1250.0, signal)
+    session = prepare(
+        replace(recording, events=None, field_potential=potential),
+        Settings(criteria=RIPPLES._replace(threshold=4.0)),
+    )
+    assert len(session.events) == len(middle)
+    assert np.allclose(session.events[["start_time", "end_time"]].mean(axis=1), middle, atol=0.04)
+    assert "the power in the ripple band" in session.told[-1]
+
+
+def test_no_event_is_a_sentence(recording):
+    with pytest.raises(ValueError, match="has no candidate event: the rate of all cells never"):
+        prepare(replace(recording, events=None), Settings(criteria=Criteria(threshold=50.0)))
+    decoded = pd.DataFrame({"event": [0], "time": [5.0], "x": [0.0], "y": [0.0]})
+    with pytest.raises(ValueError, match="nothing in which events can be found: give events"):
+        prepare(replace(recording, spikes=(), events=None, decoded=decoded))
+    with pytest.raises(ValueError, match="table of events of a simulated animal is empty"):
+        prepare(replace(recording, events=recording.events.iloc[:0]))
+    with pytest.raises(ValueError, match="time_bin must be a number between"):
+        prepare(recording, Settings(time_bin=0.0))
+
+
+def test_the_experience_is_that_of_the_laps(recording):
+    world, log = experience_of(recording, 15.0)
+    steps = log.steps
+    assert steps["episode"].nunique() >= 12
+    ends = steps.loc[steps["terminated"], "next_state"]
+    assert set(ends) <= {3, 4, 5}
+    cut = replace(recording, on_track=np.array([[recording.time[0], recording.time[-1] / 2]]))
+    assert len(experience_of(cut, 15.0)[1].steps) < len(steps)
+    assert world.n_states > experience_of(recording, 30.0)[0].n_states
+    still = replace(recording, position=np.tile(recording.position[:1], (len(recording.time), 1)))
+    with pytest.raises(ValueError, match="never moved from one state of the track to another"):
+        experience_of(still, 15.0)
