@@ -137,7 +137,7 @@ def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
     """Copy a learner so that it does the same and counts it."""
     number = _number_type(tally)
     functions = _copied(found.module, lambda queue: _count_queue(queue, tally, number))
-    module = SimpleNamespace(**functions, COMPILED=False)
+    module = SimpleNamespace(**functions | {"COMPILED": False})
     copied = resolve(module, found.params, name=found.name)
 
     def init(params: Any, sizes: Sizes) -> Any:

@@ -131,9 +131,7 @@ def test_a_log_is_saved_and_shown(tmp_path):
 def test_chains_of_unknown_orientation_are_not_counted_as_a_models():
     log = fed([0, 1, 2])
     with pytest.raises(ValueError, match="no orientation: use classify"):
-        chain_kinds(
-            LAP.assign(**fed([0, 1, 2]).columns("steps")), fed([0, 1, 2]).columns("backups")
-        )
+        chain_kinds(log.columns("steps"), log.columns("backups"))
 
 
 def test_parameters_are_those_that_it_needs():
