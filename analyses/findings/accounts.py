@@ -145,11 +145,10 @@ ACCOUNTS: dict[str, Account] = {
             "forgetting": LogUniform(
                 1e-4, 0.1, "half of a value is lost in a few steps, or in a session"
             ),
-            "min_priority": LogUniform(
-                1e-10, 1e-2, "from nothing to a hundredth of a reward: something is always to gain"
-            ),
+            "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
             "transition_rate": Uniform(0.1, 0.95, "up to Mattar & Daw's (2018) 0.9"),
         },
+        fixed={"gain_floor": 0.0},  # there is always something to gain
         source="Antonov et al. 2022",
     ),
     "dyna_q": Account(

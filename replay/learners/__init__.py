@@ -55,7 +55,7 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),
     "memory_access_forgetting": (
         prioritized_memory_access,
-        prioritized_memory_access.Params(forgetting=0.02, gain_floor=0.0),
+        prioritized_memory_access.Params(forgetting=0.02),
     ),
     "successor_dyna": (successor_dyna, successor_dyna.Params()),
     "remembered_errors": (remembered_errors, remembered_errors.Params()),
