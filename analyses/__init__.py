@@ -1,27 +1,25 @@
-"""Analyses of replay: tables in, tables and figures out.
+"""Analyses of replay: tables in, tables and figures out."""
 
-:func:`classify` chains the backups of an event log into sequences and classifies each against what
-had been experienced until then, :func:`classify_paths` does so with decoded replay, and
-:func:`place_sequences` finds what an electrode would see in either;
-:mod:`analyses.reward_rate` compares learners; :mod:`analyses.plots` draws;
-:mod:`analyses.studies.brea_2018` does all of it for the paper, and
-:mod:`analyses.studies.comparison` holds learners against what was published of animals.
-"""
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import Any
+from replay.lazy import offered
+from replay.version import __version__
 
-__all__ = ["classify", "classify_paths", "decoded_backups", "place_sequences"]
+if TYPE_CHECKING:
+    from analyses import plots
+    from analyses.measures import STATISTICS
+    from analyses.recordings.find_replay import find_replay
+    from analyses.recordings.readers import read_recording
+    from analyses.sequences.chains import decoded_backups
+    from analyses.sequences.classification import classify, classify_paths
+    from analyses.sequences.place_sequences import place_sequences
+    from analyses.studies.comparison import compare
 
-_ROOMS = {
-    "classify": "classification",
-    "classify_paths": "classification",
-    "decoded_backups": "chains",
-    "place_sequences": "place_sequences",
-}
+__all__ = ["STATISTICS", "__version__", "classify", "classify_paths", "compare"]
+__all__ += ["decoded_backups", "find_replay", "place_sequences", "plots", "read_recording"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return getattr(import_module(f"analyses.sequences.{_ROOMS[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_ROOMS = {"measures": "STATISTICS", "recordings.find_replay": "find_replay", "plots": "plots"}
+_ROOMS |= {"recordings.readers": "read_recording", "sequences.chains": "decoded_backups"}
+_ROOMS |= {"sequences.classification": "classify classify_paths", "studies.comparison": "compare"}
+_ROOMS |= {"sequences.place_sequences": "place_sequences"}
+__getattr__, __dir__ = offered(__name__, _ROOMS)

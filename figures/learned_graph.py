@@ -14,7 +14,7 @@ from replay import EventLog
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 learner = sys.argv[2] if len(sys.argv) > 2 else "prioritized_sweeping"
 for name, mdp in read_mdps(results.folder / "mdps").items():
-    log = EventLog.read(results.folder / "logs" / name / f"{learner}-0-0", mdp)
+    log = EventLog.load(results.folder / "logs" / name / f"{learner}-0-0", mdp)
     graphs = {step: log.graph(until=step) for step in growth_moments(log.steps)}
     figure = learned_graph_figure(graphs, mdp)
     save(figure, results.folder / "figures" / f"learned_graph_{name}")

@@ -14,7 +14,7 @@ from replay import EventLog
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 learner = sys.argv[2] if len(sys.argv) > 2 else "prioritized_sweeping"
 for name, mdp in read_mdps(results.folder / "mdps").items():
-    log = EventLog.read(results.folder / "logs" / name / f"{learner}-0-0")
+    log = EventLog.load(results.folder / "logs" / name / f"{learner}-0-0")
     sequences = classify(log, across_events=True, min_length=3)
     figure = replay_events_figure(sequences, log.steps, mdp)
     save(figure, results.folder / "figures" / f"replay_events_{name}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import math
+import warnings
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -16,9 +17,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_array", "check_choice", "check_column"]
-__all__ += ["check_flag", "check_list", "check_number", "check_seed", "check_table", "check_text"]
-__all__ += ["check_whole", "shown", "unknown_name"]
+__all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_array", "check_bin_size", "check_choice"]
+__all__ += ["check_column", "check_flag", "check_list", "check_number", "check_seconds"]
+__all__ += ["check_seed", "check_table", "check_text", "check_whole", "shown", "unknown_name"]
 
 LARGEST_NUMBER = 1e100
 """The largest reward, action value, position or length, far from where sums and squares become
@@ -29,6 +30,9 @@ MOST_STATES = 10_000_000
 the largest."""
 
 _LONGEST = 60
+_LONGEST_STEP = 60.0  # seconds
+_SMALLEST_BIN = 0.5  # cm
+_MOST_SMALL_BINS = 500
 _LARGEST = 2**63 - 1
 _ANY = 2**4096  # numpy makes seeds of whole numbers of any size
 
@@ -190,6 +194,34 @@ def check_number(
             limits += f" of at most {at_most:g}"
         raise ValueError(_message(f"{name} must be {limits}", value, hint))
     return number
+
+
+def check_bin_size(size: float, n_bins: int) -> None:
+    """Refuse bins that are as small and as many as of a size in metres taken for centimetres.
+
+    Parameters
+    ----------
+    size : float
+        Length of a bin in cm.
+    n_bins : int
+        Into how many it cuts a track.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 500 bins of less than half a centimetre.
+
+    Examples
+    --------
+    >>> check_bin_size(0.05, 3000)
+    Traceback (most recent call last):
+    ValueError: bin_size is in cm, and 0.05 cuts the track into 3,000: multiply metres by 100.
+    """
+    if size < _SMALLEST_BIN and n_bins > _MOST_SMALL_BINS:
+        raise ValueError(
+            f"bin_size is in cm, and {size:g} cuts the track into {n_bins:,}: multiply metres by "
+            "100."
+        )
 
 
 def check_flag(name: str, value: object) -> bool:
@@ -413,6 +445,7 @@ def check_column(
     at_least: float = -math.inf,
     at_most: float = math.inf,
     missing: bool = False,
+    hint: str = "",
 ) -> NDArray[Any]:
     """Check one column of a table.
 
@@ -424,7 +457,7 @@ def check_column(
         The column; the table has it.
     name : str
         What the table is called in the message.
-    kind, at_least, at_most, missing
+    kind, at_least, at_most, missing, hint
         As for `check_array`.
 
     Returns
@@ -446,8 +479,38 @@ def check_column(
     """
     what = f"The column {column!r} of {name}"
     return check_array(
-        table[column], what, kind=kind, at_least=at_least, at_most=at_most, missing=missing
+        table[column],
+        what,
+        kind=kind,
+        at_least=at_least,
+        at_most=at_most,
+        missing=missing,
+        hint=hint,
     )
+
+
+def check_seconds(time: NDArray[np.float64], what: str) -> None:
+    """Warn if steps are so far apart that their times can hardly be in seconds.
+
+    Parameters
+    ----------
+    time : ndarray of float64, shape (n_steps,)
+        The time of each step; NaN says nothing.
+    what : str
+        What it is called at the beginning of the message.
+
+    Examples
+    --------
+    >>> check_seconds(np.array([0.0, 0.4, 1.1]), "The column 'time' of steps")
+    """
+    gaps = np.diff(time[~np.isnan(time)])
+    usual = float(np.median(gaps)) if len(gaps) else 0.0
+    if usual > _LONGEST_STEP:
+        warnings.warn(
+            f"{what} is in seconds, but has {usual:g} between two steps: divide milliseconds by "
+            "1000.",
+            stacklevel=3,
+        )
 
 
 _KINDS = {"whole": "whole numbers", "number": "finite numbers", "flag": "True and False only"}
@@ -462,6 +525,7 @@ def check_array(
     at_most: float = math.inf,
     missing: bool = False,
     n_dims: int | None = 1,
+    hint: str = "",
 ) -> NDArray[Any]:
     """Check a list or table of values, and bring it into the form in which it is used.
 
@@ -480,6 +544,8 @@ def check_array(
         Whether numbers may be NaN, which no limit refuses.
     n_dims : int or None, default 1
         Number of dimensions; None allows any.
+    hint : str, optional
+        A sentence on what to do, which ends the message about a value.
 
     Returns
     -------
@@ -528,7 +594,10 @@ def check_array(
         row = int(np.flatnonzero(~fits)[0])
         place = [int(index) for index in np.unravel_index(row, given.shape)]
         where = f"row {row}" if given.ndim == 1 else f"entry {place}"
-        raise ValueError(f"{what} must hold {expected}; {where} has {shown(flat[row])}.")
+        value = shown(flat[row])
+        raise ValueError(
+            f"{what} must hold {expected}; {where} has {value}.{' ' * bool(hint)}{hint}"
+        )
     if kind == "flag":
         return numbers.astype(bool).reshape(given.shape)
     if kind == "number":

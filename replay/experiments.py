@@ -13,6 +13,8 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from replay.checks import unknown_name
-from replay.learners import LEARNERS
+from replay.learners import LEARNERS, Learner
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree
@@ -94,6 +96,26 @@ class Experiment:
         """The probability of a random action, the same for all learners, and for the baselines."""
         return float(next(iter(self.parameters.values())).epsilon)
 
+    def beside(self, learners: Iterable[Learner]) -> Experiment:
+        """Put learners of one's own beside the others, under the same conditions.
+
+        Parameters
+        ----------
+        learners : iterable of Learner
+            As `replay.learners.find_learner` gives them.
+
+        Returns
+        -------
+        Experiment
+            The same experiment, with their parameters; discount and epsilon are those of all.
+        """
+        own = {}
+        for learner in learners:
+            same = {"discount": self.discount, "epsilon": self.epsilon}
+            known = {key: value for key, value in same.items() if key in learner.params._fields}
+            own[learner.name] = learner.params._replace(**known)
+        return replace(self, parameters={**self.parameters, **own}) if own else self
+
     def mdp(self, index: int, seed: int = 0) -> MDP:
         """Draw the world of a number.
 
@@ -136,7 +158,7 @@ class Experiment:
         sequence = np.random.SeedSequence([seed, *self.name.encode(), index, run])
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
-    def variant(self, name: str) -> "Experiment":
+    def variant(self, name: str) -> Experiment:
         """Follow the text instead of the code in some discrepancies.
 
         Worlds, seeds and sizes stay the same, so that variants are compared in pairs.

@@ -17,6 +17,7 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import multiprocessing
 import os
 import platform
 import re
@@ -184,6 +185,13 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
     return compiled
 
 
+@cache
+def _announce() -> None:
+    """Say once that something is compiled; workers leave it to the process that began them."""
+    if not _settings.DISABLE_JIT and multiprocessing.current_process().name == "MainProcess":
+        print("Compiling what is new here: some seconds, at most a minute.", file=sys.stderr)
+
+
 class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
     """Numba's disk cache, for processes that share it and for disks that fail."""
 
@@ -196,10 +204,12 @@ class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Find compiled code; what cannot be read is not there."""
-        try:
-            return super().load_overload(signature, context)
-        except Exception:
-            return None
+        found = None
+        with contextlib.suppress(Exception):
+            found = super().load_overload(signature, context)
+        if found is None:
+            _announce()
+        return found
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep compiled code if there is room for it."""
@@ -243,6 +253,7 @@ def uncached_kernel(function: Function) -> Function:
     >>> uncached_kernel(lambda number: number + 1)(1)
     2
     """
+    _announce()
     compiled: Function = numba.njit(**_OPTIONS)(function)
     return compiled
 

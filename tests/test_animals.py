@@ -13,7 +13,8 @@ from strategies import N_STATES, event_log, logs
 
 from analyses import classify, place_sequences
 from analyses.measures import STATISTICS
-from analyses.measures.animals import PAUSES, replays_of
+from analyses.measures.animals import replays_of
+from analyses.measures.paused_replay import PAUSES
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.track import graph_of_task
@@ -81,7 +82,10 @@ def slowly(task, runs, counts):
     ways = dict(nx.all_pairs_dijkstra_path_length(graph, weight="distance"))
     for animal, log, laps in runs:
         own = log_in_pauses(log)
-        found = classify(own) if counts == "causal chains" else place_sequences(own, graph=graph)
+        if counts == "causal chains":
+            found = classify(own, min_length=2)
+        else:
+            found = place_sequences(own, graph=graph)
         names = {lap.episode: (lap.block, lap.lap) for lap in laps.itertuples()}
         names[-1] = (task.blocks[0].name, "")
         rows = []

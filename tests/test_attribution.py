@@ -77,7 +77,7 @@ def by_definition(steps, sequence):
 def test_attributions_are_those_of_a_search(log, how):
     steps, backups = log
     log = event_log(steps, backups)
-    sequences = classify(log, order=how[0], across_events=how[1])
+    sequences = classify(log, order=how[0], min_length=2, across_events=how[1])
     found = attribute(sequences, log.steps)
     assert found.tolist() == [by_definition(steps, row) for _, row in sequences.iterrows()]
     experienced = sequences["novelty"] == "experienced"
@@ -89,7 +89,7 @@ def test_attributions_are_those_of_a_search(log, how):
 def test_decoded_replay_is_read_each_way(log):
     steps, backups = log
     log = event_log(steps, backups)
-    sequences = classify(log)
+    sequences = classify(log, min_length=2)
     found = attribute(sequences, log.steps)
     assert found.tolist() == [by_definition(steps, row) for _, row in sequences.iterrows()]
 

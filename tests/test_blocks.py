@@ -266,7 +266,7 @@ def test_a_log_that_is_saved_in_parts_is_that_of_the_whole(learner, log, tmp_pat
             add(block.log)
 
         simulate(MAZE, learner, n_steps=3000, log=log, seed=1, on_block=on_block)
-    back = EventLog.read(tmp_path / "log")
+    back = EventLog.load(tmp_path / "log")
     assert back.provenance == run.log.provenance
     for name in SCHEMA:
         pd.testing.assert_frame_equal(getattr(back, name), getattr(run.log, name))

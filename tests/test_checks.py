@@ -22,6 +22,8 @@ from replay.checks import (
 )
 from replay.data import data_file, reference_table
 from replay.files import check_path
+from replay.worlds.mdp import MDP
+from replay.worlds.tracks import make_linear_track
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
@@ -119,3 +121,10 @@ def test_values_are_shown_on_one_short_line():
 def test_no_path_leads_out_of_the_data(name):
     with pytest.raises(ValueError, match="must be a path below 'data'"):
         data_file(name)
+
+
+def test_a_bin_size_in_metres_is_told():
+    track = make_linear_track(150.0)
+    assert MDP.from_networkx(track, bin_size=15.0).n_states == 11
+    with pytest.raises(ValueError, match=r"bin_size is in cm, and 0\.15 cuts the track into 1,000"):
+        MDP.from_networkx(track, bin_size=0.15)

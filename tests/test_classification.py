@@ -77,7 +77,8 @@ def by_definition(steps, backups, rows, orientation, by="states"):
         novelty = "experienced" if orders[way] == 1 else "composed"
         kind = "novel_path"
         if novelty == "experienced":
-            kind = f"{ways[0]}_episode" if len(ways) == 1 else "ambiguous"
+            to_and_fro = len(states) > 2 and len(set(states)) == 2
+            kind = "ambiguous" if to_and_fro or len(ways) > 1 else f"{ways[0]}_episode"
         pieces, path = greedy_pieces(readings[way], episodes, by), readings[way]
         assert len(pieces) == orders[way]
     whole = holding_episodes(path, episodes, by) if novelty == "experienced" else []
@@ -112,7 +113,9 @@ def plain(sequences):
 def test_model_sequences_are_those_of_the_definition(log, how, by):
     steps, backups = log
     order, across_events = how
-    sequences = classify(event_log(*log), order=order, across_events=across_events, by=by)
+    sequences = classify(
+        event_log(*log), order=order, min_length=2, across_events=across_events, by=by
+    )
     found = chains_by_definition(backups, order, across_events)
     assert plain(sequences) == [by_definition(steps, backups, *chain, by) for chain in found]
     for row, (rows, _) in zip(sequences.itertuples(), found, strict=True):
@@ -129,7 +132,7 @@ def test_model_sequences_are_those_of_the_definition(log, how, by):
 @examples(300)
 def test_recorded_sequences_are_those_of_the_definition(log):
     steps, backups = log
-    sequences = classify(event_log(*log))
+    sequences = classify(event_log(*log), min_length=2)
     found = chains_by_definition(backups, "temporal")
     assert plain(sequences) == [by_definition(steps, backups, *chain) for chain in found]
     assert (sequences["order"] == "temporal").all()
@@ -140,7 +143,7 @@ def test_recorded_sequences_are_those_of_the_definition(log):
 def test_paths_are_classified_like_the_log(log, min_length):
     recording = event_log(log[0], [])
     sequences = classify(event_log(*log), min_length=min_length)
-    paths = classify(event_log(*log))[["states", "step", "phase"]]
+    paths = classify(event_log(*log), min_length=2)[["states", "step", "phase"]]
     from_paths = classify_paths(paths, recording, min_length=min_length)
     same = sequences.columns.drop(["event", "actions"])
     pd.testing.assert_frame_equal(sequences[same], from_paths[same])
@@ -150,7 +153,7 @@ def test_paths_are_classified_like_the_log(log, min_length):
 @examples(500)
 def test_counted_kinds_are_those_of_the_listed_chains(log, across_events):
     whole = event_log(*log)
-    sequences = classify(whole, across_events=across_events)
+    sequences = classify(whole, min_length=2, across_events=across_events)
     for steps in (whole.columns("steps"), Experience(whole.columns("steps"))):
         kinds = chain_kinds(steps, whole.columns("backups"), across_events=across_events)
         assert kinds.step.tolist() == sequences["step"].tolist()
@@ -173,7 +176,7 @@ def test_kinds_of_a_learner_are_those_of_its_listed_chains(learner, needs_index,
     maze = from_ascii("S...#\n.#...\n...#G")
     log = simulate(maze, learner, n_steps=3000, max_episode_steps=60, seed=2).log
     assert (log.steps["state"] == log.steps["next_state"]).any()
-    sequences = classify(log, across_events=across_events)
+    sequences = classify(log, min_length=2, across_events=across_events)
     experience = Experience(log.columns("steps"))
     kinds = chain_kinds(experience, log.columns("backups"), across_events=across_events)
     assert kinds.step.tolist() == sequences["step"].tolist()
@@ -312,6 +315,46 @@ def test_the_transition_just_made_counts():
     assert row["from_current_episode"] is False
 
 
+def test_a_path_to_and_fro_is_ambiguous():
+    """Walked either way it is the same, and a turn makes it neither."""
+    steps = run_of([0, 1, 0, 1, 2])
+    (row,) = plain(classify(event_log(steps, sweep(1, 0, 1, step=3))))
+    assert (row["kind"], row["novelty"], row["direction"]) == ("ambiguous", "experienced", "both")
+    (row,) = plain(classify(event_log(steps, sweep(2, 1, 0, 1, step=3))))
+    assert row["kind"] == "reverse_episode"
+
+
+def test_single_moves_are_no_sequences_unless_asked_for():
+    log = event_log(run_of([0, 1, 2]), sweep(2, 1, step=1))
+    assert classify(log).empty
+    assert classify(log, min_length=2)["kind"].tolist() == ["reverse_episode"]
+
+
+def test_what_has_a_log_is_taken_for_it():
+    run = simulate(from_ascii("S...G"), "episodic_control", n_steps=300)
+    pd.testing.assert_frame_equal(classify(run), classify(run.log))
+    for wrong, message in (
+        ("folder", r"EventLog.load\(folder\) reads one"),
+        (run.log.backups, "log must be an EventLog or a Run"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            classify(wrong)
+    nothing = simulate(from_ascii("S...G"), "episodic_control", n_steps=300, log="none")
+    with pytest.raises(ValueError, match="Nothing was logged"):
+        classify(nothing)
+
+
+def test_paths_on_another_clock_are_told():
+    steps = {"state": [0, 1], "next_state": [1, 2], "time": [1.0, 2.0]}
+    log = EventLog({"steps": steps})
+    for time, message in ((2500.0, "on one clock"), (0.5, "nothing had been experienced")):
+        with pytest.warns(UserWarning, match=message):
+            classify_paths(pd.DataFrame({"time": [time], "states": [[0, 1, 2]]}), log)
+    paths = pd.DataFrame({"start_time": [1.0], "states": [[0, 1, 2]]})
+    with pytest.raises(ValueError, match=r"lacks a column 'time' .* Rename 'start_time'"):
+        classify_paths(paths, log)
+
+
 def test_a_path_run_later_is_novel_now():
     steps = run_of([0, 1, 2], [3, 1, 4], [0, 1, 4])
     for step, kind in ((3, "novel_path"), (4, "novel_path"), (5, "reverse_episode")):
@@ -367,7 +410,7 @@ def test_recording_by_time():
     paths = pd.DataFrame(
         {"time": [0.5, 2.0, 6.0, 7.0], "states": [[1, 0], [2, 2, 1, 0], [2, 1, 3], [4, 4]]}
     )
-    sequences = classify_paths(paths, log)
+    sequences = classify_paths(paths, log, min_length=2)
     assert sequences["event"].tolist() == [0, 1, 2]
     assert sequences["step"].tolist() == [-1, 1, 2]
     assert sequences["location"].tolist() == [0, 2, 1]
@@ -418,7 +461,7 @@ def test_refused_logs():
     with pytest.raises(ValueError, match="use classify"):
         chain_kinds(log.columns("steps"), log.columns("backups"))
     with pytest.raises(ValueError, match="decoded replay has none"):
-        classify(log, by="actions")
+        classify(log, by="actions", min_length=2)
     backups = pd.concat([log.backups, log.backups.assign(run=1)])
     runs = pd.concat([log.runs, log.runs.assign(run=1)])
     with pytest.raises(ValueError, match="backups of run 1, but no steps"):
@@ -460,7 +503,7 @@ def test_states_that_are_none_are_refused(state):
 def test_what_is_no_log_or_table_is_refused():
     log = event_log(run_of([0, 1, 2]), sweep(2, 1, 0, step=1))
     for wrong in (None, "log", log.steps, {"steps": log.steps}):
-        with pytest.raises(TypeError, match="log must be an EventLog, got"):
+        with pytest.raises(TypeError, match="log must be an EventLog or a Run, got"):
             classify(wrong)
     for wrong in (None, [[0, 1]], {"states": [[0, 1]]}):
         with pytest.raises(TypeError, match="paths must be a DataFrame, got"):

@@ -1,18 +1,26 @@
 """The command, as a newcomer would type it."""
 
 import io
+import json
 import re
 import subprocess
 import sys
 from contextlib import redirect_stdout
+from pathlib import Path
 
+import own_learner
 import pandas as pd
 import pytest
 
 from analyses.cli import main
-from analyses.cli.terminal import print_table
+from analyses.cli.terminal import broken, print_table
+from analyses.jobs.columns import TABLES
+from analyses.measures import STATISTICS
 from replay.learners import LEARNERS, find_learner
 from replay.simulation import simulate
+from replay.tasks.published import TASKS
+from replay.version import __version__
+from replay.worlds.changing_worlds import WORLDS
 from replay.worlds.mazes import from_ascii
 
 
@@ -52,6 +60,75 @@ def test_lists():
     assert "similarity_discount" in one
     assert "Did you mean 'sfma'?" in replay("learners", "smfa").stderr
     assert "1,000,000" in replay("experiments").stdout
+
+
+def shown(*words, monkeypatch, capsys):
+    """Run a command in this process, and give what it prints in a pipe."""
+    monkeypatch.setattr(sys, "argv", ["replay", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("--version", [f"replay {__version__}"]),
+        ("tasks", [*TASKS, "S10_before"]),
+        ("worlds", [*WORLDS, "noise=0.2"]),
+        ("findings", [*STATISTICS, "share: reverse among directional sequences"]),
+        ("findings S6_shortcut", ["gupta2010.shortcut_rate.never", "0.0064", "no: tested by"]),
+        ("findings y_maze", ["y_maze"]),
+        ("columns", [*TABLES]),
+        ("columns sums", ["evidence_of_all", "bits"]),
+    ],
+)
+def test_what_there_is_is_listed(command, words, monkeypatch, capsys):
+    printed = shown(*command.split(), monkeypatch=monkeypatch, capsys=capsys)
+    assert [word for word in words if word not in printed] == []
+    assert printed.splitlines() == [line.rstrip() for line in printed.splitlines()]
+
+
+def test_python_runs_the_package_as_the_command():
+    command = [sys.executable, "-m", "replay", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"replay {__version__}")
+
+
+def test_a_learner_of_ones_own_from_a_file(tmp_path, monkeypatch, capsys):
+    (tmp_path / "backward_q.py").write_bytes(Path(own_learner.__file__).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    shown(
+        "reproduce", "--experiment", "stochastic_tree", "--learner", "./backward_q.py,q_learning",
+        "--mdps", "1", "--seeds", "1", "--steps", "200", "--jobs", "1", "--log", "none",
+        monkeypatch=monkeypatch, capsys=capsys,
+    )  # fmt: skip
+    table = pd.read_csv("results/reward_rate.csv")
+    assert table["learner"].unique().tolist() == ["q_learning", "backward_q"]
+    manifest = json.loads(Path("results/manifest.json").read_text())
+    assert list(manifest["files"]) == ["backward_q"]
+    found = find_learner("backward_q.py", {"discount": 0.5})
+    assert (found.name, found.params.discount) == ("backward_q", 0.5)
+    assert find_learner("backward_q.py").module is found.module
+    Path("q_learning.py").write_text("")
+    for name, error, message in (
+        ("nowhere.py", FileNotFoundError, "is no file"),
+        ("q_learning.py", ValueError, "There is a learner 'q_learning' already"),
+        ("fails.py", ValueError, "fails.py, line 2: ZeroDivisionError"),
+    ):
+        Path("fails.py").write_text("x = 1\nx / 0")
+        with pytest.raises(error, match=message):
+            find_learner(name)
+
+
+@pytest.mark.parametrize("width", [30, 80])
+def test_sentences_are_broken_between_words(width):
+    text = "Words are the most that were held, operations are those of a step.\n\nEnd"
+    lines = broken(text, width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert " ".join(lines).split() == text.split()
+    assert lines[-2:] == ["", "End"]
 
 
 def test_reproduce_then_figures(tmp_path):
@@ -172,6 +249,8 @@ WRONG = [
     ("animate nowhere --out file/there.gif", 1, "there.gif cannot be written: Not a directory"),
     ("animate nowhere --out pause.avi", 1, "A film is written as .gif or .mp4"),
     ("animate nowhere", 1, "nowhere is not a folder"),
+    ("page nowhere", 1, "nowhere holds neither an event log"),
+    ("page nowhere --out page.pdf", 1, "must end with .html, got 'page.pdf'"),
     ("animate nowhere --mdp folder", 1, "folder"),
     ("animate nowhere --mdp fails.py", 1, "holds no MDP"),
     ("learners nobody", 1, "Unknown learner 'nobody'"),

@@ -18,7 +18,7 @@ from analyses.plots.findings import page_figure, study_figures
 from analyses.plots.style import save
 from analyses.studies.comparison import compare
 from analyses.studies.comparison.plan import plan_comparison
-from analyses.studies.comparison.scores import weights
+from analyses.studies.comparison.predictions import weights
 from replay.data import reference_table
 from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.published.linear_tracks import long_track

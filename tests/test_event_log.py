@@ -185,13 +185,56 @@ class TestFiles:
     )
     def test_round_trip(self, log, tmp_path):
         log.save(tmp_path / "log")
-        back = EventLog.read(tmp_path / "log")
+        back = EventLog.load(tmp_path / "log")
         assert equal(log, back)
         assert back.provenance == log.provenance
 
+    def test_the_world_travels_with_its_log(self, tmp_path):
+        maze = from_ascii("S..G\n.#..")
+        log = simulate(maze, "episodic_control", n_steps=50).log
+        log.save(tmp_path / "log")
+        back = EventLog.load(tmp_path / "log")
+        assert back.mdp == maze
+        assert equal(log, back)
+        assert back.graph().nodes(data="pos") == log.graph().nodes(data="pos")
+        assert EventLog.load(tmp_path / "log", maze).mdp is maze
+        small_log().save(tmp_path / "without")
+        assert EventLog.load(tmp_path / "without").mdp is None
+
+    def test_the_world_of_a_log_that_comes_in_parts(self, tmp_path):
+        maze = from_ascii("S..G")
+        with EventLog.saving(tmp_path / "log") as add:
+            simulate(maze, "dyna_q", n_steps=50, on_block=lambda block: add(block.log))
+        assert EventLog.load(tmp_path / "log").mdp == maze
+
+    def test_labels_of_any_kind_are_kept(self, tmp_path):
+        labels = [np.int64(3), frozenset([1]), ("a", (1, 2))]
+        world = MDP.from_tables([[1], [2], [2]], reward=[0, 0, 1], terminal=[2], labels=labels)
+        small_log(mdp=world).save(tmp_path / "log")
+        found = EventLog.load(tmp_path / "log").mdp
+        assert found.labels == (3, "frozenset({1})", ("a", (1, 2)))
+
+    @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"nodes": [], "edges": []}', "\0"])
+    def test_a_damaged_world_is_told(self, tmp_path, text):
+        small_log(mdp=MDP.from_tables([[1], [2], [2]], reward=[0, 0, 1], terminal=[2])).save(
+            tmp_path / "log"
+        )
+        (tmp_path / "log" / "world.json").write_text(text)
+        with pytest.raises(LogError, match=r"world\.json holds no world .*has no positions then"):
+            EventLog.load(tmp_path / "log")
+        (tmp_path / "log" / "world.json").unlink()
+        assert EventLog.load(tmp_path / "log").mdp is None
+
+    def test_a_world_of_another_log_is_told(self, tmp_path):
+        small_log().save(tmp_path / "log")
+        simulate(from_ascii("SG"), "dyna_q", n_steps=10).log.save(tmp_path / "other")
+        (tmp_path / "other" / "world.json").replace(tmp_path / "log" / "world.json")
+        with pytest.raises(ValueError, match="names state 2, but the world"):
+            EventLog.load(tmp_path / "log").columns("steps")
+
     def test_the_same_log_gives_the_same_bytes(self, tmp_path):
         small_log().save(tmp_path / "one")
-        EventLog.read(tmp_path / "one").save(tmp_path / "two")
+        EventLog.load(tmp_path / "one").save(tmp_path / "two")
         for name in SCHEMA:
             file = f"{name}.parquet"
             assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
@@ -315,38 +358,38 @@ class TestDamage:
     def test_another_table(self, folder, change, message):
         rewrite(folder / "backups.parquet", change)
         with pytest.raises(LogError, match=message) as caught:
-            EventLog.read(folder)
+            EventLog.load(folder)
         assert "backups.parquet" in str(caught.value)
 
     def test_a_missing_file(self, folder):
         (folder / "steps.parquet").unlink()
         with pytest.raises(LogError, match=r"steps\.parquet is missing"):
-            EventLog.read(folder)
+            EventLog.load(folder)
 
     def test_no_folder(self, folder):
         with pytest.raises(LogError, match="is not a folder"):
-            EventLog.read(folder / "runs.parquet")
+            EventLog.load(folder / "runs.parquet")
 
     @pytest.mark.parametrize("n_bytes", [0, 3, 10, 400, -1, -100])
     def test_a_cut_file(self, folder, n_bytes):
         file = folder / "backups.parquet"
         file.write_bytes(file.read_bytes()[:n_bytes])
         with pytest.raises(LogError, match=r"backups\.parquet is damaged"):
-            EventLog.read(folder)
+            EventLog.load(folder)
 
     def test_a_text_file(self, folder):
         (folder / "runs.parquet").write_text("run,experiment\n0,maze\n")
         with pytest.raises(LogError, match=r"runs\.parquet is damaged"):
-            EventLog.read(folder)
+            EventLog.load(folder)
 
     def test_no_flipped_bit_goes_unnoticed_in_the_data(self, folder):
         file = folder / "backups.parquet"
         whole = file.read_bytes()
-        log = EventLog.read(folder)
+        log = EventLog.load(folder)
         for place in range(4, len(whole) // 2, 97):
             file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
             try:
-                read = EventLog.read(folder)
+                read = EventLog.load(folder)
             except LogError:
                 continue
             assert equal(read, log)  # the bit had no meaning
@@ -354,13 +397,13 @@ class TestDamage:
     def test_exchanged_files(self, folder):
         (folder / "steps.parquet").write_bytes((folder / "runs.parquet").read_bytes())
         with pytest.raises(LogError, match="holds the table 'runs'"):
-            EventLog.read(folder)
+            EventLog.load(folder)
 
     def test_files_of_two_logs(self, folder, tmp_path):
         small_log(keep="replay").save(tmp_path / "other")
         (tmp_path / "other" / "steps.parquet").replace(folder / "steps.parquet")
         with pytest.raises(LogError, match="different logs"):
-            EventLog.read(folder)
+            EventLog.load(folder)
 
 
 def corridor():
@@ -411,7 +454,7 @@ class TestGraph:
         both = EventLog.concat([small_log(), small_log().label(forgets_at_end=True)])
         assert both.runs["forgets_at_end"].tolist() == [False, True]
         both.save(tmp_path / "log")
-        for log in (both, EventLog.read(tmp_path / "log")):
+        for log in (both, EventLog.load(tmp_path / "log")):
             assert log.graph(run=0).edges[0, 1, 0]["count"] == 2
             assert log.graph(run=1).edges[0, 1, 0]["count"] == 1
 
@@ -485,7 +528,7 @@ def test_the_beginning_of_a_long_log_has_whole_steps(tmp_path, n_rows):
             from_ascii("S...\n.#.G"), "prioritized_sweeping", n_steps=5000, log="replay",
             on_block=lambda block: add(block.log),
         )  # fmt: skip
-    whole, part = EventLog.read(tmp_path / "log"), EventLog(*beginning(tmp_path / "log", n_rows))
+    whole, part = EventLog.load(tmp_path / "log"), EventLog(*beginning(tmp_path / "log", n_rows))
     assert part.provenance == whole.provenance
     assert part.runs.equals(whole.runs)
     last = max(part.steps["step"].max(), part.backups["step"].max())

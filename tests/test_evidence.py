@@ -25,7 +25,7 @@ from analyses.findings.priors import LogUniform, OneOf, Uniform, WholeNumber, dr
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 
-COUNT = Published("count", 0.0, 1.0, 7.0, 20.0, 5.0)
+COUNT = Published("count", 0.0, 1.0, 7.0, 20.0)
 
 
 def studies(values, sd=0.1, trials=40.0):
@@ -54,7 +54,7 @@ def test_who_knows_nothing_neither_wins_nor_loses(share, n):
 def test_one_of_three_directions_is_found(mean, sd):
     made = studies([mean], sd)
     found = [
-        likelihoods(Published("direction", -2, 2, float(sign), 0.01, 5), made)[0]
+        likelihoods(Published("direction", -2, 2, float(sign), 0.01), made)[0]
         for sign in (-1, 0, 1)
     ]
     assert sorted(found) == [0.0, 0.0, 3.0]
@@ -63,34 +63,48 @@ def test_one_of_three_directions_is_found(mean, sd):
 def test_directions_are_t_tests():
     rng = np.random.default_rng(0)
     animals = rng.normal(0.4, 1.0, size=(200, 6))
-    made = studies(animals.mean(axis=1))._replace(sd=animals.std(axis=1, ddof=1))
+    made = studies(animals.mean(axis=1))
+    made = made._replace(sd=animals.std(axis=1, ddof=1), n_animals=np.full(200, 6.0))
     told = ttest_1samp(animals, 0.0, axis=1)
     expected = np.where(told.pvalue < 0.05, np.sign(told.statistic), 0)
-    assert (outcomes(made, 6.0) == expected).all()
+    assert (outcomes(made) == expected).all()
     assert 0 < np.mean(expected) < 1
 
 
 def test_no_effect_is_found_at_the_nominal_rate():
     animals = np.random.default_rng(1).normal(size=(20_000, 6))
-    made = studies(animals.mean(axis=1))._replace(sd=animals.std(axis=1, ddof=1))
+    made = studies(animals.mean(axis=1))
+    made = made._replace(sd=animals.std(axis=1, ddof=1), n_animals=np.full(20_000, 6.0))
     # 20,000 studies: the rate of 0.05 has a standard error of 0.0015.
-    assert np.mean(outcomes(made, 6.0) != 0) == pytest.approx(0.05, abs=0.006)
+    assert np.mean(outcomes(made) != 0) == pytest.approx(0.05, abs=0.006)
+
+
+def test_few_sequences_that_agree_are_no_finding():
+    """Of three animals with one sequence each all agree once in four times."""
+    values = np.random.default_rng(2).integers(2, size=(20_000, 3)).astype(float)
+    n = np.full(len(values), 3.0)
+    made = Studies(values.sum(axis=1), n, values.mean(axis=1) - 0.5, values.std(axis=1, ddof=1),
+                   values.mean(axis=1), n)  # fmt: skip
+    assert np.mean(outcomes(made) != 0) == pytest.approx(0.25, abs=0.02)
+    assert not outcomes(made, are_shares=True).any()
+    many = made._replace(successes=made.value * 3000, trials=np.full(len(values), 3000.0))
+    assert (outcomes(many, are_shares=True) == outcomes(many)).all()
 
 
 def test_null_results_have_an_interval():
-    null = Published("null", -2.0, 2.0, -0.5, 0.5, 7.0)
+    null = Published("null", -2.0, 2.0, -0.5, 0.5)
     assert likelihoods(null, studies([0.0, 0.4, 0.6])).tolist() == [4.0, 4.0, 0.0]
 
 
 def test_values_are_normal():
-    value = Published("value", -1.0, 1.0, 0.2, 0.05, 6.0)
+    value = Published("value", -1.0, 1.0, 0.2, 0.05)
     found = likelihoods(value, studies([0.2, 0.3]), between_studies=0.0)
     assert found[0] == pytest.approx(2 / (0.05 * np.sqrt(2 * np.pi)))
     assert found[1] == pytest.approx(found[0] * np.exp(-2))
 
 
 def test_a_result_that_is_not_significant_is_a_sign():
-    foster = Published("direction", -2.0, 2.0, -1.0, 0.17, 4.0)
+    foster = Published("direction", -2.0, 2.0, -1.0, 0.17)
     assert likelihoods(foster, studies([-0.1, 0.1])).tolist() == [2.0, 0.0]
 
 
@@ -98,9 +112,9 @@ def test_a_result_that_is_not_significant_is_a_sign():
     "result",
     [
         COUNT,
-        Published("value", -1.0, 1.0, 0.2, 0.05, 6.0),
-        Published("direction", -2.0, 2.0, 1.0, 0.01, 4.0),
-        Published("direction", -2.0, 2.0, 1.0, 0.2, 4.0),
+        Published("value", -1.0, 1.0, 0.2, 0.05),
+        Published("direction", -2.0, 2.0, 1.0, 0.01),
+        Published("direction", -2.0, 2.0, 1.0, 0.2),
     ],
 )
 def test_who_replays_nothing_predicts_nothing(result):

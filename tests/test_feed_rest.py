@@ -75,3 +75,41 @@ def test_errors_say_where_rest_can_be():
         feed("dyna_q", LAPS, **SIZE, rest={2: -1})
     with pytest.raises(ValueError, match="rest after 0 rows, but only 0"):
         feed("dyna_q", LAPS[:0], **SIZE, rest={0: 1})
+
+
+def test_the_size_of_the_world_is_that_of_the_mdp():
+    maze = from_ascii("S..G")
+    steps = simulate(maze, "q_learning", n_steps=50, seed=1).log.steps
+    one = feed("prioritized_sweeping", steps, mdp=maze)
+    size = {"n_states": maze.n_states, "n_actions": maze.n_actions}
+    pd.testing.assert_frame_equal(
+        one.backups, feed("prioritized_sweeping", steps, **size, mdp=maze).backups
+    )
+    with pytest.raises(ValueError, match="give n_states and n_actions, or mdp"):
+        feed("prioritized_sweeping", steps)
+
+
+def test_moves_that_the_world_lacks_are_told():
+    maze = from_ascii("S..G")
+    steps = pd.DataFrame({"state": [0, 1], "action": 0, "reward": 0.0, "next_state": [1, 3]})
+    with pytest.raises(ValueError, match="Row 1 of transitions goes from state 1 to state 3"):
+        feed("prioritized_sweeping", steps.assign(terminated=[False, True]), mdp=maze)
+
+
+def test_experience_without_an_end_is_told_where_nothing_is_replayed():
+    laps = LAPS.assign(next_state=[1, 0] * 3, terminated=False)
+    with pytest.warns(UserWarning, match="'sfma' replays at the ends of episodes, but no row"):
+        feed("sfma", laps, **SIZE)
+    assert len(feed("prioritized_sweeping", laps, **SIZE).backups)
+
+
+def test_milliseconds_are_told():
+    with pytest.warns(UserWarning, match="divide milliseconds by 1000"):
+        feed("q_learning", LAPS.assign(time=500.0 * np.arange(6)), **SIZE)
+
+
+@pytest.mark.parametrize("state", ["0", "left", 0.5, 3])
+def test_what_is_no_state_is_told_with_its_row(state):
+    odd = LAPS.assign(state=[0, 1, state, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"row 2 has .*States count from 0"):
+        feed("q_learning", odd, **SIZE)

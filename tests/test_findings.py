@@ -6,16 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyses.findings.table import (
-    EVIDENCE,
-    LIKELIHOODS,
-    UNITS_OF_N,
-    as_share,
-    detection_of,
-    findings,
-    published_ranges,
-    questions,
-)
+from analyses.findings.answers import as_share, published_ranges, questions
+from analyses.findings.detections import detection_of
+from analyses.findings.rows import EVIDENCE, LIKELIHOODS, UNITS_OF_N
+from analyses.findings.table import findings
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
 from replay.tasks.published import TASKS
@@ -206,7 +200,8 @@ def test_all_data_of_a_study_have_one_vote(table):
     votes = table[(table["likelihood"] != "none") & (table["why_not"] == "")]
     assert votes.groupby("study").size()["gupta2010"] > 1
     tested = votes.groupby("study")["id"].agg(list)
-    assert tested["gillespie2021"] == ["gillespie2021.prev_goal_fold", "gillespie2021.past_arm"]
+    arms = ["gillespie2021.prev_goal_fold", "gillespie2021.past_arm"]
+    assert tested["gillespie2021"] == ["gillespie2021.remote_frac", *arms]
 
 
 def test_what_cannot_be_compared_is_not(table):

@@ -1,6 +1,7 @@
 """S3 by hand: where sequences begin, and in which part of the maze they run."""
 
 import networkx as nx
+import numpy as np
 import pytest
 from replay_tables import (
     LEFT,
@@ -54,6 +55,28 @@ def test_remote_arms():
     assert (value, null, n) == (0.5, pytest.approx(2 / 3), 2)
     sequences = [sequence(*first, place=at["box"])]
     assert compute("S3_remote_arm", replays(task, sequences), min_length=3) == (1, 1, 1)
+
+
+def test_remote_segments():
+    """The box is a segment too: what runs there is remote to an animal in an arm."""
+    graph, arms = nx.Graph(), {"arm1": ("a0", "a1", "a2"), "arm2": ("b0", "b1", "b2")}
+    box = ("c0", "c1", "c2", "c3")
+    nx.add_path(graph, box)
+    for nodes in arms.values():
+        nx.add_path(graph, ["c0", *nodes])
+    task = make_task(graph, arms)
+    at = {node: i for i, node in enumerate(task.node)}
+    own, other, in_box = ([at[name] for name in nodes] for nodes in (*arms.values(), box))
+    sequences = [
+        sequence(*own, place=at["a2"]),
+        sequence(*other, place=at["a2"]),
+        sequence(*in_box, place=at["a2"]),
+        sequence(*in_box, place=at["c3"]),
+    ]
+    tables = replays(task, sequences)
+    assert compute("S3_remote_segment", tables, 3) == (0.5, pytest.approx(2 / 3), 4)
+    assert compute("S3_remote_arm", tables, 3)[::2] == (0.5, 2)
+    assert np.isnan(compute("S3_remote_segment", replays(track(), [sequence(0, 1, 2)]), 3)[0])
 
 
 def test_side_of_the_animal_and_of_chains():

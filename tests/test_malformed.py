@@ -31,7 +31,7 @@ from analyses.sequences.experience import Experience
 from analyses.sequences.growing import chain_kinds
 from analyses.sequences.pauses import replayed_moves
 from analyses.sequences.place_sequences import Detection, place_sequences
-from replay import LEARNERS, MDP, EventLog, feed, simulate
+from replay import LEARNERS, MDP, EventLog, feed, simulate, sweep
 from replay.checks import shown
 from replay.data import data_file, reference_table
 from replay.learners import find_learner
@@ -261,9 +261,9 @@ def save_and_read(folder, provenance):
     with tempfile.TemporaryDirectory() as outside:
         place = Path(outside) / folder if isinstance(folder, str) and folder == "log" else folder
         if isinstance(folder, str | Path) and folder != "log":
-            return looked_at(EventLog.read(place))
+            return looked_at(EventLog.load(place))
         log.save(place)
-        return looked_at(EventLog.read(place))
+        return looked_at(EventLog.load(place))
 
 
 tables = {"runs": RUNS, "steps": STEPS, "backups": BACKUPS}
@@ -391,6 +391,13 @@ def few_steps(n_steps, **options):
     return simulate(make_corridor(), n_steps=n_steps, **options).log
 
 
+def few_sweeps(**options):
+    for name, most in (("n_steps", 10_000), ("n_seeds", 20)):
+        if isinstance(options.get(name), int) and options[name] > most:
+            raise ValueError("long runs are no mistake")
+    return sweep(**options)
+
+
 def feed_few(n_states, n_actions, **options):
     for number in (n_states, n_actions):
         if isinstance(number, int) and 1000 < number < 2**31:
@@ -424,6 +431,19 @@ OTHER_ENTRIES = {
         },
         few_steps,
         is_log,
+    ),
+    "sweep": Entry(
+        {
+            "mdp": make_corridor(),
+            "learner": "q_learning",
+            "params": {"learning_rate": [0.1, 0.5], "discount": 0.9},
+            "n_steps": 20,
+            "n_seeds": 2,
+            "max_episode_steps": 5,
+            "seed": 0,
+            "n_windows": 2,
+        },
+        few_sweeps,
     ),
     "feed": Entry(
         {
@@ -596,6 +616,10 @@ def taken_or_refused(entry, options):
         entry.check(result)
 
 
+# What is odd, and may be meant, is warned of.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
 @pytest.mark.parametrize("name", ENTRIES)
 def test_what_is_valid_is_taken(name):
     entry = ENTRIES[name]
@@ -618,11 +642,12 @@ def read_damaged(pick):
     """Save a log, damage its files, and read it: the same, or refused, and nothing else changed."""
     with tempfile.TemporaryDirectory() as outside:
         folder = Path(outside) / "log"
-        small_log().save(folder)
+        world = mazes.from_ascii("S.G") if pick(2) else None
+        EventLog(small_log().tables, {"log": "all"}, world).save(folder)
         damage(folder, pick)
         before = {path: path.stat().st_mtime_ns for path in Path(outside).rglob("*")}
         try:
-            log = looked_at(EventLog.read(folder))
+            log = looked_at(EventLog.load(folder))
         except Exception as error:
             if not is_ours(error):
                 raise AssertionError(f"no error of ours: {error!r}") from error

@@ -71,7 +71,7 @@ def test_moves_are_in_the_direction_of_replay(log):
 def test_an_event_alone_is_classified_as_in_its_log(drawn):
     steps, backups = drawn
     log = event_log(steps, backups)
-    sequences = classify(log)
+    sequences = classify(log, min_length=2)
     for event, rows in sequences.groupby("event"):
         moves = replayed_moves(log, event)
         own = log.backups[log.backups["event"] == event]

@@ -163,6 +163,7 @@ def test_reactivations_of_a_model_are_those_of_the_definition(log):
     assert table["index"].tolist() == counted
 
 
+@pytest.mark.filterwarnings("ignore:.* neighbours of the graph")
 @given(logs(), st.none() | graphs(), st.integers(2, 4))
 @settings(max_examples=200)
 def test_place_sequences_of_a_model_are_those_of_the_definition(log, graph, min_length):
@@ -509,3 +510,9 @@ def test_a_track_finds_moves_both_ways():
     track = Track.of(nx.DiGraph([(0, 2), (2, 1), (1, 1)]))
     found = track.move(np.array([0, 2, 1, 0, 1]), np.array([2, 0, 2, 1, 1]))
     assert (found >= 0).tolist() == [True, True, True, False, False]
+
+
+def test_a_graph_of_other_states_is_told():
+    log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2]}})
+    with pytest.warns(UserWarning, match="2 of the 2 different moves in the log are not between"):
+        place_sequences(log, graph=nx.Graph([(10, 11), (11, 12)]))

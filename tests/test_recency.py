@@ -19,6 +19,7 @@ from replay_tables import (
     sequence,
     track,
 )
+from scipy.stats import spearmanr
 
 from analyses.measures import STATISTICS
 
@@ -116,3 +117,20 @@ def test_future_arm():
         tables, sequences=tables.sequences.iloc[2:]
     )  # 14 sequences, 4.7 of them by chance
     assert np.isnan(compute("S8_future_arm", few, min_length=3)[0])
+
+
+def test_rest_replays_the_places_that_awake_replay_did():
+    ways = {"rest": [range(5), range(5), range(2, 8)], "episode_end": [range(5), range(3, 9)]}
+    sequences = [
+        sequence(*way, phase=phase, episode=1) for phase, each in ways.items() for way in each
+    ]
+    sequences += [sequence(0, 1, 0, 1, 0, phase="rest", episode=1)]  # counts once at each place
+    early = sequence(*range(4, 9), phase="rest", episode=-1)  # before all laps
+    tables = replays(track(10), [*sequences, early], laps=({}, {"episode": 1}))
+    rest, awake = (
+        [sum(place in way for way in ways[phase]) for place in range(10)] for phase in ways
+    )
+    rest[:2] = [rest[0] + 1, rest[1] + 1]
+    value, null, n = compute("S5_rest_as_awake", tables, min_length=2)
+    assert (value, null, n) == (pytest.approx(spearmanr(rest, awake).statistic), 0, 6)
+    assert np.isnan(compute("S5_rest_as_awake", replays(track(), sequences[:1]))[0])

@@ -16,7 +16,8 @@ from analyses.recordings.observation.simulated_recording import simulated_record
 from analyses.recordings.readers import read_recording
 from analyses.recordings.readers.track_graphs import draw_track
 from analyses.recordings.report import LOW_POWER
-from analyses.studies.recorded_replay import STUDY, plan_recording
+from analyses.studies.recorded_replay.one_animal import STUDY
+from analyses.studies.recorded_replay.plan import plan_recording
 
 RECORDINGS = Path(__file__).parents[2] / "shared" / "recordings"
 JUDGEMENT = Judgement(n_shuffles=19, other_sizes=(30.0,))
@@ -85,7 +86,7 @@ def test_the_report_says_what_a_reader_must_know(folder):
         "3 simulated sessions with the fields of these cells",
     ):
         assert part in text
-    assert text.count("# ") == 8
+    assert text.count("# ") == 9
 
 
 def test_spikes_and_fields_are_those_of_the_events(folder, recording):

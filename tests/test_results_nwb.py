@@ -90,7 +90,7 @@ def test_without_pynwb_it_says_what_to_install(tmp_path):
     (tmp_path / "x.nwb").touch()
     code = (
         "import sys; sys.modules['pynwb'] = None\n"
-        "from analyses.recordings.nwb import write_nwb\n"
+        "from analyses.recordings.results_nwb import write_nwb\n"
         "from analyses.recordings.readers import read_recording\n"
         "for call in (lambda: write_nwb('x.nwb', None, {}, ''), lambda: read_recording('x.nwb')):\n"
         "    try: call()\n"

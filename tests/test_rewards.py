@@ -54,6 +54,16 @@ def test_reverse_follows_the_reward():
     assert compute("S4_forward", tables)[0] == pytest.approx(0)
     assert 0 < compute("S4", tables)[0] < value
     assert compute("S4_reverse_minus_forward", tables)[0] == pytest.approx(np.log(200.5 / 50.5))
+    assert compute("S4_restored", tables)[0] == pytest.approx(0)
+
+
+def test_reverse_after_a_reward_is_restored():
+    """Only the block after the change counts, though the ends pay equally before it, too."""
+    counts = {("restored", 9, "reverse"): 30, ("restored", 9, "forward"): 10}
+    others = {("before", 9, "reverse"): 7, ("changed", 9, "forward"): 70}
+    tables = reward_tables(counts | others | {("restored", 0, "forward"): 90})
+    assert compute("S4_restored", tables) == (pytest.approx(np.log(30.5 / 10.5)), 0, 40)
+    assert np.isnan(compute("S4_restored", reward_tables(others))[0])
 
 
 def test_rates_are_per_pause():

@@ -223,3 +223,49 @@ def test_surprise_is_the_sum_of_errors_since_the_mode_was_chosen():
     memory, backups = taught("sfma_dynamic", table, **params)
     assert reactivated(backups)["state"].tolist() == [2, 1, 0]
     assert memory.surprise[0] == 0.0 + 0.5 + 0.25
+
+
+# -- preplay ------------------------------------------------------------------------------
+
+
+def test_what_is_seen_is_replayed_before_the_first_step():
+    """Each move that leads elsewhere has its strength; similarity is that of the whole maze."""
+    maze = from_ascii("S.G")
+    params = PARAMS._replace(preplay=0.5, similarity_discount=0.4)
+    memory = sfma.init(params, Sizes(3, 4, 12, 100))
+    sfma.explore(params, memory, maze)
+    right, left = 1, 3
+    assert strengths(memory) == {(0, right): 0.5, (1, right): 0.5, (1, left): 0.5}
+    D = default_representation(3, 4, [(0, 1), (1, 2)], 0.4)
+    np.testing.assert_allclose(memory.similarity.matrix, D, rtol=0, atol=1e-12)
+    log = backup_buffer(100, "all", False)
+    pause = Pause(REST, 0, False)
+    sfma.replay(params, memory, pause, np.random.default_rng(0), log)
+    rows, _ = renew(log, 0)
+    assert len(rows[0]) == params.n_replays
+    assert (rows[0]["state"] != rows[0]["next_state"]).all()
+
+
+def test_reward_strengthens_what_was_only_seen():
+    maze = from_ascii("S.G")
+    params = PARAMS._replace(preplay=0.5, similarity_discount=0.4)
+    memory = sfma.init(params, Sizes(3, 4, 12, 100))
+    sfma.explore(params, memory, maze)
+    sfma.learn(params, memory, Transition(1, 1, 2.0, 2, -1, True, False), None)
+    D = default_representation(3, 4, [(0, 1), (1, 2)], 0.4)
+    expected = {(0, 1): 0.5 + 2 * D[1, 0], (1, 1): 1.5 + 2 * D[1, 1], (1, 3): 0.5 + 2 * D[1, 1]}
+    assert strengths(memory) == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_preplay_nothing_is_replayed_before_the_first_step():
+    memory = sfma.init(PARAMS, Sizes(3, 4, 12, 100))
+    sfma.explore(PARAMS, memory, None)
+    log, rng = backup_buffer(100, "all", False), np.random.default_rng(0)
+    sfma.replay(PARAMS, memory, Pause(REST, 0, False), rng, log)
+    assert len(renew(log, 0)[0][0]) == 0
+    assert rng.random() == np.random.default_rng(0).random()
+
+
+def test_preplay_needs_the_world():
+    with pytest.raises(ValueError, match="preplay needs to know the world: give feed its mdp"):
+        taught("sfma", experienced(CHAIN), preplay=1.0)

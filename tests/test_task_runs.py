@@ -407,3 +407,16 @@ def test_ways_back_are_known_wherever_laps_go_on():
         passes &= np.isin(state, entered)  # a start may be entered as an end only
         assert (model.whole.way_back[state[passes], action[passes]] >= 0).all()
         assert passes.any()
+
+
+def test_a_task_is_taken_by_its_name():
+    given = give_laps("linear_track", seed=3)
+    assert given.task.name == "linear_track"
+    pd.testing.assert_frame_equal(give_laps(TASKS["linear_track"], seed=3).laps, given.laps)
+    assert len(run_task("linear_track", "q_learning", seed=3).laps) == len(given.laps)
+    for wrong, error, message in (
+        ("linear", ValueError, "Unknown task 'linear'"),
+        (5, TypeError, "task must be a Task, or the name of one in TASKS, got 5"),
+    ):
+        with pytest.raises(error, match=message):
+            run_task(wrong, "q_learning")

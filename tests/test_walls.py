@@ -15,6 +15,7 @@ from replay_tables import (
     walk,
 )
 
+from analyses.measures import STATISTICS
 from analyses.measures.walls import other_layouts, symmetric_layouts
 
 
@@ -63,6 +64,17 @@ def test_percentile_over_all_other_layouts():
     )
     into = walk("w10", "w00", "w01", "w02", "w12")
     assert compute("S7_percentile", replays(ARENA, [into]))[0] < 0.02
+
+
+def test_sessions_that_fit_their_walls():
+    """Who uses all that is open fits better than every other layout; who hits walls does not."""
+    slots = [tuple(sorted(edge)) for edge in ARENA.graph.edges]
+    within = [walk(*slot) for slot in slots if slot not in CORNER]
+    into = [{**walk(*slot), "animal": 1} for slot in CORNER]
+    tables = replays(ARENA, [*within, *into], laps=({"animal": 0}, {"animal": 1}))
+    found = STATISTICS["S7_sessions"].compute(tables)
+    assert found["value"].tolist() == [1.0, 0.0]
+    assert found[["null", "n"]].to_numpy().tolist() == [[pytest.approx(0.05), 1]] * 2
 
 
 def test_only_the_first_laps_after_walls_moved():

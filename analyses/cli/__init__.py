@@ -2,21 +2,42 @@
 
 import errno
 import sys
+from typing import Annotated
 
 import typer
 
-from analyses.cli import folders, learners, logs, paper, recordings, simulations, studies
+from analyses.cli import folders, lists, logs, paper, recordings, simulations, studies
 from analyses.cli.terminal import INTERRUPTED, say
+from replay.version import __version__
 
 __all__ = ["app", "main"]
 
+_HELP = "What does the hippocampus replay, and which learning algorithm would replay that?"
+
 app = typer.Typer(
-    help="What does the hippocampus replay, and which learning algorithm would replay that?",
+    help=_HELP,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"replay {__version__} (hippocampal-replay)")
+        raise typer.Exit
+
+
+@app.callback(help=_HELP)
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
+        ),
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
 
 
 def _unwrapped(text: str) -> str:
@@ -37,8 +58,13 @@ for _command in (
     folders.gallery,
     logs.classify,
     logs.animate,
-    learners.learners,
-    paper.experiments,
+    logs.page,
+    lists.learners,
+    lists.experiments,
+    lists.tasks,
+    lists.worlds,
+    lists.findings,
+    lists.columns,
 ):
     app.command(help=_unwrapped(_command.__doc__ or ""))(_command)
 
@@ -46,7 +72,7 @@ for _command in (
 def main() -> None:
     """Run the command; an error of the user's is one sentence, not a traceback."""
     try:
-        app()
+        app(prog_name="replay")
     except KeyboardInterrupt:
         say("Interrupted.")
         sys.exit(INTERRUPTED)

@@ -1,16 +1,29 @@
-"""The commands ``replay classify`` and ``replay animate``, which read an event log."""
+"""The commands that read event logs: ``replay classify``, ``replay animate``, ``replay page``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analyses.cli.options import check_out
+from analyses.cli.options import check_out, split
 from analyses.cli.terminal import print_table, say, screen
 
-__all__ = ["animate", "classify"]
+if TYPE_CHECKING:
+    from replay.log.event_log import EventLog
+
+__all__ = ["animate", "classify", "page"]
+
+
+def _read_log(folder: Path) -> EventLog:
+    """Read a log; of a folder that holds logs, name the first."""
+    from replay.log.event_log import EventLog
+
+    if folder.is_dir() and not (folder / "runs.parquet").exists():
+        for inner in sorted(folder.rglob("runs.parquet"))[:1]:
+            raise ValueError(f"{folder} holds several logs. Name one of them: {inner.parent}")
+    return EventLog.load(folder)
 
 
 def classify(
@@ -24,17 +37,16 @@ def classify(
     from analyses.jobs.results import write_table
     from analyses.sequences.classification import classify as classify_log
     from replay.files import replacing
-    from replay.log.event_log import EventLog
 
     check_out(out, ".parquet")
-    sequences = classify_log(EventLog.read(log), across_events=across_events)
+    sequences = classify_log(_read_log(log), min_length=2, across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]
     kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
     rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
     print_table(("run", "kind (3 states or more)", "sequences"), rows)
-    say(f"{len(sequences):,} sequences in {out}")
+    say(f"{len(sequences):,} sequence{'s' * (len(sequences) != 1)} in {out}")
 
 
 def animate(
@@ -46,7 +58,7 @@ def animate(
     run: Annotated[int, typer.Option(help="Which run of the log.")] = 0,
     mdp: Annotated[
         Path | None,
-        typer.Option(help="The world, JSON as in mdps/; logs of replay reproduce need none."),
+        typer.Option(help="The world, JSON as in mdps/; default: that of the log."),
     ] = None,
     out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
 ) -> None:
@@ -54,11 +66,51 @@ def animate(
     from analyses.jobs.mdp_files import read_mdp, world_of_log
     from analyses.plots.film import check_film
     from analyses.plots.pause import animate_pause
-    from replay.log.event_log import EventLog
 
     check_film(out)
     check_out(out, out.suffix)
-    world = world_of_log(log) if mdp is None else read_mdp(mdp)
+    world = None if mdp is None else read_mdp(mdp)
+    found = _read_log(log)
+    if world is None and found.mdp is None:
+        world = world_of_log(log)
     with screen.status(f"{out}: some seconds"):
-        animate_pause(EventLog.read(log), event, out, run=run, mdp=world)
+        animate_pause(found, event, out, run=run, mdp=world)
+    print(out)
+
+
+def page(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG_OR_RESULTS...",
+            help="Event logs, or what replay reproduce or replay recording wrote; several are seen "
+            "side by side.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("page.html"),
+    experiment: Annotated[
+        str | None,
+        typer.Option(help="Of a reproduction: which experiment; default: the maze."),
+    ] = None,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a reproduction: which learners; several, with commas; default: all."),
+    ] = None,
+    across_events: Annotated[
+        bool, typer.Option("--across-events", help="Follow causes through later events.")
+    ] = False,
+) -> None:
+    """Write a page to look at replay: one HTML file that opens in any browser, offline.
+
+    It shows the world and the animal, each pause with its replay move by move, the episodes that a
+    novel path is stitched from, and how kinds of replay change over learning.
+    """
+    from analyses.studies.pages import page_of_folders
+
+    check_out(out, ".html")
+    with screen.status(f"{out}: some seconds"):
+        page_of_folders(
+            folders, out, experiment=experiment, learners=split(learner or []),
+            across_events=across_events,
+        )  # fmt: skip
     print(out)

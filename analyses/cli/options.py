@@ -129,12 +129,13 @@ def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]
     Parameters
     ----------
     texts : sequence of str
-        Each the name of a learner, and after blanks parameters as ``name=value``.
+        Each the name of a learner or a Python file, and after blanks parameters as
+        ``name=value``.
 
     Returns
     -------
     dict
-        Text -> name in ``LEARNERS`` and parameters.
+        Name and parameters as one text -> name in ``LEARNERS`` or file, and parameters.
 
     Raises
     ------
@@ -160,8 +161,8 @@ def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]
                     f"After the name of a learner come parameters as name=value, got {shown(pair)}."
                 )
             given[key] = _value(value)
-        find_learner(name, given)
-        found[" ".join((name, *pairs))] = (name, given)
+        label = find_learner(name, given).name
+        found[" ".join((label, *pairs))] = (name, given)
     if not found:
         raise ValueError(f"Name at least one learner. Choose from: {', '.join(LEARNERS)}.")
     return found

@@ -1,4 +1,4 @@
-"""The commands ``replay reproduce``, ``replay discrepancies`` and ``replay experiments``."""
+"""The commands ``replay reproduce`` and ``replay discrepancies``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import typer
 
 from analyses.cli.options import Cluster, Jobs, Seed, read_steps, split
 from analyses.cli.studies import do_study
-from analyses.cli.terminal import print_table, say
+from analyses.cli.terminal import say
 
-__all__ = ["discrepancies", "experiments", "reproduce"]
+__all__ = ["discrepancies", "reproduce"]
 
 
 def reproduce(
@@ -20,7 +20,10 @@ def reproduce(
         typer.Option(help="An experiment, or several of them with commas."),
     ] = [],  # noqa: B006
     learner: Annotated[
-        list[str], typer.Option(help="A learner, or several of them with commas.")
+        list[str],
+        typer.Option(
+            help="A learner, or several with commas; or a Python file of your own: ./mine.py."
+        ),
     ] = [],  # noqa: B006
     mdps: Annotated[int | None, typer.Option(help="Worlds of each experiment.")] = None,
     seeds: Annotated[int | None, typer.Option(help="Runs of each learner in a world.")] = None,
@@ -96,14 +99,3 @@ def discrepancies(
     from analyses.studies.discrepancies import STUDY, plan_variants
 
     do_study(STUDY, plan_variants(folder), out or folder / "discrepancies", jobs, cluster)
-
-
-def experiments() -> None:
-    """List the paper's experiments and their sizes."""
-    from replay.experiments import EXPERIMENTS
-
-    rows = [
-        (each.name, each.title, *(f"{n:,}" for n in (each.n_mdps, each.n_seeds, each.n_steps)))
-        for each in EXPERIMENTS.values()
-    ]
-    print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)

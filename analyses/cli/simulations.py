@@ -17,7 +17,7 @@ def compare(
     task: Annotated[
         list[str],
         typer.Option(
-            help="A task, or several of them with commas; an unknown name lists all. Or your own "
+            help="A task, or several of them with commas; replay tasks lists all. Or your own "
             "Python file that defines TASK."
         ),
     ] = ["all"],  # noqa: B006
@@ -61,12 +61,12 @@ def compare(
 
 
 def change(
-    world: Annotated[str, typer.Option(help="Which world; an unknown name lists them.")],
+    world: Annotated[str, typer.Option(help="Which world; replay worlds lists them.")],
     learner: Annotated[
         list[str],
         typer.Option(
-            help="A learner, or several of them with commas. Parameters follow the name: "
-            "'prioritized_sweeping forgetting=0.5'."
+            help="A learner, or several of them with commas; or a Python file of your own. "
+            "Parameters follow the name: 'prioritized_sweeping forgetting=0.5'."
         ),
     ] = ["prioritized_sweeping", "dyna_q"],  # noqa: B006
     mdps: Annotated[int, typer.Option(help="How many worlds are drawn.")] = 10,
@@ -100,7 +100,10 @@ def change(
 
 def demands(
     learner: Annotated[
-        list[str], typer.Option(help="A learner, or several of them with commas.")
+        list[str],
+        typer.Option(
+            help="A learner, or several with commas; or a Python file of your own: ./mine.py."
+        ),
     ] = ["all"],  # noqa: B006
     mdps: Annotated[int, typer.Option(help="Worlds of each size.")] = 3,
     visits: Annotated[

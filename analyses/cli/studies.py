@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analyses.cli.options import Cluster, Jobs, Seed
-from analyses.cli.terminal import print_frame, print_table, progress_bars, say
+from analyses.cli.terminal import (
+    broken,
+    print_frame,
+    print_table,
+    print_text,
+    progress_bars,
+    say,
+    screen,
+)
 
 if TYPE_CHECKING:
     from analyses.jobs.cost import Cost
@@ -69,6 +77,7 @@ def do_study(
         If both processes and a cluster are asked for, or what `analyses.jobs.run.run` raises.
     """
     from analyses.jobs import workers
+    from analyses.jobs.cost import seconds_of_figures
     from analyses.jobs.run import run
 
     if jobs is not None and cluster is not None:
@@ -81,9 +90,12 @@ def do_study(
     with progress_bars() as progress:
         bars = {group: progress.add_task(group, total=total) for group, total in totals.items()}
 
+        def tell(text: str) -> None:
+            progress.console.print(broken(text, screen.width), markup=False, soft_wrap=True)
+
         def on_cost(cost: Cost) -> None:
             at_work = None if cluster else min(n_jobs, len(pieces))
-            progress.console.print(_told(cost, at_work), markup=False)
+            tell(_told(cost, at_work, seconds_of_figures(len(study.figures), n_jobs)))
 
         def on_piece(piece: Piece) -> None:
             progress.advance(bars[piece.group], study.size(plan, piece))
@@ -96,7 +108,7 @@ def do_study(
             cluster=cluster,
             on_cost=on_cost,
             on_piece=on_piece,
-            tell=lambda text: progress.console.print(text, markup=False),
+            tell=tell,
         )
     for shown in study.show(plan, tables):
         if shown.title:
@@ -104,30 +116,35 @@ def do_study(
         if len(shown.table.columns):
             print_frame(shown.table)
         if shown.note:
-            print(f"\n{shown.note}")
+            print_text(f"\n{shown.note}")
     say(f"\nTables and figures are in {out}")
 
 
-def _told(cost: Cost, n_jobs: int | None) -> str:
+def _told(cost: Cost, n_jobs: int | None, seconds_after: float) -> str:
     """State a cost in a sentence; the number of workers of a cluster is not known."""
     left = " and ".join(
         f"{_rounded(count)} {name.removesuffix('s') if count == 1 else name}"
         for name, count in cost.counts.items()
     )
     verb = "is" if list(cost.counts.values()) == [1] else "are"
-    minutes = cost.seconds / 60 / (n_jobs or 1)
-    if minutes >= 120:
-        time = f"{minutes / 60:.0f} hours"
-    elif minutes >= 2:
-        time = f"{minutes:.0f} minutes"
-    else:
-        time = f"{60 * minutes:.0f} seconds"
-    where = f"with {n_jobs} process{'es' * (n_jobs > 1)}" if n_jobs else "of one processor's time"
+    where = "of one processor's time"
+    if n_jobs:
+        where = "in this process" if n_jobs == 1 else f"with {n_jobs} processes"
+    after = f", and {_time(seconds_after)} for tables and figures" if seconds_after else ""
     return (
-        f"{left} {verb} left: about {time} {where}, then tables and figures; about "
+        f"{left} {verb} left: about {_time(cost.seconds / (n_jobs or 1))} {where}{after}; about "
         f"{cost.n_bytes / 1e6:,.0f} MB on disk, and {cost.memory / 1e9:,.1f} GB of memory in each "
-        "process. The first time, learners are compiled before, which needs up to a minute."
+        "process."
     )
+
+
+def _time(seconds: float) -> str:
+    if seconds >= 120 * 60:
+        return f"{seconds / 3600:.0f} hours"
+    if seconds >= 120:
+        return f"{seconds / 60:.0f} minutes"
+    n = max(round(seconds), 1)
+    return f"{n} second{'s' * (n != 1)}"
 
 
 def _rounded(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -9,14 +10,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.progress import Progress
 
-__all__ = ["INTERRUPTED", "print_frame", "print_table", "progress_bars", "say", "screen"]
+__all__ = ["INTERRUPTED", "broken", "print_frame", "print_table", "print_text", "progress_bars"]
+__all__ += ["say", "screen"]
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
@@ -32,9 +34,43 @@ def say(text: str) -> None:
     text : str
         The text; lines are broken between words, and never within one, such as a path.
     """
-    for line in text.splitlines():
-        broken = textwrap.wrap(line, screen.width, break_long_words=False, break_on_hyphens=False)
-        screen.print("\n".join(broken), markup=False, soft_wrap=True)
+    screen.print(broken(text, screen.width), markup=False, soft_wrap=True)
+
+
+def print_text(text: str) -> None:
+    """Print a text on standard output; in a terminal, lines are broken between words.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    """
+    print(broken(text, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text)
+
+
+def broken(text: str, width: int) -> str:
+    """Break the lines of a text between words.
+
+    Parameters
+    ----------
+    text : str
+        The text; its own line ends are kept.
+    width : int
+        Columns of the terminal.
+
+    Returns
+    -------
+    str
+        The same text, each line at most as wide, unless a word is longer.
+
+    Examples
+    --------
+    >>> broken("Replay is in /a/long/path", 12).splitlines()
+    ['Replay is in', '/a/long/path']
+    """
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    lines = (wrapper.wrap(line) or [""] for line in text.splitlines())
+    return "\n".join(part for parts in lines for part in parts)
 
 
 @contextmanager
@@ -99,15 +135,20 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.text import Text
 
     columns = [[name, *(row[place] for row in rows)] for place, name in enumerate(header)]
+    if not sys.stdout.isatty():
+        widths = [max(map(cell_len, cells)) for cells in columns]
+        for row in (header, *rows):
+            cells = (set_cell_size(cell, width) for cell, width in zip(row, widths, strict=True))
+            print("  ".join(cells).rstrip())
+        return
     gaps = 2 * (len(header) - 1)
-    natural = sum(max(map(cell_len, cells)) for cells in columns) + gaps
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else natural)
-    widths = _widths(columns, console.width - gaps)
-    if widths is None:
+    console = Console(highlight=False)
+    room = _widths(columns, console.width - gaps)
+    if room is None:
         _print_paragraphs(header, rows, console.width)
         return
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0), pad_edge=False)
-    for name, width in zip(header, widths, strict=True):
+    for name, width in zip(header, room, strict=True):
         table.add_column(Text(name), width=width, overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))

@@ -4,6 +4,10 @@ An account says what is replayed next; most leave numbers open. Each of these ha
 an account is judged by all that it may mean, and not by one setting. ``as_published`` has the
 values that its authors used; what they don't mention stays at the learner's own default.
 
+Pauses end when so many backups are made; or earlier, where the next one is not worth its time; or
+at random; each in half of all draws. `replay.parts.pauses` says how. Without such ends every pause
+would be as long as the last, and rates of replay could not follow reward or novelty.
+
 Controls know nothing of learning. What they predict as well as an account does, speaks for none.
 """
 
@@ -20,6 +24,7 @@ from analyses.findings.priors import (
     OneOf,
     Parameter,
     Prior,
+    Sometimes,
     Uniform,
     WholeNumber,
     draw_parameters,
@@ -71,11 +76,18 @@ _THRESHOLD = LogUniform(1e-8, 0.1, "from Brea's (2018) 1e-8, which is none, to a
 _REVERSIBLE = OneOf(
     (False, True), "whether a corridor that was run is known to lead back is not known of rats"
 )
+_ENDS: dict[str, Prior] = {
+    "backup_cost": Sometimes(
+        0.01, 1.0, "from a third fewer backups to one in a pause or two, as measured"
+    ),
+    "mean_backups": Sometimes(2.0, 40.0, "from a few places to twice those of a track"),
+}
 _SWEEPING: dict[str, Prior] = {
     "discount": _DISCOUNT,
     "max_pops": _POPS,
     "min_priority": _THRESHOLD,
     "reversible": _REVERSIBLE,
+    **_ENDS,
 }
 
 ACCOUNTS: dict[str, Account] = {
@@ -122,6 +134,10 @@ ACCOUNTS: dict[str, Account] = {
             "pre_explored": OneOf(
                 (False, True), "whether an animal knows a maze before its first lap is not known"
             ),
+            "backup_cost": Sometimes(
+                1e-4, 0.1, "from a third fewer backups to two in a pause, as measured"
+            ),
+            "mean_backups": _ENDS["mean_backups"],
         },
         as_published={
             "discount": 0.9,
@@ -132,6 +148,7 @@ ACCOUNTS: dict[str, Account] = {
             "transition_rate": 0.9,
             "gain_floor": 1e-10,
             "pre_explored": True,
+            "one_step_late": True,
         },
         source="Mattar & Daw 2018",
     ),
@@ -158,6 +175,7 @@ ACCOUNTS: dict[str, Account] = {
             "learning_rate": _LEARNING_RATE,
             "n_replays": _REACTIVATIONS,
             "reversible": _REVERSIBLE,
+            **_ENDS,
         },
         source="Sutton 1990",
     ),
@@ -192,6 +210,7 @@ ACCOUNTS: dict[str, Account] = {
             "n_replays": _REACTIVATIONS,
             "epsilon": Uniform(0.0, 0.5, "how often a simulated step is not the best known one"),
             "reversible": _REVERSIBLE,
+            **_ENDS,
         },
         source="Sutton & Barto 2018",
     ),
@@ -213,6 +232,10 @@ ACCOUNTS: dict[str, Account] = {
             "inhibition_decay": Uniform(0.5, 0.99, "around Diekmann & Cheng's (2023) 0.9"),
             "reward_modulation": LogUniform(0.1, 10.0, "around Diekmann & Cheng's (2023) 1"),
             "replay_at_start": OneOf((False, True), "rats pause at the start of a run, too"),
+            "preplay": OneOf(
+                (0.0, 1.0), "whether an animal that sees a maze knows its ways is not known"
+            ),
+            **_ENDS,
         },
         as_published={
             "discount": 0.99,
@@ -224,6 +247,7 @@ ACCOUNTS: dict[str, Account] = {
             "inhibition_decay": 0.9,
             "reward_modulation": 1.0,
             "replay_at_start": True,
+            "preplay": 1.0,
         },
         source="Diekmann & Cheng 2023",
     ),
@@ -235,6 +259,7 @@ ACCOUNTS: dict[str, Account] = {
         {
             "discount": _DISCOUNT,
             "expected_return": Uniform(-1.0, 1.0, "from remembering all to the best laps only"),
+            **_ENDS,
         },
         source="Lengyel & Dayan 2008",
     ),
@@ -245,6 +270,7 @@ ACCOUNTS: dict[str, Account] = {
             "n": WholeNumber(5, 40, "from half a track to two mazes"),
             "n_retrieved": WholeNumber(1, 10, "around the 5 that the learner has"),
             "n_remembered": WholeNumber(100, 10_000, "from a few laps to a session and more"),
+            **_ENDS,
         },
         source="Gershman & Daw 2017",
     ),
@@ -333,7 +359,7 @@ def draw_settings(
     Yields
     ------
     dict
-        Parameter -> value, the fixed ones too.
+        Parameter -> value, the fixed ones too; others stay as the learner has them.
 
     Examples
     --------

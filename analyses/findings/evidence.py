@@ -12,9 +12,14 @@ values of the statistic for equally probable. The logarithm of the ratio is the 
 count           `successes` of `trials`: beta-binomial, given the simulated study's own counts
 value           normal around the simulated study's mean, with the published standard error
 direction       the chance that a simulated study finds a difference of that sign, in a t test over
-                as many units; where the published p is above 0.05, that its mean has the sign
+                its animals; where the published p is above 0.05, that its mean has the sign
 null            the chance that its difference lies within the interval that the study allows
 ==============  ===================================================================================
+
+A simulated study has as many animals as the published test had animals or sessions, but at most
+eight, and the test counts just these. So a control without any effect is found to have one as often
+as the level says, and no more; of studies with more than eight, small effects are found less often
+than they were.
 
 Events of one animal resemble one another, and studies differ more than their counts allow: five
 studies found shares of reverse replay, all near a half, with a standard deviation of 0.06. A share
@@ -93,8 +98,6 @@ class Published(NamedTuple):
     first, second : float
         Successes and trials; value and standard error; sign (0: no difference) and p; or the limits
         of the interval that a null result allows.
-    n_units : float
-        What the test of a direction counted: animals or sessions.
     """
 
     likelihood: str
@@ -102,7 +105,6 @@ class Published(NamedTuple):
     high: float
     first: float
     second: float
-    n_units: float
 
 
 def statistic_range(statistic: str) -> tuple[float, float]:
@@ -146,7 +148,7 @@ def published(finding: Mapping[Hashable, Any]) -> Published:
     --------
     >>> from analyses.findings.table import findings
     >>> row = findings().set_index("id", drop=False).loc["gupta2010.bwd_fraction"]
-    >>> published(row.to_dict())[:5]
+    >>> tuple(published(row.to_dict()))
     ('count', 0.0, 1.0, 842.0, 1719.0)
     """
     kind = finding["likelihood"]
@@ -157,35 +159,40 @@ def published(finding: Mapping[Hashable, Any]) -> Published:
         "null": ("excluded_low", "excluded_high"),
     }
     first, second = (float(finding[name]) for name in pairs[kind])
-    counts_animals = finding["unit_of_n"] not in ("animal", "session")
-    n_units = float(finding["n_animals" if counts_animals else "n_units"])
-    return Published(kind, *statistic_range(finding["statistic"]), first, second, n_units)
+    return Published(kind, *statistic_range(finding["statistic"]), first, second)
 
 
-def outcomes(studies: Studies, n_units: float) -> NDArray[np.int64]:
-    """Test each simulated study for a difference from its null.
+def outcomes(studies: Studies, *, are_shares: bool = False) -> NDArray[np.int64]:
+    """Test each simulated study for a difference from its null, by a t test over its animals.
+
+    A share is known no better than its counts allow: a few animals with a sequence or two each may
+    agree by chance.
 
     Parameters
     ----------
     studies : Studies
         The simulated studies.
-    n_units : float
-        How many units the t test has; their standard deviation is that of the simulated animals.
+    are_shares : bool, default False
+        Whether the statistic is a share of `trials`.
 
     Returns
     -------
     ndarray of int, shape (n_draws,)
-        -1 below, 1 above, 0 no difference at the level of 0.05, or no replay.
+        -1 below, 1 above, 0 no difference at the level of 0.05, or fewer than two animals.
 
     Examples
     --------
-    >>> one = np.ones(3)
-    >>> studies = Studies(one, one, np.array([0.5, 0.5, -0.5]), np.array([0.1, 2.0, 0.1]), one, one)
-    >>> outcomes(studies, 6.0).tolist()
+    >>> one, six = np.ones(3), np.full(3, 6.0)
+    >>> studies = Studies(one, one, np.array([0.5, 0.5, -0.5]), np.array([0.1, 2.0, 0.1]), one, six)
+    >>> outcomes(studies).tolist()
     [1, 0, -1]
     """
-    n = max(n_units, 2.0)
-    limit = student_t.ppf(1 - _LEVEL / 2, n - 1) * studies.sd / np.sqrt(n)
+    n = np.maximum(studies.n_animals, 2.0)
+    error = studies.sd / np.sqrt(n)
+    if are_shares:
+        share = (studies.successes + _HALF) / (studies.trials + 1)
+        error = np.maximum(error, np.sqrt(share * (1 - share) / np.maximum(studies.trials, 1)))
+    limit = student_t.ppf(1 - _LEVEL / 2, n - 1) * error
     differs = np.abs(studies.mean) > np.nan_to_num(limit, nan=np.inf) + 1e-12
     return np.where(differs, np.sign(np.nan_to_num(studies.mean)), 0).astype(np.int64)
 
@@ -222,8 +229,12 @@ def likelihoods(
     elif result.second > _LEVEL:
         found = (np.sign(np.nan_to_num(studies.mean)) == result.first) / _HALF
     else:
-        found = 3.0 * (outcomes(studies, result.n_units) == result.first)
+        found = 3.0 * (_outcomes(result, studies) == result.first)
     return np.asarray(found, dtype=np.float64)
+
+
+def _outcomes(result: Published, studies: Studies) -> NDArray[np.int64]:
+    return outcomes(studies, are_shares=(result.low, result.high) == (0.0, 1.0))
 
 
 def independent_trials(trials: float, between_studies: float = BETWEEN_STUDIES) -> float:
@@ -262,6 +273,9 @@ def _of_count(result: Published, studies: Studies, between_studies: float) -> ND
 def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDArray[np.float64]:
     """Give the evidence for an account, in bits.
 
+    The logarithm of a mean over few draws is too small on average; a jackknife corrects that, so
+    that evidence does not grow with the number of draws.
+
     Parameters
     ----------
     likelihood : ndarray of float, shape (..., n_draws)
@@ -279,7 +293,12 @@ def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDA
     >>> float(evidence(np.full(2, 8.0), surprise=0.0)), float(evidence(np.zeros(2)).round(1))
     (3.0, -4.3)
     """
-    bits: NDArray[np.float64] = np.log2((1 - surprise) * likelihood.mean(axis=-1) + surprise)
+    mixed = (1 - surprise) * likelihood + surprise
+    n, total = mixed.shape[-1], mixed.sum(axis=-1)
+    bits: NDArray[np.float64] = np.log2(total / n)
+    if n > 1:
+        without = np.log2((total[..., None] - mixed) / (n - 1)).mean(axis=-1)
+        bits = np.minimum(n * bits - (n - 1) * without, np.log2(mixed.max(axis=-1)))
     return bits
 
 
@@ -289,7 +308,7 @@ def synthetic(result: Published, studies: Studies, draw: int) -> Published | Non
     Parameters
     ----------
     result : Published
-        What was published: numbers of events and units, and errors, stay.
+        What was published: numbers of events, and errors, stay.
     studies : Studies
         The simulated studies.
     draw : int
@@ -314,4 +333,4 @@ def synthetic(result: Published, studies: Studies, draw: int) -> Published | Non
     if result.second > _LEVEL:
         return result._replace(first=float(np.sign(studies.mean[draw])))
     one = studies.take(np.array([draw]))
-    return result._replace(first=float(outcomes(one, result.n_units)[0]))
+    return result._replace(first=float(_outcomes(result, one)[0]))

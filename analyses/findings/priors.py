@@ -10,10 +10,13 @@ from scipy.stats import qmc
 
 from replay.checks import check_whole
 
-__all__ = ["LogUniform", "OneOf", "Parameter", "Prior", "Uniform", "WholeNumber", "draw_parameters"]
+__all__ = ["LogUniform", "OneOf", "Parameter", "Prior", "Sometimes", "Uniform", "WholeNumber"]
+__all__ += ["draw_parameters"]
 
 Parameter = float | int | bool | str
 """What a parameter may be."""
+
+_OFF = 0.5
 
 
 class Prior(Protocol):
@@ -24,13 +27,18 @@ class Prior(Protocol):
         """Why this distribution; a source where there is one."""
         ...
 
-    def quantile(self, share: float) -> Parameter:
+    def quantile(self, share: float) -> Parameter | None:
         """Give the value below which a share of the distribution lies.
 
         Parameters
         ----------
         share : float
             At least 0, below 1.
+
+        Returns
+        -------
+        float, int, bool, str or None
+            The value; None leaves the parameter as the learner has it.
         """
         ...
 
@@ -136,6 +144,34 @@ class OneOf(NamedTuple):
         return self.values[int(share * len(self.values))]
 
 
+class Sometimes(NamedTuple):
+    """Half of all draws leave a parameter as the learner has it; the others are log-uniform.
+
+    Attributes
+    ----------
+    low, high : float
+        The limits, above 0.
+    reason : str
+        Why these.
+
+    Examples
+    --------
+    >>> cost = Sometimes(0.01, 1.0, "as an example")
+    >>> cost.quantile(0.4), round(cost.quantile(0.75), 12)
+    (None, 0.1)
+    """
+
+    low: float
+    high: float
+    reason: str
+
+    def quantile(self, share: float) -> float | None:
+        """Give the value below which a share of the distribution lies."""
+        if share < _OFF:
+            return None
+        return LogUniform(self.low, self.high, self.reason).quantile((share - _OFF) / (1 - _OFF))
+
+
 def draw_parameters(
     priors: Mapping[str, Prior], n_draws: int, rng: np.random.Generator
 ) -> list[dict[str, Parameter]]:
@@ -153,7 +189,7 @@ def draw_parameters(
     Returns
     -------
     list of dict
-        Parameter -> value, `n_draws` times.
+        Parameter -> value, `n_draws` times; what is left as the learner has it has none.
 
     Raises
     ------
@@ -171,10 +207,11 @@ def draw_parameters(
     if not priors:
         return [{} for _ in range(n_draws)]
     shares = qmc.Halton(len(priors), rng=rng).random(n_draws)
-    return [
-        {
+    drawn = []
+    for row in shares.tolist():
+        values = {
             name: prior.quantile(share)
             for (name, prior), share in zip(priors.items(), row, strict=True)
         }
-        for row in shares.tolist()
-    ]
+        drawn.append({name: value for name, value in values.items() if value is not None})
+    return drawn

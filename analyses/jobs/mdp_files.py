@@ -8,13 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import networkx as nx
 
 from replay.experiments import EXPERIMENTS
 from replay.files import replacing
 from replay.worlds.mdp import MDP
+from replay.worlds.node_link import from_json, to_json
 
 __all__ = ["read_mdp", "read_mdps", "world_of_log", "write_mdps"]
 
@@ -34,9 +32,8 @@ def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
     read_mdps : Reads them.
     """
     for name, mdp in mdps.items():
-        text = json.dumps(nx.node_link_data(mdp.to_networkx(), edges="edges"))
         with replacing(Path(folder) / f"{name}.json") as beside:
-            beside.write_text(text, encoding="utf-8")
+            beside.write_text(to_json(mdp), encoding="utf-8")
 
 
 def read_mdps(folder: str | Path) -> dict[str, MDP]:
@@ -89,12 +86,9 @@ def read_mdp(path: str | Path) -> MDP:
         If the file holds no MDP.
     """
     try:
-        graph = nx.node_link_graph(json.loads(Path(path).read_bytes()), edges="edges")
-    except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} holds no MDP in node-link format: {error}.") from error
-    for data in [graph.graph, *graph.nodes.values()]:
-        data.update({name: _with_tuples(value) for name, value in data.items()})
-    return MDP.from_networkx(graph)
+        return from_json(Path(path).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} holds no MDP. {error}") from error
 
 
 def world_of_log(folder: str | Path) -> MDP | None:
@@ -108,7 +102,8 @@ def world_of_log(folder: str | Path) -> MDP | None:
     Returns
     -------
     MDP or None
-        The world; None of other logs, which don't tell where they are from.
+        The world; None of other logs, which don't tell where they are from. Logs that were saved
+        with their world need none of this.
     """
     folder = Path(folder).resolve()
     manifest = Path(*folder.parts[:-3]) / "manifest.json"
@@ -117,8 +112,3 @@ def world_of_log(folder: str | Path) -> MDP | None:
         return None
     seed = json.loads(manifest.read_bytes())["seed"]
     return EXPERIMENTS[experiment].mdp(int(index[0]), seed)
-
-
-def _with_tuples(value: Any) -> Any:
-    """Make lists the tuples that they were before JSON."""
-    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value

@@ -25,9 +25,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
@@ -147,6 +148,40 @@ class Results:
                     raise type(error)(message) from error
                 raise
             yield
+
+    def check_place(self, study: str, command: str) -> None:
+        """Refuse a folder that cannot take the results of a study, before any work is done.
+
+        Nothing is written. Whether it holds this very run, `writing` tells.
+
+        Parameters
+        ----------
+        study, command : str
+            The study that is to be done, and its command.
+
+        Raises
+        ------
+        FileExistsError
+            If the folder holds something else.
+        OSError
+            If it cannot be made or written to.
+        """
+        folder = self.folder.absolute()
+        try:
+            self._refuse_other_things()
+            nearest = next(path for path in (folder, *folder.parents) if path.exists())
+            if not nearest.is_dir():
+                raise NotADirectoryError(errno.ENOTDIR, f"{nearest} is a file")
+            if not os.access(nearest, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, f"no right to write to {nearest}")
+        except OSError as error:
+            if message := self._explain(error):
+                raise type(error)(message) from error
+            raise
+        with suppress(FileNotFoundError, ValueError):  # damaged ones are put right later
+            held = self.manifest()
+            if held.get("study") != study and self._is_anything_done():
+                self._refuse(held, {"study": study, "command": command})
 
     def _links(self) -> list[Path]:
         """Find symbolic links in place of what was written here."""

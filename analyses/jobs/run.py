@@ -95,6 +95,8 @@ def run(
                     left.append(piece)
             # The largest first, so that at the end no process works alone for long.
             left.sort(key=lambda piece: -study.size(plan, piece))
+            if left and on_cost is not None:
+                tell("Timing what is to be done; what is new here is compiled first (a minute).")
             with workers.pool(min(jobs, len(left)), cluster, tell) as call:
                 if left and on_cost is not None and study.estimate is not None:
                     on_cost(study.estimate(plan, left, call))

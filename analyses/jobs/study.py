@@ -7,6 +7,7 @@ goes on after an interruption, and makes tables and figures of all pieces.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,7 @@ __all__ = [
     "Shown",
     "SizedPlan",
     "Study",
+    "digests",
 ]
 
 MOST = 1_000_000
@@ -109,6 +111,24 @@ class Runner(Protocol):
     ) -> Iterator[Result]:
         """Give what the function returns, in any order."""
         ...
+
+
+def digests(files: Mapping[str, str]) -> dict[str, str]:
+    """Name the contents of files of the user's own, for the manifest.
+
+    Parameters
+    ----------
+    files : mapping of str to str
+        Name -> path.
+
+    Returns
+    -------
+    dict of str to str
+        Name -> SHA-256 of the file.
+    """
+    return {
+        name: hashlib.sha256(Path(file).read_bytes()).hexdigest() for name, file in files.items()
+    }
 
 
 Figures = Callable[[Results], Iterator[tuple[str, "Figure"]]]

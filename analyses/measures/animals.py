@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.measures.lap_arrays import WHOLE_COLUMNS, LapArrays, second_places
+from analyses.measures.paused_replay import PAUSES, backups_in_pauses, reactivated_in_pauses
 from analyses.measures.replays import COUNTS, Replays
 from analyses.sequences.chains import chains, link_backups
 from analyses.sequences.classification import classified
@@ -20,29 +22,19 @@ from analyses.sequences.place_sequences import (
     crossed_shortcuts,
     runs_along,
 )
-from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
 from analyses.sequences.runs import Columns, runs_of
 from analyses.sequences.sequences import Lists, Sequences
 from analyses.sequences.track import Track, closed_edges, graph_of_task
-from replay.checks import check_choice, check_column, check_table, check_whole, shown
-from replay.jit import kernel
+from replay.checks import check_choice, check_whole, shown
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["PAUSES", "replays_of"]
-
-PAUSES = ("start", "episode_end", "rest")
-"""The phases in which an animal pauses; what is replayed on the way counts nowhere."""
+__all__ = ["replays_of"]
 
 _START, _REST = 0, 2
-_IS_PAUSE = np.isin(PHASES, PAUSES)
-_MOST_PAUSES = 1_000_000
-_LAP = ("episode", "block", "lap", "start", "end", "n_rest")
-_WHOLE_LAP = ("episode", "start", "end", "n_rest")
-_CAUSED = ("event", "pop", "state", "next_state", "cause", "phase")
 
 
 def replays_of(
@@ -105,33 +97,33 @@ def replays_of(
     least = Detection(2 if of_chains else 3, largest_jump=largest_jump)
     least.check()
     track = Track.of(graph_of_task(task))
-    known: dict[int, _Laps] = {}
+    known: dict[int, LapArrays] = {}
     animals: list[int] = []
     laps, second, found, reactivated = [], [], [], []
     for run in _checked(runs):
         animal, log, table, paths = run
         animals.append(animal)
         if id(table) not in known:  # the same laps of many animals
-            known[id(table)] = _Laps.of(table, len(task.places))
+            known[id(table)] = LapArrays.of(table, len(task.places))
         laps.append(known[id(table)])
         steps = log.columns("steps")
         experience = Experience(steps)
-        second.append(_second_places(steps, laps[-1].whole["episode"]))
+        second.append(second_places(steps, laps[-1].whole["episode"]))
         if of_chains:
             if paths is not None:
                 raise ValueError("Paths have no causes: count 'place sequences' of them.")
-            backups = _in_pauses(log.columns("backups"))
+            backups = backups_in_pauses(log.columns("backups"))
             own = chains(link_backups(backups))
             found.append(classified(experience, backups, own, "causal"))
             continue
-        places = _reactivated(log, paths)
+        places = reactivated_in_pauses(log, paths)
         found.append(
             classified_places(experience, places, *runs_along(places, track, least), track)
         )
         reactivated.append(places)
     if not animals:
         raise ValueError("runs must have at least one animal.")
-    return _tables(task, track, animals, _Laps.concat(laps, second), found, reactivated, least)
+    return _tables(task, track, animals, LapArrays.concat(laps, second), found, reactivated, least)
 
 
 class _Run(NamedTuple):
@@ -166,171 +158,11 @@ def _checked(runs: object) -> Iterable[_Run]:
         yield run
 
 
-class _Laps(NamedTuple):
-    """The laps of one animal, or of several one after the other, in arrays.
-
-    Attributes
-    ----------
-    whole : dict of ndarray of int64, each of shape (n_laps,)
-        `episode, start, end, n_rest`.
-    names : dict of ndarray of object, each of shape (n_laps,)
-        `block, lap`.
-    others : dict of ndarray, each of shape (n_laps,)
-        The other columns.
-    second : ndarray of int64, shape (n_laps,)
-        The place entered first.
-    begin : ndarray of int64, shape (n_animals + 1,)
-        Where the laps of each animal begin.
-    table : DataFrame or None
-        What they were made of.
-    """
-
-    whole: dict[str, NDArray[np.int64]]
-    names: dict[str, NDArray[np.object_]]
-    others: dict[str, NDArray[Any]]
-    second: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    table: pd.DataFrame | None = None
-
-    @classmethod
-    def of(cls, laps: pd.DataFrame, n_places: int) -> _Laps:
-        """Check the laps of one animal."""
-        check_table(laps, list(_LAP), "laps")
-        whole = {
-            place: check_column(laps, place, "laps", kind="whole", at_least=0, at_most=n_places - 1)
-            for place in ("start", "end")
-        }
-        whole["n_rest"] = check_column(
-            laps, "n_rest", "laps", kind="whole", at_least=0, at_most=_MOST_PAUSES
-        )
-        episode = check_column(laps, "episode", "laps", kind="whole", at_least=0)
-        descends = np.flatnonzero(np.diff(episode) <= 0)
-        if len(descends):
-            row = int(descends[0]) + 1
-            raise ValueError(
-                f"The column 'episode' of laps must ascend, one row a lap; row {row} has "
-                f"{episode[row]} after {episode[row - 1]}."
-            )
-        whole["episode"] = episode
-        return cls(
-            {name: values.astype(np.int64) for name, values in whole.items()},
-            {name: laps[name].astype(str).to_numpy(object) for name in ("block", "lap")},
-            {str(name): laps[name].to_numpy() for name in laps if name not in _LAP},
-            np.full(len(laps), -1),
-            np.array([0, len(laps)]),
-            laps,
-        )
-
-    @classmethod
-    def concat(cls, parts: list[_Laps], second: list[NDArray[np.int64]]) -> _Laps:
-        """Put the laps of animals one after the other."""
-        for part in parts[1:]:
-            if part.others.keys() != parts[0].others.keys():
-                columns = [list(each.others) for each in (parts[0], part)]
-                raise ValueError(
-                    f"The laps of all animals must have the same columns; got {columns[0]} and "
-                    f"{columns[1]}."
-                )
-        n = [len(part.second) for part in parts]
-        return cls(
-            _concatenated([part.whole for part in parts]),
-            _concatenated([part.names for part in parts]),
-            _concatenated([part.others for part in parts]),
-            np.concatenate(second),
-            np.append(0, np.cumsum(n)),
-        )
-
-
-def _concatenated(parts: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _second_places(steps: Columns, episode: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the place entered first in each lap; -1 if the log has no step of it."""
-    begins = np.flatnonzero(np.diff(steps["episode"], prepend=-1))
-    if not len(begins):
-        return np.full(len(episode), -1)
-    known = steps["episode"][begins]
-    found = np.minimum(np.searchsorted(known, episode), len(known) - 1)
-    return np.where(known[found] == episode, steps["next_state"][begins[found]], -1)
-
-
-def _reactivated(log: EventLog, paths: pd.DataFrame | None) -> Columns:
-    """List what one animal reactivated in pauses."""
-    if paths is None:
-        return reactivated_by(_in_pauses(log.columns("backups")))
-    [(_, places)] = reactivations_by_run(log, paths)
-    kept = _IS_PAUSE[places["phase"]]
-    return {name: values[kept] for name, values in places.items()}
-
-
-def _in_pauses(backups: Columns) -> dict[str, NDArray[Any]]:
-    """Leave out what was replayed on the way, and what an n-step backup repeats.
-
-    Chains don't go on from one pause to the next.
-    """
-    n = len(backups["event"])
-    rows, cause = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    event, pop, state, next_state, own_cause, phase = (backups[name] for name in _CAUSED)
-    n_kept = _keep(event, pop, state, next_state, own_cause, phase, _IS_PAUSE, rows, cause)
-    rows = rows[:n_kept]
-    kept = {name: values[rows] for name, values in backups.items() if name != "cause"}
-    return {**kept, "cause": cause[:n_kept]}
-
-
-@kernel
-def _keep(
-    event: NDArray[np.int64],
-    pop: NDArray[np.int32],
-    state: NDArray[np.int32],
-    next_state: NDArray[np.int32],
-    cause: NDArray[np.int64],
-    phase: NDArray[np.int8],
-    is_pause: NDArray[np.bool_],
-    rows: NDArray[np.int64],
-    causes: NDArray[np.int64],
-) -> int:
-    """Write the rows that count and their causes among these; returns how many there are.
-
-    A pop that repeats the one before and adds a step counts by its last row, which goes on from the
-    row before it.
-    """
-    n_kept, begin, before = 0, 0, -1
-    number = np.full(len(event), -1)
-    while begin < len(event):
-        end = begin + 1
-        while end < len(event) and event[end] == event[begin] and pop[end] == pop[begin]:
-            end += 1
-        grows = before >= 0 and end - begin == begin - before + 1
-        for row in range(begin, end):
-            if grows and row < end - 1:
-                other = before + row - begin
-                grows = (
-                    event[row] == event[other]
-                    and state[row] == state[other]
-                    and next_state[row] == next_state[other]
-                )
-            grows &= row == begin or cause[row] == row - 1
-        for row in range(begin, end):
-            if not is_pause[phase[row]] or (grows and row < end - 1):
-                continue
-            causes[n_kept] = -1
-            if grows:
-                causes[n_kept] = n_kept - 1
-            elif 0 <= cause[row] < row:
-                causes[n_kept] = number[cause[row]]
-            number[row] = n_kept
-            rows[n_kept] = row
-            n_kept += 1
-        before, begin = begin, end
-    return n_kept
-
-
 def _tables(
     task: Task,
     track: Track,
     animals: list[int],
-    laps: _Laps,
+    laps: LapArrays,
     found: list[Sequences],
     reactivated: list[Columns],
     least: Detection,
@@ -360,7 +192,7 @@ def _tables(
         pd.DataFrame(
             {
                 "animal": np.repeat(number, np.diff(laps.begin)),
-                **{name: laps.whole[name] for name in _WHOLE_LAP},
+                **{name: laps.whole[name] for name in WHOLE_COLUMNS},
                 **{name: _category(codes, labels) for name, (labels, codes) in names.items()},
                 **laps.others,
                 "second": laps.second,
@@ -387,7 +219,7 @@ def _category(codes: NDArray[np.int64], labels: list[str]) -> pd.Categorical:
 
 
 def _codes_at(
-    laps: _Laps,
+    laps: LapArrays,
     names: Mapping[str, tuple[list[str], NDArray[np.int64]]],
     owner: NDArray[np.int64],
     episode: NDArray[np.int64],
@@ -458,7 +290,7 @@ def _flags(found: NDArray[np.int8]) -> pd.arrays.BooleanArray:
 
 
 def _pauses(
-    laps: _Laps,
+    laps: LapArrays,
     names: Mapping[str, tuple[list[str], NDArray[np.int64]]],
     number: NDArray[np.int64],
     task: Task,

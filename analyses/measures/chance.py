@@ -20,17 +20,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.measures.animal_values import own_code, rows
 from analyses.measures.nulls import random_edges, shuffled_order
-from analyses.measures.replays import (
-    AWAKE,
-    COUNTS,
-    Replays,
-    Statistic,
-    chosen,
-    is_one_of,
-    own_code,
-    rows,
-)
+from analyses.measures.replays import AWAKE, COUNTS, Replays, Statistic, chosen, is_one_of
 from analyses.sequences.place_sequences import runs_along
 from analyses.sequences.runs import Columns
 from analyses.sequences.track import Track, graph_of_task
@@ -76,11 +68,12 @@ def _edges(track: Track) -> Draw:
     return partial(random_edges, edges=ends.reshape(-1, 2))
 
 
-def _per_pause(null: Callable[[Track], Draw]) -> Statistic:
-    return Statistic("sequences per pause with replay", partial(_sequences_per_event, null=null))
+def _per_pause(beyond: str, null: Callable[[Track], Draw]) -> Statistic:
+    label = f"sequences per pause with replay, beyond {beyond}"
+    return Statistic(label, partial(_sequences_per_event, null=null))
 
 
 CHANCE_STATISTICS: dict[str, Statistic] = {
-    "S0_order": _per_pause(lambda track: shuffled_order),
-    "S0_edges": _per_pause(_edges),
+    "S0_order": _per_pause("shuffled places", lambda track: shuffled_order),
+    "S0_edges": _per_pause("edges at random", _edges),
 }

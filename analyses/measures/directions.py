@@ -47,18 +47,16 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from analyses.measures.animal_values import own_code, rows, share
+from analyses.measures.laps import laps_done
 from analyses.measures.replays import (
+    AT_REST,
     AWAKE,
-    REST,
     Replays,
     Statistic,
     chosen,
     directional,
     is_one_of,
-    laps_done,
-    own_code,
-    rows,
-    share,
 )
 from analyses.measures.sides import sides
 
@@ -120,7 +118,7 @@ def _rank_difference(replays: Replays, *, by: Sequence[str]) -> pd.DataFrame:
 
 def _forward_minus_reverse(replays: Replays) -> pd.DataFrame:
     """Forward minus reverse share of sequences at rest, once something was experienced."""
-    sequences = directional(chosen(replays, ["direction"], REST))
+    sequences = directional(chosen(replays, ["direction"], AT_REST))
     sign = np.where(sequences["direction"] == "forward", 1, -1)
     return share(replays, sequences, sign, 0.0)
 

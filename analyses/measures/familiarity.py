@@ -34,24 +34,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.measures.animal_values import own_code, rows, share
+from analyses.measures.landmarks import covered, landmark
+from analyses.measures.laps import laps_done, laps_in_order
+from analyses.measures.rates import count_in_cells, log_rates
 from analyses.measures.replays import (
+    AT_REST,
     AWAKE,
-    REST,
     Replays,
     Statistic,
     chosen,
-    counted,
-    covered,
-    in_order,
     is_one_of,
-    landmark,
-    laps_done,
-    log_rates,
     name_codes,
-    own_code,
     paths,
-    rows,
-    share,
 )
 
 __all__ = ["FAMILIARITY_STATISTICS", "sequences_by_lap"]
@@ -73,7 +68,7 @@ def sequences_by_lap(replays: Replays) -> pd.DataFrame:
         One row an animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`;
         awake pauses only, and those at rest before all laps.
     """
-    every = (*AWAKE, *REST)
+    every = (*AWAKE, *AT_REST)
     sequences = chosen(replays, ["episode", "phase"], every)
     animals = replays.animals
     most = 1 + max(laps_done(table).max(initial=0) for table in (sequences, replays.pauses))
@@ -123,7 +118,7 @@ def _rate_ratio(
     sequences = chosen(replays, ["episode", "phase", "block"])
     pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
     n, n_pauses = (
-        counted(replays, table, cells(replays, table), 2) for table in (sequences, pauses)
+        count_in_cells(replays, table, cells(replays, table), 2) for table in (sequences, pauses)
     )
     rate = log_rates(n, n_pauses)
     return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
@@ -137,7 +132,7 @@ def _thirds(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def _ends(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
-    animals, laps = replays.animals, in_order(replays).laps
+    animals, laps = replays.animals, laps_in_order(replays).laps
     blocks = laps["block"].unique().tolist()
     own, block = own_code(animals, laps), name_codes(laps["block"], blocks)
     first, last = np.full(len(animals), -2), np.full(len(animals), -2)
@@ -152,7 +147,7 @@ def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame
 
     To look along an arm (a lap whose name begins with ``look``) is not to run there.
     """
-    sequences = chosen(replays, ["episode", "phase"], REST)
+    sequences = chosen(replays, ["episode", "phase"], AT_REST)
     laps, arms = replays.laps, landmark(replays.task, "cued_arm", "uncued_arm")
     if not arms.any():
         return share(replays, sequences[:0], [])

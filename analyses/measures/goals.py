@@ -23,19 +23,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.replays import (
-    Replays,
-    Statistic,
-    chosen,
-    is_one_of,
-    landmark,
-    laps_around,
-    name_codes,
-    own_code,
-    paths,
-    rows,
-    share,
-)
+from analyses.measures.animal_values import own_code, rows, share
+from analyses.measures.landmarks import landmark
+from analyses.measures.laps import laps_around
+from analyses.measures.replays import Replays, Statistic, chosen, is_one_of, name_codes, paths
 from analyses.measures.walks import nodes_of, walks_like
 from analyses.sequences.sequences import Lists
 

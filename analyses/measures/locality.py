@@ -17,6 +17,9 @@ All are shares of sequences.
 ``S3_remote_arm`` [4]_
     Those in another arm than where the animal is, of all in an arm. Null: the share of the other
     arms.
+``S3_remote_segment`` [4]_
+    Those in another segment than where the animal is; each arm is one, and all that is in no arm is
+    another. Null: the share of the other segments.
 
 References
 ----------
@@ -37,15 +40,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from analyses.measures.replays import (
-    Replays,
-    Statistic,
-    between_nodes,
-    chosen,
-    directional,
-    paths,
-    share,
-)
+from analyses.measures.animal_values import share
+from analyses.measures.landmarks import between_nodes
+from analyses.measures.replays import Replays, Statistic, chosen, directional, paths
 from analyses.measures.sides import arms, main_arm, sides
 
 __all__ = ["LOCALITY_STATISTICS"]
@@ -82,10 +79,12 @@ def _away(replays: Replays) -> pd.DataFrame:
     return share(replays, sequences[change != 0], change[change != 0] > 0, 0.5)
 
 
-def _segment(replays: Replays) -> pd.DataFrame:
-    """Share of sequences that run in another arm than the one where the animal is."""
+def _segment(replays: Replays, *, with_box: bool = False) -> pd.DataFrame:
+    """Share of sequences that run in another arm (or outside all) than where the animal is."""
     sequences = chosen(replays, ["place"])
     arm = arms(replays)
+    if with_box and (arm >= 0).any():
+        arm = np.where(arm >= 0, arm, arm.max() + 1)
     here, there = arm[sequences["place"].to_numpy()], main_arm(arm, paths(replays, sequences))
     kept = there >= 0
     n_arms = max(int(arm.max(initial=-1)) + 1, 1)
@@ -106,4 +105,9 @@ LOCALITY_STATISTICS: dict[str, Statistic] = {
     ),
     "S3_away": Statistic("sequences that lead away from the animal", _away, is_share=True),
     "S3_remote_arm": Statistic("sequences in another arm than the animal", _segment, is_share=True),
+    "S3_remote_segment": Statistic(
+        "sequences in another arm or box than the animal",
+        partial(_segment, with_box=True),
+        is_share=True,
+    ),
 }

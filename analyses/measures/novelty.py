@@ -36,20 +36,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.replays import (
-    AWAKE,
-    REST,
-    Replays,
-    Statistic,
-    between_nodes,
-    chosen,
-    covered,
-    is_one_of,
-    own_code,
-    paths,
-    rows,
-    share,
-)
+from analyses.measures.animal_values import own_code, rows, share
+from analyses.measures.landmarks import between_nodes, covered
+from analyses.measures.replays import AT_REST, AWAKE, Replays, Statistic, chosen, is_one_of, paths
 from analyses.measures.sides import own_sides, runs_on
 from analyses.sequences.sequences import Lists
 from replay.jit import kernel
@@ -285,7 +274,7 @@ NOVELTY_STATISTICS: dict[str, Statistic] = {
         is_share=True,
     ),
     "S6_composed_rest": Statistic(
-        "composed sequences at rest", partial(_composed, phases=REST), is_share=True
+        "composed sequences at rest", partial(_composed, phases=AT_REST), is_share=True
     ),
     "S6_pairs": Statistic(
         "forward and reverse corners that form a shortcut", _paired_shortcuts, is_share=True

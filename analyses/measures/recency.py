@@ -1,4 +1,4 @@
-"""S5: replay of what was not run lately; and S8 of the arm that is run next.
+"""S5: replay of what was not run lately, or was replayed before; S8 of the arm that is run next.
 
 ``S5`` [1]_
     The share of sequences on the other side of the maze: in blocks run mostly on one side, minus
@@ -13,12 +13,19 @@
     Sequences per stop and arm: in the arm that was run last, in that which paid before the present
     one, or in that which is run next, to arms that are none of these (log ratio). Null: 0.
 
+``S5_rest_as_awake`` [3]_
+    Rank correlation, over all places, of how many sequences run through each at rest and awake, of
+    animals that ran. Null: 0; as both may follow what was run, it is no proof that one tags what
+    the other replays.
+
 References
 ----------
 .. [1] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
    of experience. https://doi.org/10.1016/j.neuron.2010.01.034
 .. [2] Gillespie et al. (2021). Hippocampal replay reflects specific past experiences rather than a
    plan for subsequent choice. https://doi.org/10.1016/j.neuron.2021.07.029
+.. [3] Yang et al. (2024). Selection of experience for memory by hippocampal sharp wave ripples.
+   https://doi.org/10.1126/science.adk8261
 """
 
 from __future__ import annotations
@@ -28,22 +35,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
-from analyses.measures.replays import (
-    AWAKE,
-    Replays,
-    Statistic,
-    chosen,
-    counted,
-    in_order,
-    is_one_of,
-    laps_around,
-    log_rates,
-    own_code,
-    paths,
-    rows,
-    share,
-)
+from analyses.measures.animal_values import own_code, rows, share
+from analyses.measures.laps import laps_around, laps_done, laps_in_order
+from analyses.measures.rates import count_in_cells, log_rates
+from analyses.measures.replays import AT_REST, AWAKE, Replays, Statistic, chosen, is_one_of, paths
 from analyses.measures.sides import arms, lap_side, main_arm, own_sides, runs_on, sides
 
 __all__ = ["RECENCY_STATISTICS"]
@@ -83,7 +80,7 @@ def _lag(replays: Replays) -> pd.DataFrame:
     columns = ["place", "episode", "phase"]
     sequences = chosen(replays, columns)
     sequences = sequences[sides(replays, sequences) == "opposite"]
-    ordered = in_order(replays)
+    ordered = laps_in_order(replays)
     laps = ordered.laps
     runs, run = runs_on(*own_sides(replays), paths(replays, sequences)), lap_side(ordered)
     number = np.arange(len(laps))
@@ -111,7 +108,7 @@ def _run_before(replays: Replays) -> pd.DataFrame:
     columns = ["place", "episode", "phase"]
     sequences = chosen(replays, columns)
     runs = runs_on(*own_sides(replays), paths(replays, sequences))
-    ordered = in_order(replays)
+    ordered = laps_in_order(replays)
     side, animal = lap_side(ordered), ordered.laps["animal"]
     so_far = pd.DataFrame({"left": side < 0, "right": side > 0}, index=animal.index)
     so_far = so_far.groupby(animal, observed=True, sort=False).cumsum()
@@ -128,7 +125,7 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
     The past and the future arm are those in which a lap ended last, and will end next. The goal is
     the arm that pays (the column `goal` of laps), the previous goal the one that did so before.
     """
-    arm, ordered = arms(replays), in_order(replays)
+    arm, ordered = arms(replays), laps_in_order(replays)
     laps = ordered.laps
     animal = laps["animal"].to_numpy()
     end = arm[laps["end"].to_numpy(int)].astype(float)
@@ -172,7 +169,9 @@ def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
     sequences, there = sequences[there >= 0], there[there >= 0]
     of_sequence = _roles(replays, sequences)[np.arange(len(sequences)), there]
     n, n_open = (
-        counted(replays, table, np.select([roles == role, roles == _BASELINE], [1, 0], -1), 2)
+        count_in_cells(
+            replays, table, np.select([roles == role, roles == _BASELINE], [1, 0], -1), 2
+        )
         for table, roles in ((sequences, of_sequence), (pauses, _roles(replays, pauses)))
     )
     rate = log_rates(n, n_open)
@@ -181,6 +180,24 @@ def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
     enough = n_both.sum(axis=1) * open_both[:, 1] / total >= _FEWEST
     value = np.where(enough, rate[:, 1] - rate[:, 0], np.nan)
     return rows(animals, value, 0.0, n_both.sum(axis=1))
+
+
+def _rest_as_awake(replays: Replays) -> pd.DataFrame:
+    """Rank correlation over places of the sequences at rest and awake that run through each."""
+    animals, n_places = replays.animals, len(replays.task.node)
+    sequences = chosen(replays, ["episode", "phase"], (*AWAKE, *AT_REST))
+    sequences = sequences[laps_done(sequences) > 0]
+    through = own_code(animals, sequences), is_one_of(sequences["phase"], AT_REST).astype(int)
+    walked = paths(replays, sequences)
+    # A sequence counts once at each of its places, however often it comes by.
+    owner, place = np.unique(np.stack((walked.owner, walked.flat)), axis=1)
+    counts = np.zeros((len(animals), 2, n_places))
+    np.add.at(counts, (through[0][owner], through[1][owner], place), 1.0)
+    ranks = rankdata(counts, axis=-1)
+    ranks -= ranks.mean(axis=-1, keepdims=True)
+    size = np.sqrt((ranks**2).sum(axis=-1)).prod(axis=1)
+    value = ranks.prod(axis=1).sum(axis=-1) / np.where(size > 0, size, np.nan)
+    return rows(animals, value, 0.0, np.bincount(through[0], minlength=len(animals)))
 
 
 def _arm(label: str, role: int) -> Statistic:
@@ -197,5 +214,6 @@ RECENCY_STATISTICS: dict[str, Statistic] = {
     ),
     "S5_past_arm": _arm("past", _PAST),
     "S5_previous_goal": _arm("previous goal", _PREVIOUS_GOAL),
+    "S5_rest_as_awake": Statistic("places replayed at rest, as when awake", _rest_as_awake),
     "S8_future_arm": _arm("future", _FUTURE),
 }

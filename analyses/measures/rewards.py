@@ -9,6 +9,8 @@ Rates are sequences per stop, the pauses after a lap and before the next; see `l
 ``S4_reverse_minus_forward`` [1]_
     The rate of reverse to that of forward sequences, at the changed end in unequal blocks (log
     ratio). Null: 0.
+``S4_restored`` [1]_
+    The same in the equal blocks that come after. Null: 0.
 ``S4_rewarded`` [2]_
     The rate after laps with reward, to that after laps without (log ratio). Null: 0.
 ``S4_paid_sequence, S4_paid_to_neutral`` [3]_
@@ -35,20 +37,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.measures.animal_values import rows, share
+from analyses.measures.landmarks import landmark
+from analyses.measures.laps import laps_around
+from analyses.measures.rates import count_in_cells, log_rates
 from analyses.measures.replays import (
+    AT_REST,
     AWAKE,
-    REST,
     Replays,
     Statistic,
     chosen,
-    counted,
     directional,
     is_one_of,
-    landmark,
-    laps_around,
-    log_rates,
-    rows,
-    share,
 )
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def _changed_end(replays: Replays, *, direction: str | None = None) -> pd.DataFr
         sequences = sequences[is_one_of(sequences["direction"], [direction])]
     pauses = replays.pauses[is_one_of(replays.pauses["phase"], AWAKE)]
     cells = _cells(replays)
-    n = counted(replays, sequences, cells(sequences), 4)
-    rate = log_rates(n, counted(replays, pauses, cells(pauses), 4))
+    n = count_in_cells(replays, sequences, cells(sequences), 4)
+    rate = log_rates(n, count_in_cells(replays, pauses, cells(pauses), 4))
     value = (rate[:, 3] - rate[:, 2]) - (rate[:, 1] - rate[:, 0])
     return rows(replays.animals, value, 0.0, n.sum(axis=(1, 2)))
 
@@ -113,12 +113,22 @@ def _cells(replays: Replays) -> Callable[[pd.DataFrame], NDArray[np.int64]]:
     return cells
 
 
-def _reverse_minus_forward(replays: Replays) -> pd.DataFrame:
-    """Log rate of reverse minus that of forward sequences, at the changed end in unequal blocks."""
+def _reverse_minus_forward(replays: Replays, *, restored: bool = False) -> pd.DataFrame:
+    """Log rate of reverse minus that of forward sequences, at the changed end in unequal blocks.
+
+    Or in those in which its reward is restored.
+    """
     sequences = chosen(replays, ["direction", "place", "block", "phase"])
     forward, reverse = (is_one_of(sequences["direction"], [way]) for way in ("forward", "reverse"))
-    there = _cells(replays)(sequences) == 3
-    n = counted(replays, sequences, np.select([there & reverse, there & forward], [1, 0], -1), 2)
+    there = _cells(replays)(sequences) == (1 if restored else 3)
+    if restored:
+        *_, equal, unequal = changed_ends(replays.task)
+        names = [block.name for block in replays.task.blocks]
+        first = min((names.index(name) for name in unequal), default=len(names))
+        there &= is_one_of(sequences["block"], equal.intersection(names[first:]))
+    n = count_in_cells(
+        replays, sequences, np.select([there & reverse, there & forward], [1, 0], -1), 2
+    )
     rate = log_rates(n, np.ones_like(n))
     return rows(replays.animals, rate[:, 1] - rate[:, 0], 0.0, n.sum(axis=(1, 2)))
 
@@ -129,7 +139,7 @@ def _rewarded(replays: Replays) -> pd.DataFrame:
     sequences = chosen(replays, ["episode", "phase"], ["episode_end"])
     paid = np.append((replays.laps["reward"] > 0).to_numpy().astype(int), -1)
     n, n_pauses = (
-        counted(replays, table, paid[laps_around(replays, table)[0]], 2)
+        count_in_cells(replays, table, paid[laps_around(replays, table)[0]], 2)
         for table in (sequences, pauses)
     )
     rate = log_rates(n, n_pauses)
@@ -143,7 +153,7 @@ def _paid_sequence(replays: Replays, *, against: str) -> pd.DataFrame:
     """
     task = replays.task
     columns = ["direction", "first", "block", "episode", "phase"]
-    sequences = directional(chosen(replays, columns, REST))
+    sequences = directional(chosen(replays, columns, AT_REST))
     paying = {block.name for block in task.blocks if block.rewards}
     nodes = {node for block in task.blocks for node in block.rewards}
     paid = np.zeros(len(task.node), dtype=bool)
@@ -182,6 +192,10 @@ REWARD_STATISTICS: dict[str, Statistic] = {
     "S4_forward": _change("forward sequences", "forward"),
     "S4_reverse_minus_forward": Statistic(
         "reverse to forward at the changed end, unequal reward", _reverse_minus_forward
+    ),
+    "S4_restored": Statistic(
+        "reverse to forward at the changed end, reward restored",
+        partial(_reverse_minus_forward, restored=True),
     ),
     "S4_rewarded": Statistic("sequences after laps with reward, to those without", _rewarded),
     "S4_paid_sequence": _sequence("before it paid", "before"),

@@ -8,14 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.replays import (
-    Replays,
-    covered,
-    is_one_of,
-    landmark,
-    laps_around,
-    paths,
-)
+from analyses.measures.landmarks import covered, landmark
+from analyses.measures.laps import laps_around
+from analyses.measures.replays import Replays, is_one_of, paths
 from analyses.sequences.sequences import Lists
 
 __all__ = ["arms", "lap_side", "main_arm", "own_sides", "runs_on", "side_run", "sides"]

@@ -30,16 +30,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from analyses.measures.replays import (
-    Replays,
-    Statistic,
-    chosen,
-    in_order,
-    is_one_of,
-    laps_around,
-    paths,
-    share,
-)
+from analyses.measures.animal_values import share
+from analyses.measures.laps import laps_around, laps_in_order
+from analyses.measures.replays import Replays, Statistic, chosen, is_one_of, paths
 from analyses.sequences.sequences import Lists
 
 __all__ = ["UTILITY_STATISTICS"]
@@ -134,7 +127,7 @@ def _backward(replays: Replays) -> tuple[_Tree, pd.DataFrame, NDArray[np.int64],
 
 def _by_utility(replays: Replays, *, by: str) -> pd.DataFrame:
     """Share of non-local sequences on the path of higher utility, where two paths differ in it."""
-    replays = in_order(replays)
+    replays = laps_in_order(replays)
     laps = replays.laps
     tree, sequences, start, lap = _backward(replays)
     if not len(sequences):

@@ -23,17 +23,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analyses.measures.animal_values import own_code, rows
 from analyses.measures.nulls import padded, random_walks
-from analyses.measures.replays import (
-    AWAKE,
-    REST,
-    Replays,
-    Statistic,
-    chosen,
-    own_code,
-    paths,
-    rows,
-)
+from analyses.measures.replays import AT_REST, AWAKE, Replays, Statistic, chosen, paths
 
 if TYPE_CHECKING:
     from replay.tasks import Task
@@ -167,5 +159,5 @@ def _slopes(
 
 WALK_STATISTICS: dict[str, Statistic] = {
     "S9": Statistic("exponent of displacement, awake", _exponent),
-    "S9_rest": Statistic("exponent of displacement, at rest", partial(_exponent, phases=REST)),
+    "S9_rest": Statistic("exponent of displacement, at rest", partial(_exponent, phases=AT_REST)),
 }

@@ -6,6 +6,9 @@
 ``S7_percentile`` [2]_
     The share of the other layouts of as many walls that sequences would cross more often, mean over
     blocks. Null: 0.5.
+``S7_sessions`` [2]_
+    The share of blocks in which they would cross more than 95 % of the other layouts more often.
+    Null: 0.05.
 
 References
 ----------
@@ -28,21 +31,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.replays import (
-    Replays,
-    Statistic,
-    chosen,
-    laps_around,
-    name_codes,
-    own_code,
-    paths,
-    rows,
-)
+from analyses.measures.animal_values import own_code, rows
+from analyses.measures.laps import laps_around
+from analyses.measures.replays import Replays, Statistic, chosen, name_codes, paths
 
 __all__ = ["WALL_STATISTICS", "other_layouts", "symmetric_layouts"]
 
 _MOST_LAYOUTS = 10_000
 _NEAR_CM = 1.0
+_FITS = 0.95
 
 
 class _Walls:
@@ -220,6 +217,21 @@ def _crossing_share(replays: Replays, *, first_laps: int | None = None) -> pd.Da
 
 def _percentile(replays: Replays) -> pd.DataFrame:
     """Share of the other layouts that sequences would cross more often, mean over blocks."""
+    value, n = _percentiles(replays)
+    return rows(replays.animals, pd.DataFrame(value).mean(axis=1), 0.5, n)
+
+
+def _sessions(replays: Replays) -> pd.DataFrame:
+    """Share of blocks with walls whose percentile is above 0.95, of those with sequences."""
+    value, _ = _percentiles(replays)
+    known = ~np.isnan(value)
+    n = known.sum(axis=1)
+    share = (value > _FITS).sum(axis=1) / np.where(n > 0, n, np.nan)
+    return rows(replays.animals, share, 1 - _FITS, n)
+
+
+def _percentiles(replays: Replays) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Give the percentile of each animal and block with walls, and the sequences of each animal."""
     walls, counts, _, n = _crossings(replays, None)
     value = np.full((len(n), len(walls.blocks)), np.nan)
     for i, layout in enumerate(walls.layout):
@@ -229,7 +241,7 @@ def _percentile(replays: Replays) -> pd.DataFrame:
         own, others = counts[:, i] @ layout, counts[:, i] @ layouts.T
         more = (others > own[:, None]).mean(axis=1) + (others == own[:, None]).mean(axis=1) / 2
         value[:, i] = np.where(counts[:, i].any(axis=1), more, np.nan)
-    return rows(replays.animals, pd.DataFrame(value).mean(axis=1), 0.5, n)
+    return value, n
 
 
 WALL_STATISTICS: dict[str, Statistic] = {
@@ -241,5 +253,8 @@ WALL_STATISTICS: dict[str, Statistic] = {
     ),
     "S7_percentile": Statistic(
         "other layouts that would be crossed more", _percentile, is_share=True
+    ),
+    "S7_sessions": Statistic(
+        "sessions that fit their walls better than 95 % of layouts", _sessions, is_share=True
     ),
 }

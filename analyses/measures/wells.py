@@ -29,18 +29,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.measures.replays import (
-    Replays,
-    Statistic,
-    between_nodes,
-    chosen,
-    directional,
-    is_one_of,
-    landmark,
-    laps_around,
-    paths,
-    share,
-)
+from analyses.measures.animal_values import share
+from analyses.measures.landmarks import between_nodes, landmark
+from analyses.measures.laps import laps_around
+from analyses.measures.replays import Replays, Statistic, chosen, directional, is_one_of, paths
 from analyses.measures.sides import own_sides, runs_on, side_run
 
 __all__ = ["WELL_STATISTICS"]

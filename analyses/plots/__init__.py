@@ -33,22 +33,23 @@ __all__ = [
     "replay_over_time_figure",
     "save",
     "study_figures",
+    "sweep_figure",
     "task_figure",
+    "write_page",
 ]
 
 _ELSEWHERE = {
     "animate_pause": "pause",
     "attribution_length_figure": "attribution",
-    "decoded_path_figure": "recording",
     "discrepancy_curves_figure": "discrepancies",
     "figure_style": "style",
     "page_figure": "findings",
-    "posterior_figure": "recording",
-    "recovery_figure": "recording",
+    "posterior_figure": "decoded_event",
     "replay_over_time_figure": "replay_kinds",
     "save": "style",
     "study_figures": "findings",
     "task_figure": "tasks",
+    "write_page": "page.writing",
 }
 
 
@@ -57,3 +58,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = _ELSEWHERE.get(name, name.removesuffix("_figure"))
     return getattr(import_module(f"{__name__}.{module}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

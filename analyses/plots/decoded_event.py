@@ -19,7 +19,7 @@ from replay.checks import check_array, check_number
 __all__ = ["draw_movements", "draw_posterior", "draw_spikes", "posterior_figure"]
 
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
-# In the order of the posterior of `analyses.recordings.decoder`.
+# In the order of the posterior of the state-space decoder.
 _MOVEMENT_LOOKS: dict[str, Look] = {
     "stationary": {"label": "Stationary", "color": "0.75"},
     "continuous": {"label": "Continuous", "color": "#0072b2"},

@@ -13,15 +13,18 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from analyses.plots.style import FULL_WIDTH, new_figure, styled
+from analyses.plots.style import new_figure, styled
 from replay.checks import check_table
 
 __all__ = ["draw_evidence", "draw_found_accounts", "page_figure", "study_figures"]
 
 _COLOURS = "PuOr"
-_LEAST, _MOST = -7.0, 7.0  # bits; the least that a finding can cost is -4.3
+_LEAST, _MOST = -4.5, 4.5  # bits; the least that a finding can cost is -4.3
 _ROW, _CELL = 0.235, 0.44  # inches
 _LABELS = 4.6
+_TOP, _FOOT, _BESIDE = 1.45, 1.3, 2.1  # above, below and between the panels
+_KEY, _TEXT = 3.4, 4.0  # the width of the key, and the height down to the matrix
+_PARTS = ("", "_of_all")
 _NEEDED = ["finding", "study", "source", "task", "statistic", "label", "likelihood", "account"]
 _NEEDED += [
     "evidence",
@@ -40,8 +43,8 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
     The dot in a cell is the middle of what an account predicts, the line goes from 5 to 95 % of its
     simulated studies; the grey band is what was published, with 95 % and the differences between
     studies, and an arrow the published direction from the null, the thin line. Purple: the account
-    makes the finding more probable than knowing nothing does; orange: less. Rows in grey letters
-    are not diagnostic: controls predict them as well.
+    makes the finding more probable than knowing nothing does; orange: less. Pale rows are not
+    diagnostic: controls predict them as well.
 
     Parameters
     ----------
@@ -72,6 +75,9 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
             colour = colours.to_rgba(np.clip(row["evidence"], _LEAST, _MOST))
             ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
             _draw_prediction(ax, x, y, row, low, high)
+        if not _is_diagnostic(rows):
+            veil = Rectangle((-0.5, y - 0.5), len(accounts), 1, facecolor="white", alpha=0.55)
+            ax.add_patch(veil).set(linewidth=0, zorder=5)
     _name_rows(ax, evidence.drop_duplicates("finding"))
     controls = set(evidence.loc[evidence["is_control"].astype(bool), "account"])
     names = [f"control: {_short(name)}" if name in controls else _short(name) for name in accounts]
@@ -82,6 +88,10 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
     ax.set_ylim(len(findings) - 0.5, -0.5)
     ax.spines[:].set_visible(False)
     return ax
+
+
+def _is_diagnostic(rows: pd.DataFrame) -> bool:
+    return bool(rows["diagnostic"].fillna(False).astype(bool).iloc[0])
 
 
 def _short(account: str) -> str:
@@ -181,14 +191,43 @@ def draw_found_accounts(confusion: pd.DataFrame, ax: Axes) -> Axes:
 def _draw_sums(sums: pd.DataFrame, accounts: list[str], ax: Axes) -> None:
     """Draw the sums at the foot of the columns, with intervals over studies."""
     rows = sums.set_index("account").loc[accounts]
-    x = np.arange(len(accounts))
     ax.axhline(0, color="0.5", linewidth=0.5)
-    ax.vlines(x, rows["ci_low"], rows["ci_high"], color="0.4", linewidth=1)
-    colours = ["white" if control else "black" for control in rows["is_control"]]
-    ax.scatter(x, rows["evidence"], s=12, c=colours, edgecolors="black", linewidths=0.6, zorder=3)
+    for part, shift, face in (("_of_all", -0.13, "black"), ("", 0.13, "white")):
+        x = np.arange(len(accounts)) + shift
+        ends = rows[f"ci_low{part}"], rows[f"ci_high{part}"]
+        ax.vlines(x, *ends, color="0.4", linewidth=1)
+        ax.scatter(
+            x, rows[f"evidence{part}"], s=12, c=face, edgecolors="black", linewidths=0.6, zorder=3,
+            label="all findings" if part else "diagnostic findings only",
+        )  # fmt: skip
+    ax.legend(loc="lower left", fontsize=6, frameon=False, ncols=2, borderpad=0)
     ax.set_xlim(-0.5, len(accounts) - 0.5)
     ax.set_xticks([])
+    ax.margins(y=0.15)
     ax.set_ylabel("sum, bits\n(a vote a study)")
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+
+
+_HOW_TO_READ = """How to read it
+
+Each row is a published result, each column an account of replay.
+Purple: the account makes the result more probable than
+knowing nothing does. Orange: less probable.
+
+Inside a cell, line and dot are what the account predicts over
+its parameters (5 to 95 % of simulated studies, and the middle);
+the grey band is what was published, with its error; an arrow,
+the published direction from the null (thin line).
+"none": no replay.
+
+Pale rows, grey names: not diagnostic, as a control, which knows
+nothing of learning, predicts them as well.
+Columns with *: the parameters of the account's authors.
+
+Below: the sums over studies, one vote each, with 95 % over
+studies. Diagnostic findings favour accounts by their choice;
+sums over all findings don't.
+"""
 
 
 @styled
@@ -203,8 +242,9 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     Returns
     -------
     matplotlib.figure.Figure
-        Findings by accounts as `draw_evidence` draws them, the sums of diagnostic findings at the
-        foot with 95 % over studies, and the confusion matrix below.
+        Findings by accounts as `draw_evidence` draws them; at the foot the sums of all and of the
+        diagnostic findings, with 95 % over studies; beside, how to read it and the confusion
+        matrix.
 
     Raises
     ------
@@ -212,47 +252,57 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
         If columns are missing.
     """
     check_table(evidence, _NEEDED, "evidence")
-    check_table(sums, ["account", "evidence", "ci_low", "ci_high", "is_control"], "sums")
-    ordered = evidence.sort_values(["study", "question"], kind="stable")
-    order = {name: rank for rank, name in enumerate(sums["account"])}
-    first = ordered.assign(rank=ordered["account"].map(order) + 100 * ordered["is_control"])
-    table = first.sort_values("rank", kind="stable")
-    table = table.set_index("finding").loc[list(dict.fromkeys(ordered["finding"]))].reset_index()
+    ends = [f"{name}{part}" for name in ("evidence", "ci_low", "ci_high") for part in _PARTS]
+    check_table(sums, ["account", *ends], "sums")
+    table = _ordered(evidence, list(sums["account"]))
     accounts = list(dict.fromkeys(table["account"]))
-    n_rows = table["finding"].nunique()
-    n_true = confusion["truth"].nunique()
-    width = max(_LABELS + _CELL * len(accounts) + 0.4, FULL_WIDTH)
-    heights = np.array([_ROW * n_rows, 0.9, 0.2 * n_true])
-    gaps = np.array([1.35, 0.12, 0.5, 1.45])  # above each, and below the last
-    height = float(heights.sum() + gaps.sum())
+    n_rows, n_true = table["finding"].nunique(), confusion["truth"].nunique()
+    wide, beside = _CELL * len(accounts), 0.24 * n_true
+    width = _LABELS + wide + _BESIDE + max(beside, _KEY) + 0.2
+    below = max(_ROW * n_rows, _TEXT + 0.24 * n_true + 0.3)
+    height = _TOP + below + 0.12 + _FOOT + 0.15
     figure = new_figure(width, height)
     figure.set_layout_engine("none")
-    top, axes = 0.0, []
-    for panel, gap in zip(heights, gaps, strict=False):
-        top += gap
-        left, wide = _LABELS, _CELL * len(accounts)
-        bottom = height - top - panel
-        axes.append(figure.add_axes((left / width, bottom / height, wide / width, panel / height)))
-        top += panel
-    draw_evidence(table, axes[0])
-    _draw_sums(sums, accounts, axes[1])
-    draw_found_accounts(confusion, axes[2])
-    own = 0.24 * n_true / (_CELL * len(accounts))
-    x0, y0, wide, high = axes[2].get_position().bounds
-    axes[2].set_position((x0, y0, wide * min(own, 0.62), high))
-    bar = figure.add_axes((x0 + 0.72 * wide, y0 + 0.55 * high, 0.26 * wide, 0.12 / height))
-    colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
-    figure.colorbar(colours, cax=bar, orientation="horizontal", ticks=[-6, -4, -2, 0, 2, 4, 6])
-    bar.set_title("evidence, bits beyond knowing nothing", fontsize=6)
-    bar.tick_params(labelsize=6)
+
+    def panel(left: float, top: float, wide: float, high: float) -> Axes:
+        bounds = left / width, 1 - (top + high) / height, wide / width, high / height
+        return figure.add_axes(bounds)
+
+    main = panel(_LABELS, _TOP, wide, _ROW * n_rows)
+    draw_evidence(table, main)
+    first_control = [str(name) for name in accounts].index(_first_control(table))
+    for ax in (main, foot := panel(_LABELS, _TOP + _ROW * n_rows + 0.12, wide, _FOOT)):
+        ax.axvline(first_control - 0.5, color="black", linewidth=1, zorder=6)
+    _draw_sums(sums, accounts, foot)
+    left = _LABELS + wide + _BESIDE
     figure.text(
-        (x0 * width + 0.72 * wide * width) / width, y0 + 0.42 * high,
-        "line and dot: what an account predicts, 5 to 95 %\nband: what was published; arrow: its "
-        "direction\ngrey names: controls predict it as well\nopen dots: controls; *: as "
-        "published; none: no replay",
-        fontsize=6, va="top",
+        0.1 / width, 1 - 0.12 / height, "What each account of replay predicts of what was found",
+        fontsize=12, va="top",
     )  # fmt: skip
+    figure.text(left / width, 1 - 0.15 / height, _HOW_TO_READ, fontsize=7, va="top")
+    bar = panel(left, _TEXT - 0.75, _KEY, 0.12)
+    colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
+    figure.colorbar(colours, cax=bar, orientation="horizontal", ticks=[-4, -2, 0, 2, 4])
+    bar.set_title("evidence, bits beyond knowing nothing", fontsize=7)
+    bar.tick_params(labelsize=6)
+    matrix = panel(left, _TEXT + 0.35, beside, 0.24 * n_true)
+    draw_found_accounts(confusion, matrix)
+    matrix.set_title("If one were true, which would be found?", fontsize=7, loc="left")
     return figure
+
+
+def _ordered(evidence: pd.DataFrame, accounts: list[str]) -> pd.DataFrame:
+    """Sort findings by study and question, and accounts by their sums, controls last."""
+    ordered = evidence.sort_values(["study", "question"], kind="stable")
+    order = {name: rank for rank, name in enumerate(accounts)}
+    rank = ordered["account"].map(order) + len(order) * ordered["is_control"].astype(bool)
+    table = ordered.assign(rank=rank).sort_values("rank", kind="stable")
+    return table.set_index("finding").loc[list(dict.fromkeys(ordered["finding"]))].reset_index()
+
+
+def _first_control(table: pd.DataFrame) -> str:
+    controls = table.loc[table["is_control"].astype(bool), "account"]
+    return str(controls.iloc[0] if len(controls) else table["account"].iloc[0])
 
 
 def study_figures(evidence: pd.DataFrame) -> Iterator[tuple[str, Figure]]:

@@ -151,8 +151,8 @@ def pause_frames(
         _check_world(steps, mdp)
     if world is None:
         raise ValueError(
-            "The log was read from files and knows no positions. Give the world: an MDP as mdp=, "
-            "or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
+            "The log was saved without its world and knows no positions. Give the world: an MDP "
+            "as mdp=, or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
         )
     learner = log.runs.set_index("run").loc[run, "learner"]
     return _frames(moves, steps, world, str(learner))

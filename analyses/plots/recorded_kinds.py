@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,6 +17,7 @@ __all__ = ["draw_recorded_kinds", "recorded_kinds_figure"]
 
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _APART = 0.15
+_LINE = 64
 
 
 def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -62,13 +65,17 @@ def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 @styled
-def recorded_kinds_figure(kinds: pd.DataFrame, *, width: float = COLUMN_WIDTH) -> Figure:
+def recorded_kinds_figure(
+    kinds: pd.DataFrame, *, note: str = "", width: float = COLUMN_WIDTH
+) -> Figure:
     """Make the figure of the kinds of replay in a recording.
 
     Parameters
     ----------
     kinds : pandas.DataFrame
         As for `draw_recorded_kinds`.
+    note : str, optional
+        What a reader must know of these shares; below them.
     width : float, default that of a column
         In inches.
 
@@ -89,6 +96,9 @@ def recorded_kinds_figure(kinds: pd.DataFrame, *, width: float = COLUMN_WIDTH) -
     >>> len(figure.axes)
     1
     """
-    figure = new_figure(width, 0.7 * width)
-    draw_recorded_kinds(kinds, figure.subplots())
+    lines = fill(note, _LINE)
+    figure = new_figure(width, 0.7 * width + 0.12 * lines.count("\n"))
+    ax = draw_recorded_kinds(kinds, figure.subplots())
+    if note:
+        ax.set_xlabel(lines, fontsize=6, loc="left")
     return figure

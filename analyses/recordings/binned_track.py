@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import shortest_path
 
-from replay.checks import check_number
+from replay.checks import check_bin_size, check_number
 
 __all__ = ["BinnedTrack", "Projection", "cut_track", "project"]
 
@@ -124,6 +124,7 @@ def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     length = np.hypot(*along.T)
     _check_lengths(graph, nodes, edges, length)
     n_pieces = np.maximum(np.ceil(length / size - 1e-9).astype(int), 1)
+    check_bin_size(size, int(n_pieces.sum()))
     edge = np.repeat(np.arange(len(edges)), n_pieces).astype(np.int32)
     number = np.arange(len(edge)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
     width = (length / n_pieces)[edge]

@@ -18,11 +18,12 @@ from analyses.recordings.scoring import Scored
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration, choose_threshold
 from analyses.recordings.significance.scores import SCORE_LABELS
+from analyses.recordings.significance.track_log_odds import bins_between, common_cells
 from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.sequences.track import graph_of_log
-from replay import MDP
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 
 __all__ = ["Conclusions", "conclude", "path_radius"]
 
@@ -66,6 +67,14 @@ class Conclusions(NamedTuple):
     calibration: Calibration | None
     told: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        """Tell how much replay was found."""
+        n_replay = int(self.events["is_replay"].sum())
+        return (
+            f"Conclusions({len(self.events):,} events, of which {n_replay:,} are replay, "
+            f"{len(self.sequences):,} sequences)"
+        )
+
 
 def conclude(
     recording: Recording, session: Session, judgement: Judgement, scored: Scored
@@ -99,6 +108,8 @@ def conclude(
         calibration = choose_threshold(p_by_chance, judgement.level)
         events["is_replay"] = (events["p"] <= calibration.threshold) & (events["score"] >= least)
         told.append(_calibrated(calibration, judgement, events))
+        if judgement.tracks:
+            told.append(_compared(session, judgement, events))
     elif has_score.any():
         events["is_replay"] = events["score"] >= least
         told.append(
@@ -129,9 +140,13 @@ def conclude(
     sequences, named, world, log, visited = kept  # type: ignore[misc]
     events["kind"] = named
     n_laps = log.steps["episode"].nunique()
+    ring = (
+        " The track has no dead ends, so this is one lap: name the nodes where laps end (lap_end)."
+    )
     told.append(
         f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
         f"between {world.n_states} states, {judgement.state_size:g} cm apart at most."
+        + (ring if n_laps == 1 and not judgement.lap_ends and _is_ring(session.track) else "")
     )
     position = np.asarray(world.position)
     states = pd.DataFrame(
@@ -141,6 +156,10 @@ def conclude(
         events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
         scored.paths, calibration, tuple(told),
     )  # fmt: skip
+
+
+def _is_ring(track: BinnedTrack) -> bool:
+    return int(np.bincount(track.edges.ravel()).min()) > 1
 
 
 def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataFrame) -> str:
@@ -153,6 +172,20 @@ def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataF
         f"{calibration.n_events} events with randomised cells, "
         f"{calibration.false_positive_rate:.1%} pass "
         f"({calibration.at_nominal:.1%} would pass p <= {judgement.level:g})."
+    )
+
+
+def _compared(session: Session, judgement: Judgement, events: pd.DataFrame) -> str:
+    first, second = (bins_between(session.track, nodes) for nodes in judgement.tracks)
+    n_cells = np.count_nonzero(common_cells(session.rates, first, second))
+    replayed = events.loc[events["is_replay"], "log_odds_z"].dropna()
+    names = [" ".join(nodes) for nodes in judgement.tracks]
+    return (
+        f"Track log odds compare the nodes {names[0]} (above 0) with {names[1]}, by the {n_cells} "
+        f"cells with fields on both. Of {len(replayed)} events of replay, {(replayed > 2).sum()} "
+        f"are on the first and {(replayed < -2).sum()} on the second by more than 2 standard "
+        "deviations of shuffles that swap the fields of each cell; mean distance from chance: "
+        f"{replayed.abs().mean():.1f} of these."
     )
 
 

@@ -56,7 +56,7 @@ def find_replay(
     A simulated animal runs along a linear track, and replays backwards what it ran:
 
     >>> from analyses.recordings.observation.observe import observe
-    >>> from replay import simulate
+    >>> from replay import MDP, simulate
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = make_linear_track(120.0)
     >>> world = MDP.from_networkx(track, rewards={1: 1.0}, terminal=1, start=0, bin_size=15.0)

@@ -47,6 +47,9 @@ class Judgement(NamedTuple):
         Other such distances, in cm.
     lap_ends : tuple of str
         The names of nodes of the track at which laps end; none: its dead ends.
+    tracks : tuple of tuple of str
+        The names of the nodes of two parts of the track, such as two arms, between which track log
+        odds compare events; none: nothing is compared.
     detection : Detection
         What counts as a place sequence.
     """
@@ -60,6 +63,7 @@ class Judgement(NamedTuple):
     state_size: float = 15.0
     other_sizes: tuple[float, ...] = (10.0, 20.0, 30.0)
     lap_ends: tuple[str, ...] = ()
+    tracks: tuple[tuple[str, ...], ...] = ()
     detection: Detection = Detection(min_length=3, largest_jump=3)
 
 
@@ -89,6 +93,12 @@ def check_judgement(judgement: Judgement, recording: Recording) -> None:
     check_whole("n_shuffles", judgement.n_shuffles, at_least=1)
     check_whole("least_active", judgement.least_active)
     check_shuffles(judgement.shuffles)
+    if len(judgement.tracks) not in (0, 2):
+        raise ValueError(
+            f"Track log odds compare two tracks, got {len(judgement.tracks)}: name nodes of two."
+        )
+    if judgement.tracks and not recording.spikes:
+        raise ValueError(f"{recording.name} has no spikes, which track log odds need.")
     if judgement.score != _WITHOUT_SPIKES and not recording.spikes:
         raise ValueError(
             f"{recording.name} has no spikes, and without them the score can only be "

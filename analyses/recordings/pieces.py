@@ -50,6 +50,7 @@ def experienced_pieces(
 
     Examples
     --------
+    >>> import numpy as np
     >>> steps = {"state": [0, 1, 2, 1], "next_state": [1, 2, 1, 3],
     ...          "episode": [0, 0, 1, 1], "step": [0, 1, 2, 3]}
     >>> run = Experience({name: np.array(values) for name, values in steps.items()})

@@ -8,9 +8,9 @@ import numpy as np
 
 from analyses.recordings.recording import Recording
 from analyses.recordings.visits import experience, find_visits
-from replay import MDP
 from replay.checks import check_choice
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 
 __all__ = ["experience_of"]
 

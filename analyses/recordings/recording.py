@@ -75,7 +75,7 @@ def _nowhere() -> NDArray[np.float64]:
     return np.empty((0, 2))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Recording:
     """A recording of one animal on one track; what a file doesn't hold is empty or None.
 

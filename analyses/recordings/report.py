@@ -15,7 +15,8 @@ from analyses.recordings.recording import Recording
 from analyses.recordings.recovery.shares import RecordedShares
 from analyses.recordings.settings import Settings
 
-__all__ = ["LOW_POWER", "write_report"]
+__all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LOW_POWER", "accounts_table"]
+__all__ += ["statistics_table", "with_interval", "write_report"]
 
 LOW_POWER = (
     "Novel paths are found less often than others where power is low: with few cells or a low gain "
@@ -23,8 +24,17 @@ LOW_POWER = (
 )
 """What must be said wherever a share of novel paths of a recording is shown."""
 
+BESIDE_ACCOUNTS = (
+    "What accounts of replay predict of the same statistics is for the maze, the laps and the "
+    "criteria of detection of the study that is named, not for this recording: where values "
+    "differ, that may be the reason, and so may few cells be. The table tells how many accounts, "
+    "and how many controls that know nothing of learning, hold the value here within 90 % of "
+    "their simulated studies. That is no test of them, and no likelihood."
+)
+"""What must be said wherever predictions stand beside the statistics of a recording."""
+
 _LEVEL = 0.05
-_KIND_NAMES = {
+KIND_NAMES = {
     "reverse_episode": "reverse replay of an episode",
     "forward_episode": "forward replay of an episode",
     "novel_path": "a novel path",
@@ -32,6 +42,7 @@ _KIND_NAMES = {
     "unexperienced": "a move never made",
     "no_sequence": "no sequence",
 }
+"""What each kind of an event is called in reports."""
 
 
 def write_report(
@@ -40,6 +51,7 @@ def write_report(
     found: Conclusions,
     shares: RecordedShares,
     statistics: pd.DataFrame,
+    accounts: pd.DataFrame,
     settings: Settings,
     judgement: Judgement,
     more: str = "",
@@ -58,6 +70,8 @@ def write_report(
         As `analyses.recordings.recovery.shares.recorded_shares` gives them.
     statistics : DataFrame
         As `analyses.recordings.statistics.recorded_statistics` gives them.
+    accounts : DataFrame
+        As `analyses.recordings.predictions.beside_predictions` gives them.
     settings : Settings
         How it was decoded.
     judgement : Judgement
@@ -84,7 +98,10 @@ def write_report(
         "## Statistics",
         "Of replay at rest and at the ends of laps. Statistics that need more than the track and "
         "the laps are missing, unless landmarks of the track say it.",
-        _statistics(statistics),
+        statistics_table(statistics),
+        "## Beside the accounts of replay",
+        BESIDE_ACCOUNTS,
+        accounts_table(accounts),
         "## Criteria",
         _listed(_criteria(settings, judgement)),
         "## Where it is from",
@@ -137,7 +154,7 @@ def _kinds_table(kinds: pd.DataFrame, size: float) -> str:
     for row in kinds[kinds["state_size"] == size].itertuples():
         interval = f"{row.ci_low:.2f} to {row.ci_high:.2f}" if row.n_events else ""
         share = f"{row.share:.2f}" if row.n_events else ""
-        rows.append(f"| {_KIND_NAMES[str(row.kind)]} | {row.n} | {share} | {interval} |")
+        rows.append(f"| {KIND_NAMES[str(row.kind)]} | {row.n} | {share} | {interval} |")
     return "\n".join(rows)
 
 
@@ -150,7 +167,7 @@ def _shares(table: pd.DataFrame) -> str:
     for kind, found, corrected, low, high, recall in numbers.itertuples():
         interval = "" if np.isnan(low) else f"{low:.2f} to {high:.2f}"
         cells = (_number(found), _number(corrected), interval, _number(recall))
-        rows.append(f"| {_KIND_NAMES[str(kind)]} | {' | '.join(cells)} |")
+        rows.append(f"| {KIND_NAMES[str(kind)]} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
@@ -159,9 +176,9 @@ def _number(value: float) -> str:
 
 
 def _by_size(kinds: pd.DataFrame) -> str:
-    names = list(_KIND_NAMES)
+    names = list(KIND_NAMES)
     rows = [
-        f"| states per metre | {' | '.join(_KIND_NAMES[name] for name in names)} |",
+        f"| states per metre | {' | '.join(KIND_NAMES[name] for name in names)} |",
         f"|---{'|---' * len(names)}|",
     ]
     for _, own in kinds.groupby("state_size", sort=True):
@@ -171,15 +188,91 @@ def _by_size(kinds: pd.DataFrame) -> str:
     return "\n".join(rows)
 
 
-def _statistics(table: pd.DataFrame) -> str:
-    rows = ["| | | here | by chance | published |", "|---|---|---|---|---|"]
-    columns = ["statistic", "label", "value", "null", "published_low", "published_high", "sources"]
-    for name, text, value, null, low, high, sources in table[columns].to_numpy().tolist():
+def statistics_table(table: pd.DataFrame) -> str:
+    """Write the statistics of replay as a table in Markdown.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analyses.recordings.statistics.recorded_statistics` gives it.
+
+    Returns
+    -------
+    str
+        The table; with intervals if there are several animals. `sequences` are those, or the
+        pauses, that a statistic is of.
+    """
+    rows = ["| | | here | by chance | sequences | published |", "|---|---|---|---|---|---|"]
+    columns = ["statistic", "label", "value", "ci_low", "ci_high", "null", "n_chains"]
+    columns += ["published_low", "published_high", "sources"]
+    for name, text, value, ci_low, ci_high, null, n, low, high, sources in (
+        table[columns].to_numpy().tolist()
+    ):
         numbers = f"{low:.2f}" if low == high else f"{low:.2f} to {high:.2f}"
         published = "" if np.isnan(low) else f"{numbers} ({sources})"
         label = " ".join(str(text).split())
-        rows.append(f"| {name} | {label} | {value:.2f} | {_number(null)} | {published} |")
+        here = with_interval(value, ci_low, ci_high)
+        rows.append(f"| {name} | {label} | {here} | {_number(null)} | {n:.0f} | {published} |")
     return "\n".join(rows)
+
+
+def accounts_table(table: pd.DataFrame) -> str:
+    """Write what accounts predict of the statistics as a table in Markdown.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `analyses.recordings.predictions.beside_predictions` gives it.
+
+    Returns
+    -------
+    str
+        The table: a row a statistic and study.
+    """
+    if not len(table):
+        return "No statistic of this recording is among those that accounts predict."
+    rows = [
+        "| | study | here | published | accounts, median | with the value here | of controls |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    by = ["statistic", "finding"]
+    for (name, _), own in table.groupby(by, sort=False):
+        row = own.iloc[0]
+        is_account = ~own["is_control"].astype(bool)
+        known = own["predicted"].notna()
+        holds = (own["predicted_low"] <= own["value"]) & (own["value"] <= own["predicted_high"])
+        medians = own.loc[is_account & known, "predicted"]
+        span = "" if not len(medians) else f"{medians.min():.2f} to {medians.max():.2f}"
+        shares = [
+            f"{int((holds & each).sum())} of {int((known & each).sum())}"
+            for each in (is_account, ~is_account)
+        ]
+        here = with_interval(row["value"], row["ci_low"], row["ci_high"])
+        published = with_interval(row["published"], row["published_low"], row["published_high"])
+        study = f"{row['source']} ({str(row['task']).replace('_', ' ')})"
+        rows.append(f"| {name} | {study} | {here} | {published} | {span} | {' | '.join(shares)} |")
+    return "\n".join(rows)
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """Write a number with its interval, if it has one.
+
+    Parameters
+    ----------
+    value, low, high : float
+        The number and the ends of the interval; NaN where unknown.
+
+    Returns
+    -------
+    str
+        With two decimals.
+
+    Examples
+    --------
+    >>> with_interval(0.5, 0.25, 0.75), with_interval(0.5, np.nan, np.nan)
+    ('0.50 (0.25 to 0.75)', '0.50')
+    """
+    return _number(value) + ("" if np.isnan(low) else f" ({low:.2f} to {high:.2f})")
 
 
 def _criteria(settings: Settings, judgement: Judgement) -> Iterable[tuple[str, object]]:

@@ -6,6 +6,8 @@
 ``replay_sequences``         the place sequences of replay: `start_time`, `stop_time`, `event`,
                              `path` (states, joined by "-"), `direction`, `novelty`, `kind`,
                              `composition_order` (0: none), `pieces` (states where they join)
+``events/replay``            the events of replay: `timestamp`, `duration`, `event` (row of
+                             ``replay_events``), `kind`; with pynwb 4 and later
 ``processing/replay``        ``kinds`` (counts and shares), ``states`` (where they are, in cm), and
                              ``decoded_position`` (cm)
 ===========================  =====================================================================
@@ -25,6 +27,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pandas as pd
 
 from analyses.recordings.conclusions import Conclusions
+from analyses.recordings.report import LOW_POWER
 from replay.files import replacing
 
 __all__ = ["write_nwb"]
@@ -76,6 +79,7 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
         if len(table):
             file.add_time_intervals(_intervals(name, description, table))
     _add_module(file, found)
+    _add_events(file, found)
     with replacing(path) as beside:
         with h5py.File(beside, "w") as opened, NWBHDF5IO(file=opened, mode="w") as writer:
             writer.write(file)
@@ -94,6 +98,9 @@ def _tables(found: Conclusions) -> dict[str, tuple[str, pd.DataFrame]]:
             "p": found.events["p"].astype(float),
         }
     )
+    for name in ("log_odds", "log_odds_z"):
+        if name in found.events:
+            events[name] = found.events[name].astype(float)
     if "n_active" in found.events:
         events["n_active"] = found.events["n_active"].astype(int)
     own = found.sequences.sort_values(["start_time", "end_time"], kind="stable")
@@ -123,8 +130,10 @@ def _joined(states: Any) -> str:
 _MEANINGS = {
     "is_replay": "whether the event passes the test",
     "kind": "by the longest sequence; empty if it is no replay",
-    "score": "mean probability of continuous movement",
+    "score": "how much the event moves along the track; see the notes",
     "p": "the largest p of all shuffles",
+    "log_odds": "track log odds: above 0 on the first track",
+    "log_odds_z": "track log odds, in standard deviations from chance",
     "n_active": "number of active cells",
     "event": "row of replay_events",
     "path": "states in order, joined by -",
@@ -155,7 +164,7 @@ def _add_module(file: Any, found: Conclusions) -> None:
     )
     kinds = found.kinds.astype({"kind": str})
     for name, description, table in (
-        ("kinds", "counts and shares of kinds of replay, by the size of states (cm)", kinds),
+        ("kinds", f"counts and shares of kinds, by the size of states (cm). {LOW_POWER}", kinds),
         ("states", "where each state is, in cm", found.states),
     ):
         module.add(DynamicTable.from_dataframe(table, name=name, table_description=description))
@@ -171,6 +180,24 @@ def _add_module(file: Any, found: Conclusions) -> None:
                 unit="centimeters",
             )
         )
+
+
+def _add_events(file: Any, found: Conclusions) -> None:
+    """List the events of replay as NWB 2.11 lists events, if this version of pynwb knows how."""
+    try:
+        from pynwb.event import EventsTable
+    except ImportError:  # before pynwb 4
+        return
+    own = found.events[found.events["is_replay"]]
+    if not len(own):
+        return
+    table = EventsTable(name="replay", description="events of replay; all are in replay_events")
+    for column in ("event", "kind"):
+        table.add_column(name=column, description=_MEANINGS[column])
+    rows = own[["start_time", "end_time", "event", "kind"]].itertuples(index=False)
+    for start, end, event, kind in rows:
+        table.add_row(timestamp=start, duration=end - start, event=int(event), kind=str(kind))
+    file.add_events_table(table)
 
 
 def _name_objects(file: Any, digest: str) -> None:

@@ -21,6 +21,7 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.recording import Posterior
 from analyses.recordings.session import Session
 from analyses.recordings.significance.p_values import significance
+from analyses.recordings.significance.track_log_odds import bins_between, track_log_odds
 from replay.checks import check_whole
 
 __all__ = ["Scored", "n_blocks", "score_block"]
@@ -37,7 +38,9 @@ class Scored(NamedTuple):
     events : DataFrame
         One row an event: `event, start_time, end_time, n_active, n_spikes, score` (that of the
         judgement; without spikes the mean probability of continuous movement), a column
-        ``p_SHUFFLE`` each, `p` (the largest of them), and `largest_jump` (cm, of the most probable places of the time bins, each on its own).
+        ``p_SHUFFLE`` each, `p` (the largest of them), `largest_jump` (cm, of the most probable
+        places of the time bins, each on its own), and, if two tracks are compared, `log_odds` and
+        `log_odds_z`.
     paths : DataFrame
         One row a time bin: `event, time, x, y` of the decoded path.
     by_chance : DataFrame
@@ -112,6 +115,11 @@ def score_block(session: Session, judgement: Judgement, block: int, seed: int = 
         randomised = [each[:, rng.permutation(each.shape[1])] for each in counts]
         found = _significance(randomised, session, judgement, shuffles)
         by_chance = by_chance.assign(score=found["score"], p=found["p"])
+        if judgement.tracks:
+            compared = _log_odds(
+                counts, session, judgement, np.random.SeedSequence([seed, block, 2])
+            )
+            events = pd.concat([events, compared], axis=1)
     else:
         events = events.assign(score=[score for _, score, _ in decoded], p=np.nan)
     return Scored(events.assign(largest_jump=jumps), path, by_chance)
@@ -133,8 +141,30 @@ def _significance(
         n_shuffles=judgement.n_shuffles,
         variance=session.variance,
         least_active=judgement.least_active,
-        seed=int(seeds.generate_state(1, np.uint64)[0] >> np.uint64(1)),
+        seed=_seed(seeds),
     )
+
+
+def _log_odds(
+    counts: Sequence[NDArray[np.integer]],
+    session: Session,
+    judgement: Judgement,
+    seeds: np.random.SeedSequence,
+) -> pd.DataFrame:
+    first, second = (bins_between(session.track, nodes) for nodes in judgement.tracks)
+    return track_log_odds(
+        counts,
+        session.rates,
+        first,
+        second,
+        dt=session.time_bin,
+        n_shuffles=max(judgement.n_shuffles, 2),
+        seed=_seed(seeds),
+    )
+
+
+def _seed(seeds: np.random.SeedSequence) -> int:
+    return int(seeds.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def _decoded(session: Session, row: int) -> tuple[pd.DataFrame, float, float]:

@@ -13,7 +13,8 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from analyses.findings.table import as_share, findings
+from analyses.findings.answers import as_share
+from analyses.findings.table import findings
 from analyses.measures import STATISTICS, Replays
 from analyses.measures.animals import replays_of
 from analyses.measures.summary import over_animals

@@ -15,6 +15,8 @@ orientation is unknown. Having no causes, it forms temporal chains in either ord
 
 from __future__ import annotations
 
+import difflib
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -294,6 +296,13 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     """
     check_table(paths, ["event", "states"], "paths")
     when = "time" if "time" in paths else "step"
+    if when not in paths:
+        close = difflib.get_close_matches("start_time", [str(name) for name in paths], cutoff=0.5)
+        hint = f" Rename {close[0]!r} if that is it." if close else ""
+        raise ValueError(
+            "paths lacks a column 'time' (s) or 'step' that tells when each began: it has "
+            f"{[name for name in paths if name != 'event']}.{hint}"
+        )
     check_table(paths, [when], "paths")
     event = check_column(paths, "event", "paths", kind="whole")
     began = check_column(paths, when, "paths", kind="number" if when == "time" else "whole")
@@ -307,6 +316,8 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     )  # fmt: skip
     if len(clock) != len(step) or np.isnan(clock).any() or (np.diff(clock) < 0).any():
         raise ValueError(f"The column {when!r} of the steps must ascend and know every step.")
+    if when == "time":
+        _warn_of_clocks(clock, began)
     n_before = np.searchsorted(clock, began, side="right")
     start = state[:1] if len(clock) else np.array([-1], dtype=np.int32)
     at, now = np.concatenate((start, next_state))[n_before], np.insert(episode, 0, -1)[n_before]
@@ -327,6 +338,26 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     return DecodedPaths(columns, _states_of(paths["states"]))
 
 
+def _warn_of_clocks(clock: NDArray[np.float64], began: NDArray[np.float64]) -> None:
+    """Warn if paths and steps can hardly be on one clock."""
+    if not len(clock) or not len(began):
+        return
+    first, last, usual = float(clock[0]), float(clock[-1]), float(np.median(began))
+    if began.max() < first:
+        warnings.warn(
+            f"All paths begin before the first step is done, at {first:g} s, so that nothing had "
+            "been experienced: are both in seconds, on one clock?",
+            stacklevel=4,
+        )
+    elif usual - last > _FAR * max(last - first, 1.0):
+        warnings.warn(
+            f"Paths begin at {usual:g} s or so, but the steps end at {last:g} s: are both in "
+            "seconds, on one clock?",
+            stacklevel=4,
+        )
+
+
+_FAR = 300.0  # durations of the run: two days after ten minutes are fewer
 _WIDE = {"step": np.int64, "event": np.int64}
 
 

@@ -12,8 +12,9 @@ where they had been made in both directions, each way.
 reverse_episode    experienced; walked, or else taken, backwards
 forward_episode    experienced; walked, or else taken, in this order
 novel_path         all moves were made, the whole never (if read each way: neither way)
-ambiguous          of unknown orientation: experienced, but taken in both directions; or
-                   some moves were made only forward and others only backwards
+ambiguous          experienced, to and fro between two states, or of unknown orientation and
+                   taken in both directions; or, of unknown orientation, some moves were made
+                   only forward and others only backwards
 unexperienced      some move was never made (of unknown orientation: in neither direction)
 =================  ====================================================================
 """
@@ -37,7 +38,7 @@ from analyses.sequences.chains import (
 )
 from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import CHAIN_DIRECTIONS, CHAIN_NOVELTIES, classify_chains
-from analyses.sequences.runs import Columns, of_run, rows_by_run, runs_of
+from analyses.sequences.runs import Columns, Logged, log_of, of_run, rows_by_run, runs_of
 from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.tables import KINDS
 from replay.checks import check_table
@@ -57,10 +58,10 @@ _CATEGORIES = {
 
 
 def classify(
-    log: EventLog,
+    log: EventLog | Logged,
     *,
     order: str = "causal",
-    min_length: int = 2,
+    min_length: int = 3,
     by: str = "states",
     across_events: bool = False,
 ) -> pd.DataFrame:
@@ -68,12 +69,12 @@ def classify(
 
     Parameters
     ----------
-    log : EventLog
+    log : EventLog or Run
         A model's log, or a recording: decoded replay is backups without action (-1), one for each
         move in the order of decoding.
     order : {"causal", "temporal"}, default "causal"
         Whether chains follow the causes or the order of execution.
-    min_length : int, default 2
+    min_length : int, default 3
         Sequences of fewer states are left out.
     by : {"states", "actions"}, default "states"
         Whether moves between the same two states are the same whatever the action was.
@@ -93,7 +94,8 @@ def classify(
         ``first, last, states, actions, length, n_distinct``
             The states as replayed, the actions of the backups, the number of (different) states.
         ``orientation``
-            `forward` or `reverse`, how the model walked; null in recordings.
+            `forward` or `reverse`, how the model walked; null in recordings. What fits both, to and
+            fro between two states, counts as reverse, the way in which value flows.
         ``direction``
             `forward` if each pair of states had been taken in this order, `reverse` if backwards,
             `both` or `neither`.
@@ -135,10 +137,10 @@ def classify(
 
 
 def find_sequences(
-    log: EventLog,
+    log: EventLog | Logged,
     *,
     order: str = "causal",
-    min_length: int = 2,
+    min_length: int = 3,
     by: str = "states",
     across_events: bool = False,
 ) -> Sequences:
@@ -164,11 +166,13 @@ def find_sequences(
     >>> steps = {"state": [0, 1], "next_state": [1, 2], "terminated": [False, True]}
     >>> backups = {"step": 1, "phase": "rest", "event": [0, 0, 1], "state": [1, 0, 1],
     ...            "next_state": [2, 1, 2], "action": 0, "cause": [-1, 0, -1]}
-    >>> sequences = find_sequences(EventLog({"steps": steps, "backups": backups}))
+    >>> log = EventLog({"steps": steps, "backups": backups})
+    >>> sequences = find_sequences(log, min_length=2)
     >>> sequences["states"].flat.tolist(), sequences["states"].begin.tolist()
     ([2, 1, 0, 2, 1], [0, 3, 5])
     """
     parts = []
+    log = log_of(log)
     for run in runs_of(log):
         steps, backups = of_run(log, "steps", run), of_run(log, "backups", run)
         if len(backups["step"]) and not len(steps["step"]):
@@ -179,7 +183,7 @@ def find_sequences(
 
 
 def classify_parts(
-    experience: Experience, parts: Iterable[Columns], *, min_length: int = 2
+    experience: Experience, parts: Iterable[Columns], *, min_length: int = 3
 ) -> Iterator[pd.DataFrame]:
     """Find all causal replay sequences of a model's run whose backups come part by part.
 
@@ -189,7 +193,7 @@ def classify_parts(
         The index of the moves until the last replay at least.
     parts : iterable of dict of ndarray
         The backups of the run, cut between replay events; `cause` counts from its beginning.
-    min_length : int, default 2
+    min_length : int, default 3
         Sequences of fewer states are left out.
 
     Yields
@@ -205,7 +209,8 @@ def classify_parts(
     ...     "action": 0, "cause": [-1, -1, 1]}}).columns("backups")
     >>> parts = [{name: column[begin:end] for name, column in backups.items()}
     ...          for begin, end in [(0, 1), (1, 3)]]
-    >>> [part["kind"].tolist() for part in classify_parts(Experience(steps), parts)]
+    >>> found = classify_parts(Experience(steps), parts, min_length=2)
+    >>> [part["kind"].tolist() for part in found]
     [['reverse_episode'], ['reverse_episode']]
     """
     first_row = 0
@@ -216,7 +221,9 @@ def classify_parts(
         yield classified(experience, backups, found, "causal").table
 
 
-def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -> pd.DataFrame:
+def classify_paths(
+    paths: pd.DataFrame, log: EventLog | Logged, *, min_length: int = 3
+) -> pd.DataFrame:
     """Classify decoded replay against the experience of a recording.
 
     Parameters
@@ -224,9 +231,9 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -
     paths : DataFrame
         One row an event: `states` (sequences of int; a state that stays counts once), and `time`
         (s) or `step`, when it began. Optional: `run` (default 0) and `phase` (default ``"rest"``).
-    log : EventLog
+    log : EventLog or Run
         The animal's moves, with their time if `paths` has that.
-    min_length : int, default 2
+    min_length : int, default 3
         Sequences of fewer states are left out.
 
     Returns
@@ -252,7 +259,7 @@ def classify_paths(paths: pd.DataFrame, log: EventLog, *, min_length: int = 2) -
     ['reverse_episode', 'unexperienced']
     """
     check_table(paths, ["states"], "paths")
-    parts = []
+    log, parts = log_of(log), []
     for run, rows in rows_by_run(log, paths):
         steps = of_run(log, "steps", run)
         backups = decoded_backups(paths.iloc[rows].assign(event=rows), steps)

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from analyses.sequences.chains import FITS_FORWARD, FITS_REVERSE, Links, link_backups
 from analyses.sequences.experience import Experience
-from analyses.sequences.kinds import FORWARD_EPISODE, NEVER_TAKEN, NOVEL_PATH, REVERSE_EPISODE
+from analyses.sequences.kinds import (
+    AMBIGUOUS,
+    FORWARD_EPISODE,
+    NEVER_TAKEN,
+    NOVEL_PATH,
+    REVERSE_EPISODE,
+)
 from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
 from replay.checks import check_flag
@@ -286,6 +292,8 @@ def _list_kinds(
             return False
         if links.fits[row] & FITS_REVERSE:
             node, kind = reverse[row], REVERSE_EPISODE
+            if links.fits[row] & FITS_FORWARD and links.length[row] > 2:
+                kind = AMBIGUOUS
         else:
             node, kind = forward[row], FORWARD_EPISODE
         if node == _IS_COMPOSED:

@@ -184,7 +184,8 @@ def _classify(
             kind = AMBIGUOUS if not known and all_one_way else NEVER_TAKEN
         else:
             novelty = _EXPERIENCED
-            if not known and direction == _TAKEN_BOTH:
+            to_and_fro = n_distinct == 2 and len(rows) > 1  # fits both ways
+            if to_and_fro or (not known and direction == _TAKEN_BOTH):
                 kind = AMBIGUOUS
             else:
                 kind = REVERSE_EPISODE if reverse or back else FORWARD_EPISODE

@@ -38,6 +38,7 @@ References
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -47,7 +48,7 @@ from numpy.typing import NDArray
 
 from analyses.sequences.experience import Experience
 from analyses.sequences.reactivations import reactivations_by_run
-from analyses.sequences.runs import Columns, of_run
+from analyses.sequences.runs import Columns, Logged, log_of, of_run
 from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
 from analyses.sequences.track import Track, graph_of_log
@@ -114,7 +115,7 @@ class Detection(NamedTuple):
 
 
 def place_sequences(
-    log: EventLog,
+    log: EventLog | Logged,
     paths: pd.DataFrame | None = None,
     *,
     graph: nx.Graph | None = None,
@@ -124,7 +125,7 @@ def place_sequences(
 
     Parameters
     ----------
-    log : EventLog
+    log : EventLog or Run
         A model's log, or the animal's moves.
     paths : DataFrame, optional
         Places that were decoded or emitted, instead of the log's backups; see
@@ -193,16 +194,30 @@ def place_sequences(
     if not isinstance(detection, Detection):
         raise TypeError(f"detection must be a Detection, got {type(detection).__name__}.")
     detection.check()
-    parts = []
+    log, parts = log_of(log), []
     track = Track.of(graph) if graph is not None else None
     for run, reactivated in reactivations_by_run(log, paths):
         track = track or Track.of(graph_of_log(log))
         steps = of_run(log, "steps", run)
         if paths is None and len(reactivated["place"]) and not len(steps["step"]):
             raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
+        _warn_of_graph(steps, track)
         found = runs_along(reactivated, track, detection)
         parts.append(classified_places(Experience(steps), reactivated, *found, track))
     return Sequences.concat(parts).table
+
+
+def _warn_of_graph(steps: Columns, track: Track) -> None:
+    """Warn if the animal's moves are not along the graph: its nodes are not the log's states."""
+    moves = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
+    moves = moves[moves[:, 0] != moves[:, 1]]
+    n_off = sum(not track.graph.has_edge(*move) for move in moves.tolist())
+    if 2 * n_off > len(moves):
+        warnings.warn(
+            f"{n_off} of the {len(moves)} different moves in the log are not between neighbours of "
+            "the graph: are its nodes the states of the log?",
+            stacklevel=3,
+        )
 
 
 def classified_places(
@@ -375,15 +390,19 @@ def _filled(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Fill in the places that were jumped over; each belongs to the reactivation after it."""
     jumps = np.flatnonzero((event[1:] == event[:-1]) & (track.move(place[:-1], place[1:]) < 0)) + 1
-    between: dict[tuple[int, int], list[int]] = {}
-    filled: list[list[int]] = [[] for _ in place]
-    for row in jumps.tolist():
-        pair = int(place[row - 1]), int(place[row])
-        if pair not in between:
-            between[pair] = track.between(*pair, at_most=largest_jump)
-        filled[row] = between[pair]
-    lists = Lists.of([*skipped, here] for skipped, here in zip(filled, place.tolist(), strict=True))
-    return lists.owner, lists.flat
+    pairs, of_jump = np.unique(
+        np.stack((place[jumps - 1], place[jumps])), axis=1, return_inverse=True
+    )
+    ways = [track.between(here, there, largest_jump) for here, there in pairs.T.tolist()]
+    between = Lists.of(ways).take(of_jump)
+    n_before = np.zeros(len(place), dtype=np.int64)
+    n_before[jumps] = between.length
+    rows = np.repeat(np.arange(len(place)), n_before + 1)
+    is_own = np.ones(len(rows), dtype=np.bool_)
+    is_own[:-1] = rows[1:] != rows[:-1]
+    filled = np.empty(len(rows), dtype=np.int32)
+    filled[is_own], filled[~is_own] = place, between.flat
+    return rows, filled
 
 
 def _latest(

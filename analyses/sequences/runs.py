@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from os import PathLike
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,53 @@ from numpy.typing import DTypeLike, NDArray
 from replay.checks import MOST_STATES, check_array, check_column, shown
 from replay.log.event_log import EventLog
 
-__all__ = ["Columns", "of_run", "rows_by_run", "runs_of", "whole_columns"]
+__all__ = ["Columns", "Logged", "log_of", "of_run", "rows_by_run", "runs_of", "whole_columns"]
 
 Columns = Mapping[str, NDArray[Any]]
 """The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
+
+
+class Logged(Protocol):
+    """What has a log: the result of `replay.simulate`, or of `replay.run_task`."""
+
+    @property
+    def log(self) -> EventLog:
+        """The log."""
+
+
+def log_of(given: EventLog | Logged) -> EventLog:
+    """Take a log, or what has one.
+
+    Parameters
+    ----------
+    given : EventLog, Run or TaskRun
+        What the user gave.
+
+    Returns
+    -------
+    EventLog
+        The log.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+    ValueError
+        If nothing was kept in it.
+
+    Examples
+    --------
+    >>> log_of("my_log")
+    Traceback (most recent call last):
+    TypeError: log must be an EventLog or a Run, got 'my_log'. EventLog.load(folder) reads one.
+    """
+    log = getattr(given, "log", given)
+    if not isinstance(log, EventLog):
+        hint = " EventLog.load(folder) reads one." if isinstance(given, str | PathLike) else ""
+        raise TypeError(f"log must be an EventLog or a Run, got {shown(given)}.{hint}")
+    if log.provenance.get("log") == "none":
+        raise ValueError("Nothing was logged (log='none'): simulate with log='replay' or 'all'.")
+    return log
 
 
 def runs_of(log: EventLog) -> list[int]:
@@ -39,7 +83,7 @@ def runs_of(log: EventLog) -> list[int]:
         If the log's tables hold what they must not.
     """
     if not isinstance(log, EventLog):
-        raise TypeError(f"log must be an EventLog, got {type(log).__name__}.")
+        raise TypeError(f"log must be an EventLog, got {shown(log)}.")
     numbers = [log.columns(name)["run"] for name in log.tables]
     return np.unique(np.concatenate(numbers)).tolist() or [0]
 

@@ -76,6 +76,14 @@ class Lists:
         np.cumsum(length[kept], out=begin[1:])
         return Lists(self.flat[np.repeat(kept, length)], begin)
 
+    def take(self, numbers: NDArray[np.int64]) -> Lists:
+        """List the lists of these numbers, which may come in any order and more than once."""
+        length = self.length[numbers]
+        begin = np.zeros(len(numbers) + 1, dtype=np.int64)
+        np.cumsum(length, out=begin[1:])
+        at = np.arange(begin[-1]) + np.repeat(self.begin[numbers] - begin[:-1], length)
+        return Lists(self.flat[at], begin)
+
     def arrays(self) -> NDArray[np.object_]:
         """Cut into an array of arrays, shape (n_lists,), which is what parquet reads back."""
         ends = zip(self.begin[:-1].tolist(), self.begin[1:].tolist(), strict=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -247,11 +248,14 @@ class Track:
         """
         if place not in self.graph or next_place not in self.graph:
             return []
-        near = nx.single_source_shortest_path_length(self.graph, place, cutoff=at_most)
-        if next_place not in near:
-            return []
-        shortest = list(islice(nx.all_shortest_paths(self.graph, place, next_place), 2))
-        return shortest[0][1:-1] if len(shortest) == 1 else []
+        before = _predecessors(self, place, at_most)
+        way, here = [], next_place
+        while here != place:
+            if len(before.get(here, [])) != 1:
+                return []
+            [here] = before[here]
+            way.append(here)
+        return way[-2::-1]
 
     def extent(self, states: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Measure how far sequences reach along the track, and how steadily they go.
@@ -305,6 +309,13 @@ class Track:
                 f"Criteria in cm need the 'distance' of each edge of the graph; that from {here} "
                 f"to {there} has none."
             )
+
+
+@lru_cache(maxsize=4096)
+def _predecessors(track: Track, place: int, at_most: int) -> dict[int, list[int]]:
+    """List the last places but one of the shortest ways from a place to those near it."""
+    before: dict[int, list[int]] = nx.predecessor(track.graph, place, cutoff=at_most)
+    return before
 
 
 @kernel

@@ -25,7 +25,8 @@ STUDIES = {
     "attribution": "analyses.studies.attribution",
     "tasks": "analyses.studies.typical_replay",
     "recovery": "analyses.studies.recovery",
-    "recording": "analyses.studies.recorded_replay",
+    "recording": "analyses.studies.recorded_replay.one_animal",
+    "recordings": "analyses.studies.recorded_replay.several_animals",
 }
 """Name -> the module that has the study as its ``STUDY``."""
 

@@ -97,7 +97,7 @@ def attribute(sequences: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
     >>> backups = {"step": 3, "phase": "rest", "event": [0, 1, 1], "state": [0, 1, 0],
     ...            "next_state": [1, 3, 1], "action": 0, "cause": [-1, -1, 1]}
     >>> log = EventLog({"steps": steps, "backups": backups})
-    >>> sequences = classify(log)
+    >>> sequences = classify(log, min_length=2)
     >>> [states.tolist() for states in sequences["states"]]
     [[1, 0], [3, 1, 0]]
     >>> attribute(sequences, log.steps).tolist()
@@ -256,7 +256,7 @@ def count_attributions(log: EventLog) -> pd.DataFrame:
     >>> count_attributions(log).to_numpy().tolist()
     [[1, 3, 'one', 1]]
     """
-    sequences = classify(log, across_events=True)
+    sequences = classify(log, across_events=True, min_length=2)
     table = pd.DataFrame(
         {
             "episode": _bound(sequences["episode"] + 1, _EPISODES),

@@ -20,12 +20,13 @@ import pandas as pd
 
 from analyses.intervals import shares
 from analyses.jobs.results import Results
-from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study
+from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests
 from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
 from analyses.studies.baselines import Baselines, baselines, check_computes_values
 from analyses.tables import KINDS
 from replay.checks import check_table, check_whole
+from replay.learners import LEARNERS
 from replay.simulation import Run, simulate
 from replay.worlds.changing_worlds import find_world
 from replay.worlds.protocols import Protocol
@@ -346,7 +347,8 @@ class ChangePlan(NamedTuple):
 
     def describe(self) -> dict[str, Any]:
         """Give what the manifest is to hold."""
-        return self._asdict()
+        files = {name: name for name, _ in self.learners.values() if name not in LEARNERS}
+        return self._asdict() | ({"files": digests(files)} if files else {})
 
     def n_pieces(self) -> dict[str, int]:
         """Give the number of pieces: one for each drawn world."""

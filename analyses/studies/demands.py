@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.jobs.results import Results
-from analyses.jobs.study import MOST, Piece, Shown, Study
+from analyses.jobs.study import MOST, Piece, Shown, Study, digests
 from analyses.tables import in_paper_order
 from replay.checks import check_whole
 from replay.demands import count_demands
@@ -76,7 +76,7 @@ def measure_demands(
     Parameters
     ----------
     learners : iterable of str
-        Names in ``LEARNERS``.
+        Names in ``LEARNERS``, or paths of Python files of one's own.
     worlds : mapping of str to (callable, sequence of int)
         Kind of world -> function of a size and a random generator, and the sizes.
     n_mdps : int, default 3
@@ -107,7 +107,8 @@ def measure_demands(
     """
     rows = []
     for learner in learners:
-        params = find_learner(learner).params._asdict()
+        found = find_learner(learner)
+        params = found.params._asdict()
         if params.get("initial_value") == 0.0:
             params["initial_value"] = np.inf
         for world, (build, sizes) in worlds.items():
@@ -122,7 +123,7 @@ def measure_demands(
                 steps = demands.steps
                 rows.append(
                     {
-                        "learner": learner,
+                        "learner": found.name,
                         "world": world,
                         "size": size,
                         "mdp": index,
@@ -142,7 +143,7 @@ class DemandsPlan(NamedTuple):
     Attributes
     ----------
     learners : tuple of str
-        Names in ``LEARNERS``.
+        Names in ``LEARNERS``, or paths of Python files.
     n_mdps : int
         Worlds of each size.
     visits : int
@@ -158,7 +159,8 @@ class DemandsPlan(NamedTuple):
 
     def describe(self) -> dict[str, Any]:
         """Give what the manifest is to hold."""
-        return self._asdict()
+        files = {name: name for name in self.learners if name not in LEARNERS}
+        return self._asdict() | ({"files": digests(files)} if files else {})
 
     def n_pieces(self) -> dict[str, int]:
         """Give the number of pieces: in each kind of world, one for each learner."""
@@ -188,7 +190,7 @@ def plan_demands(
     check_whole("The number of worlds", n_mdps, at_least=1, at_most=MOST)
     check_whole("The number of visits", visits, at_least=1, at_most=MOST)
     check_whole("The seed", seed)
-    names = tuple(dict.fromkeys(find_learner(learner).name for learner in learners))
+    names = tuple({find_learner(learner).name: learner for learner in learners}.values())
     if not names:
         raise ValueError(f"Name at least one learner. Choose from: {', '.join(LEARNERS)}.")
     return DemandsPlan(names, n_mdps, visits, seed)

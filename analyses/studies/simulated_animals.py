@@ -14,9 +14,9 @@ from replay.checks import check_whole, shown
 from replay.learners import find_learner
 from replay.tasks import Task, run_task
 
-__all__ = ["SETTINGS", "animal_seed", "parameters", "simulated_replays"]
+__all__ = ["SAME_PARAMETERS", "animal_seed", "parameters", "simulated_replays"]
 
-SETTINGS = {
+SAME_PARAMETERS = {
     "learning_rate": 1.0,
     "discount": 0.9,
     "max_pops": 20,
@@ -58,7 +58,9 @@ def animal_seed(seed: int, animal: int) -> int:
 
 
 def parameters(learner: str | ModuleType, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Give the parameters of a learner that differ from its defaults: `SETTINGS`, then one's own.
+    """Give the parameters of a learner that differ from its defaults.
+
+    Those of `SAME_PARAMETERS` that it has, then one's own.
 
     Parameters
     ----------
@@ -83,7 +85,9 @@ def parameters(learner: str | ModuleType, given: Mapping[str, Any] | None = None
     {'learning_rate': 1.0, 'discount': 0.9, 'n_replays': 5}
     """
     known = find_learner(learner, given).parameters
-    return {key: value for key, value in SETTINGS.items() if key in known} | dict(given or {})
+    return {key: value for key, value in SAME_PARAMETERS.items() if key in known} | dict(
+        given or {}
+    )
 
 
 def simulated_replays(
@@ -105,7 +109,7 @@ def simulated_replays(
     learner : str or module
         A name in ``LEARNERS``, or a module of one's own.
     given : mapping, optional
-        Its parameters, beside ``SETTINGS``.
+        Its parameters, beside ``SAME_PARAMETERS``.
     animals : iterable of int, default range(20)
         Numbers of the animals, at least one.
     seed : int, default 0

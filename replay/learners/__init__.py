@@ -26,6 +26,7 @@ from replay.learners import (
     trajectory_sampling,
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
+from replay.learners.from_file import learner_from_file
 
 __all__ = ["LEARNERS", "Learner", "find_learner"]
 
@@ -50,9 +51,14 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "sfma": (sfma, sfma.Params()),
     "sfma_reverse": (sfma, sfma.Params(replay_mode=sfma.REVERSE_MODE)),
     "sfma_dynamic": (sfma, sfma.Params(replay_mode=sfma.DYNAMIC_MODE)),
+    "sfma_published": (sfma, sfma.Params(replay_at_start=True, preplay=1.0)),
     "episodic_sequences": (episodic_sequences, episodic_sequences.Params()),
     "retrieved_episodes": (retrieved_episodes, retrieved_episodes.Params()),
     "prioritized_memory_access": (prioritized_memory_access, prioritized_memory_access.Params()),
+    "prioritized_memory_access_published": (
+        prioritized_memory_access,
+        prioritized_memory_access.Params(pre_explored=True, one_step_late=True),
+    ),
     "memory_access_forgetting": (
         prioritized_memory_access,
         prioritized_memory_access.Params(forgetting=0.02),
@@ -73,8 +79,8 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
     Parameters
     ----------
     learner : str, module or Learner
-        A name in ``LEARNERS``, a module of one's own as the contract has it, or what this function
-        returned.
+        A name in ``LEARNERS``, a module of one's own as the contract has it, the path of its file
+        (``"mine.py"``), or what this function returned.
     params : NamedTuple or mapping, optional
         The module's ``Params``, or the parameters that differ from the learner's defaults.
 
@@ -85,8 +91,10 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
-        If the name, or a parameter, is unknown or out of range.
+        If the name, or a parameter, is unknown or out of range, or a file cannot be run.
     TypeError
         If the module lacks a function, or a parameter has the wrong type.
 
@@ -102,6 +110,11 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
         return resolve(found.module, params, name=found.name, defaults=found.params)
     if not isinstance(learner, str):
         return resolve(learner, params)
+    if learner.endswith(".py"):
+        own = learner_from_file(learner)
+        if own.__name__ in LEARNERS:
+            raise ValueError(f"There is a learner {own.__name__!r} already: rename {learner!r}.")
+        return resolve(own, params)
     if learner not in LEARNERS:
         raise unknown_name("learner", learner, LEARNERS)
     module, defaults = LEARNERS[learner]

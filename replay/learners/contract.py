@@ -90,6 +90,7 @@ A whole learner, with no more than must be:
 from __future__ import annotations
 
 import contextlib
+import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -497,7 +498,7 @@ HOOKS: tuple[Callable[..., Any], ...] = (
 """The optional functions of a learner's module, as they are where it lacks them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Learner:
     """A learner that is ready to run: a module and parameters, with every hook.
 
@@ -563,6 +564,11 @@ class Learner:
             key: choices[key][value] if key in choices else value
             for key, value in self.params._asdict().items()
         }
+
+    def __repr__(self) -> str:
+        """Show the name and the parameters."""
+        told = "".join(f", {key}={value!r}" for key, value in self.parameters.items())
+        return f"Learner({self.name!r}{told})"
 
 
 def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = None) -> Learner:
@@ -669,8 +675,10 @@ def _checked(name: str, defaults: Any, params: Any, ranges: Mapping[str, Between
         )
     unknown = [key for key in given if key not in known]
     if unknown:
+        close = difflib.get_close_matches(str(unknown[0]), known, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ValueError(
-            f"{name!r} has no parameter {unknown[0]!r}. Its parameters: {', '.join(known)}."
+            f"{name!r} has no parameter {unknown[0]!r}.{hint} Its parameters: {', '.join(known)}."
         )
     values = {}
     for key, default in known.items():

@@ -18,10 +18,15 @@ of states joined by a remembered outcome, and D = (I - similarity_discount * T)^
 by rank-one updates, and equals the original's once all moves of a grid were tried. An outcome that
 is no longer observed disconnects its states. Memory grows with the square of the number of states.
 
+What was never tried is never replayed, unless ``preplay`` says how strong it is to the animal that
+sees the maze: then the moves of the world and the similarity of all its states are known before the
+first step, replay may run where the animal has never been, and reward strengthens what is near it
+there too. This is the original's preplay.
+
 The original mixes new rewards into remembered ones at its learning rate; here the last one is kept.
-It lets reward strengthen pairs that were never tried; here only experiences. It replays at starts
-without learning from it; here all replay teaches. It hides actions that lead nowhere. Its example
-of punishment strengthens as reward does, so the size of a reward counts here, not its sign.
+It replays at starts without learning from it; here all replay teaches. It hides actions that lead
+nowhere. Its example of punishment strengthens as reward does, so the size of a reward counts here,
+not its sign.
 
 References
 ----------
@@ -62,6 +67,7 @@ from replay.parts.experiences import (
     experience_words,
     experiences_of,
 )
+from replay.parts.known_world import expect_moves, known_world, likeliest_outcomes
 from replay.parts.pauses import (
     Earnings,
     earnings,
@@ -73,9 +79,10 @@ from replay.parts.pauses import (
 )
 from replay.parts.policies import draw_weighted
 from replay.parts.similarity import Similarity, link, similarity_of, similarity_words
+from replay.worlds.mdp import MDP
 
 __all__ = ["DEFAULT_MODE", "DYNAMIC_MODE", "MODES", "REVERSE_MODE", "Memory", "Params"]
-__all__ += ["description", "init", "learn", "most_backups", "n_words", "replay"]
+__all__ += ["description", "explore", "init", "learn", "most_backups", "n_words", "replay"]
 
 MODES = ("default", "reverse", "dynamic")
 """Similar experiences begin, or end, at the state reactivated last; or either."""
@@ -114,6 +121,9 @@ class Params(NamedTuple):
         What is left of the strength of every experience after each step.
     reward_modulation : float
         How much a reward strengthens the experiences similar to its own, per unit of its size.
+    preplay : float
+        How strong each move of the world is before it was ever made; 0: it is not known. What leads
+        nowhere is not known before it is tried.
     min_priority : float
         Smaller ratings count as 0; replay stops when all do.
     initial_value : float
@@ -133,6 +143,7 @@ class Params(NamedTuple):
     inhibition_decay: Share = 0.9
     strength_decay: Share = 1.0
     reward_modulation: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1.0
+    preplay: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 0.0
     min_priority: Threshold = 1e-6
     initial_value: Value = 0.0
 
@@ -176,7 +187,8 @@ def description(params: Params) -> Description:
         "strength x similarity of next states",
         "either, by surprise",
     )[params.replay_mode]
-    stores = "the last try of each pair; similarity of states"
+    known = "what each pair leads to" if params.preplay > 0.0 else "the last try of each pair"
+    stores = f"{known}; similarity of states"
     return Description(stores, phases, priority, "Diekmann & Cheng 2023")
 
 
@@ -195,6 +207,15 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
+def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
+    """With preplay, know every move of the world before it is made."""
+    if params.preplay > 0.0:
+        n_actions = memory.action_values.shape[1]
+        next_state = likeliest_outcomes(known_world("preplay", mdp, n_actions))
+        weight = params.similarity_discount / n_actions
+        expect_moves(memory.experiences, memory.similarity, next_state, params.preplay, weight)
+
+
 def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step."""
     return 1 + 2 * params.n_replays
@@ -202,7 +223,8 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: Q of each pair, its experience and place, and the similarity."""
-    experiences = experience_words(memory.experiences, known.pairs)
+    n_known = int(memory.experiences.n_known[0])
+    experiences = experience_words(memory.experiences, n_known)
     held = experiences + similarity_words(memory.similarity)
     return known.pairs + held + earnings_words(params)
 
@@ -304,6 +326,8 @@ def _reactivate(
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """Reactivate experiences, one after the other, from where the agent is, or from anywhere."""
+    if memory.experiences.n_known[0] == 0:
+        return
     at_start = pause.phase == START and params.replay_at_start
     if pause.phase == EPISODE_END or pause.phase == REST or at_start:
         reverse = params.replay_mode == REVERSE_MODE

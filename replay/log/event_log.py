@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EventLog", "LogError"]
 
+_MOST_SHOWN = 10  # runs, in a notebook
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventLog:
@@ -218,15 +220,15 @@ class EventLog:
         return cls(tables, provenance, logs[0].mdp if shared else None)
 
     @classmethod
-    def read(cls, folder: str | os.PathLike[str], mdp: MDP | None = None) -> EventLog:
-        """Read a log that was saved.
+    def load(cls, folder: str | os.PathLike[str], mdp: MDP | None = None) -> EventLog:
+        """Read a log that was saved, with its world.
 
         Parameters
         ----------
         folder : path
             What `save` wrote.
         mdp : MDP, optional
-            The world, for the positions of its states.
+            Another world; by default that with which the log was saved, if any.
 
         Returns
         -------
@@ -246,14 +248,14 @@ class EventLog:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     EventLog({"steps": {"state": [0], "next_state": [1]}}).save(folder)
-        ...     EventLog.read(folder)
+        ...     EventLog.load(folder)
         EventLog(1 run, 1 step, 0 backups)
         """
         tables, provenance = parquet.read(folder)
-        return cls(tables, provenance, mdp)
+        return cls(tables, provenance, parquet.read_world(folder) if mdp is None else mdp)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write the tables as parquet files into a new folder, all of them or nothing.
+        """Write the tables and the world into a new folder, all of it or nothing.
 
         Parameters
         ----------
@@ -271,10 +273,10 @@ class EventLog:
 
         See Also
         --------
-        read : Reads it, and has an example.
+        load : Reads it, and has an example.
         """
         with parquet.writing(folder) as writer:
-            writer.provenance = self.provenance
+            writer.provenance, writer.world = self.provenance, self.mdp
             writer.write({name: self.columns(name) for name in SCHEMA})
 
     @staticmethod
@@ -308,7 +310,7 @@ class EventLog:
         ...     with EventLog.saving(folder) as add:
         ...         run = simulate(from_ascii("S..G"), "episodic_control", n_steps=1000,
         ...                        on_block=lambda block: add(block.log))
-        ...     len(EventLog.read(folder).steps)
+        ...     len(EventLog.load(folder).steps)
         1000
         """
         with parquet.writing(folder) as writer:
@@ -316,7 +318,7 @@ class EventLog:
             def add(part: EventLog) -> None:
                 names = list(SCHEMA) if writer.provenance is None else ["steps", "backups"]
                 writer.write({name: part.columns(name) for name in names}, whole=True)
-                writer.provenance = part.provenance
+                writer.provenance, writer.world = part.provenance, part.mdp
 
             yield add
 
@@ -516,8 +518,17 @@ class EventLog:
     def __repr__(self) -> str:
         """Tell how much the log holds."""
         sizes = {name[:-1]: len(self.columns(name)["run"]) for name in SCHEMA}
-        counts = [f"{size} {noun}{'s' * (size != 1)}" for noun, size in sizes.items()]
+        counts = [f"{size:,} {noun}{'s' * (size != 1)}" for noun, size in sizes.items()]
         return f"EventLog({', '.join(counts)})"
+
+    def _repr_html_(self) -> str:
+        table = self.runs.drop(columns="parameters").head(_MOST_SHOWN)
+        for name in ("steps", "backups"):
+            counts = pd.Series(self.columns(name)["run"]).value_counts()
+            table[name] = table["run"].map(counts).fillna(0).astype(int)
+        more = len(self.runs) - len(table)
+        note = f"<p>and {more:,} more run{'s' * (more != 1)}</p>" if more else ""
+        return f"<p>{self!r}</p>{table.to_html(index=False)}{note}"
 
 
 @cache

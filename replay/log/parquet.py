@@ -1,4 +1,4 @@
-"""Event logs on disk: a folder with one parquet file a table.
+"""Event logs on disk: a folder with one parquet file a table, and ``world.json``, the world.
 
 A folder is written beside its place and moved there when it is complete. Each file holds the
 version of the schema, where the log comes from, and how many rows belong to it, so that a damaged,
@@ -23,11 +23,15 @@ from numpy.typing import NDArray
 from replay.files import check_path
 from replay.log.backups import PHASES
 from replay.log.schema import SCHEMA, Columns, check_values, schema_of
+from replay.worlds.mdp import MDP
+from replay.worlds.node_link import from_json, to_json
 
-__all__ = ["LogError", "LogFileWriter", "beginning", "parts", "read", "writing"]
+__all__ = ["LogError", "LogFileWriter", "beginning", "parts", "read", "read_world"]
+__all__ += ["writing"]
 
 _VERSION = 1
 _KEY = b"hippocampal-replay"
+_WORLD = "world.json"
 _NAME_KEPT = 100  # letters of a folder's name, in that of the folder that is written first
 _COUNTERS = ("step", "event", "index", "pop", "cause")  # small when told as differences
 
@@ -48,6 +52,8 @@ class LogFileWriter:
     ----------
     provenance : mapping, optional
         Where the log comes from; to be set before the end, and kept as JSON.
+    world : MDP, optional
+        The world of the log; to be set before the end.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,6 +61,7 @@ class LogFileWriter:
         self._files: dict[str, pq.ParquetWriter] = {}
         self._n_rows: dict[str, int] = {}
         self.provenance: Mapping[str, Any] | None = None
+        self.world: MDP | None = None
 
     def write(self, tables: Mapping[str, Columns], whole: bool = False) -> None:
         """Add rows to some tables.
@@ -100,6 +107,8 @@ class LogFileWriter:
             text = _as_json(about | {"table": name})
             file.add_key_value_metadata({_KEY: text})
             file.close()
+        if self.world is not None:
+            (self._folder / _WORLD).write_text(to_json(self.world), encoding="utf-8")
 
     def discard(self) -> None:
         """Close the files, whatever they hold."""
@@ -198,6 +207,36 @@ def read(folder: str | os.PathLike[str]) -> tuple[dict[str, Columns], dict[str, 
                 "Copy all files of one log together."
             )
     return tables, abouts["runs"]["provenance"]
+
+
+def read_world(folder: str | os.PathLike[str]) -> MDP | None:
+    """Read the world of a log.
+
+    Parameters
+    ----------
+    folder : path
+        What `writing` wrote.
+
+    Returns
+    -------
+    MDP or None
+        The world; None of a log that was saved without one.
+
+    Raises
+    ------
+    LogError
+        If the file holds no world.
+    """
+    path = check_path("folder", folder) / _WORLD
+    try:
+        return from_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise LogError(
+            f"{path} holds no world ({str(error).rstrip('.')}). Fetch the file anew, or remove it: "
+            "the log can be read without it, but has no positions then."
+        ) from error
 
 
 def _is_dir(folder: Path) -> bool:

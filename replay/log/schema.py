@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from replay.checks import MOST_STATES, check_array, check_text, shown
+from replay.checks import MOST_STATES, check_array, check_seconds, check_text, shown
 from replay.jit import kernel
 from replay.log.arrays import uninitialised
 from replay.log.backups import PHASES, START, STEP
@@ -310,6 +310,8 @@ def check_values(
         raise ValueError(f"The table 'runs' lacks run {run[row]}, which row {row} of {name!r} has.")
     for column in _ASCENDING[name]:
         _check_order(name, column, columns[column], run)
+    if name == "steps":
+        check_seconds(columns["time"], "The column 'time' of 'steps'")
     if name == "backups" and excerpt == WHOLE_RUN:
         within = np.arange(len(run)) - np.searchsorted(run, run)
         for row in np.flatnonzero(columns["cause"] >= within)[:1]:

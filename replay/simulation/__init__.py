@@ -2,5 +2,6 @@
 
 from replay.simulation.feed import feed
 from replay.simulation.simulate import Run, simulate
+from replay.simulation.sweep import sweep
 
-__all__ = ["Run", "feed", "simulate"]
+__all__ = ["Run", "feed", "simulate", "sweep"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +17,7 @@ from replay.checks import (
     MOST_STATES,
     check_choice,
     check_column,
+    check_seconds,
     check_table,
     check_whole,
     shown,
@@ -30,6 +32,7 @@ from replay.worlds.protocols import Phase, Protocol
 
 __all__ = ["Experience", "feed"]
 
+_NUMBERS = "States count from 0; pandas.factorize makes numbers of names."
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
 
 
@@ -37,8 +40,8 @@ def feed(
     learner: Any,
     transitions: pd.DataFrame,
     *,
-    n_states: int,
-    n_actions: int,
+    n_states: int | None = None,
+    n_actions: int | None = None,
     params: Any = None,
     seed: int = 0,
     on_step: Callable[[int, Any], None] | None = None,
@@ -58,8 +61,8 @@ def feed(
         `next_state`, or in the next episode's first state after an end; on-policy learners need
         it), ``start_state`` (after an end: the next episode's first state; without it the next
         row's `state`) and ``time`` (seconds).
-    n_states, n_actions : int
-        Size of the world.
+    n_states, n_actions : int, optional
+        Size of the world; by default those of `mdp`.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     seed : int, default 0
@@ -69,7 +72,8 @@ def feed(
     log : {"all", "replay"}, default "all"
         Whether all backups are kept, or replay only.
     mdp : MDP, optional
-        Supplies the positions of states, and the ways back to learners with ``reversible``.
+        The world in which the moves were made, if it is known. It supplies the positions of
+        states, and the ways back to learners with ``reversible``.
     rest : mapping of int to int, optional
         Number of rows done -> pauses of rest then, between two episodes. 0 is before the first row,
         when only learners with `explore` know anything; the step and the episode are -1 then.
@@ -83,8 +87,8 @@ def feed(
     ------
     ValueError
         If a column is missing or out of range, time runs back, rows without an end between them
-        don't join, rest is asked for within an episode, or the learner needs an end and there is
-        none.
+        don't join, the world lacks a move, rest is asked for within an episode, or the learner
+        needs an end and there is none.
     TypeError
         If `transitions` is no table, or `mdp` no MDP.
 
@@ -98,12 +102,29 @@ def feed(
     found = find_learner(learner, params)
     seed = check_whole("seed", seed)
     check_choice("log", log, ("all", "replay"))
+    if isinstance(mdp, MDP):
+        n_states = mdp.n_states if n_states is None else n_states
+        n_actions = mdp.n_actions if n_actions is None else n_actions
+    if n_states is None or n_actions is None:
+        raise ValueError("feed needs the size of the world: give n_states and n_actions, or mdp.")
     experience = Experience.of(
         transitions, n_states=n_states, n_actions=n_actions, mdp=mdp, rest=rest
     )
+    if mdp is not None:
+        _check_moves(experience.given.steps, mdp)
     name = "" if mdp is None else mdp.name
     writer = LogWriter(log, found, mdp, name=name)
-    return experience.feed_to(found, writer, seed, on_step)
+    fed = experience.feed_to(found, writer, seed, on_step)
+    steps = experience.given.steps
+    if len(steps) and not (steps["terminated"] | steps["truncated"]).any():
+        never = not (fed.columns("backups")["event"] >= 0).any()
+        if never and "ends" in found.description.pauses:
+            warnings.warn(
+                f"{found.name!r} replays at the ends of episodes, but no row of transitions is "
+                "terminated or truncated, so that nothing was replayed: mark where laps end.",
+                stacklevel=2,
+            )
+    return fed
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +305,13 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
     limits |= {"next_action": n_actions, "start_state": n_states}
     columns = {
         name: check_column(
-            table, name, "transitions", kind="whole", at_least=0, at_most=limit - 1
+            table,
+            name,
+            "transitions",
+            kind="whole",
+            at_least=0,
+            at_most=limit - 1,
+            hint="Actions count from 0." if "action" in name else _NUMBERS,
         ).astype(np.int32)
         for name, limit in limits.items()
         if name in table
@@ -330,7 +357,21 @@ def _times(transitions: pd.DataFrame) -> NDArray[np.float64] | None:
             f"The column 'time' of transitions runs back: row {row} has {time[row]:g}, row "
             f"{before} {time[before]:g}. Sort the rows by time."
         )
+    check_seconds(time, "The column 'time' of transitions")
     return time
+
+
+def _check_moves(steps: NDArray[np.void], mdp: MDP) -> None:
+    """Refuse moves that the world doesn't have, whatever the action; staying is none."""
+    wide = np.int64(mdp.n_states)
+    known = np.unique(mdp.transition_rows() // mdp.n_actions * wide + mdp.successor)
+    made = steps["state"] * wide + steps["next_state"]
+    missing = ~np.isin(made, known) & (steps["state"] != steps["next_state"])
+    for row in np.flatnonzero(missing)[:1]:
+        raise ValueError(
+            f"Row {row} of transitions goes from state {steps['state'][row]} to state "
+            f"{steps['next_state'][row]}, but the world {mdp.name!r} has no such move."
+        )
 
 
 def _rests(rest: Mapping[int, int], steps: NDArray[np.void]) -> dict[int, int]:

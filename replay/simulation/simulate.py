@@ -25,7 +25,7 @@ _STARTS = ("start_state", "start_cumulative")
 _MOST_STEPS = 10**15  # a hundred days even of the fastest learner
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """The result of one learner in one world.
 
@@ -47,6 +47,12 @@ class Run:
         The sum of the rewards in each window.
     protocol : Protocol, optional
         The phases, if the world changes.
+
+    Examples
+    --------
+    >>> from replay import from_ascii
+    >>> simulate(from_ascii("S..G"), "q_learning", n_steps=1000)
+    Run('q_learning' in 'maze', 1,000 steps, seed 0, 0.293 reward per step)
     """
 
     learner: Learner
@@ -64,6 +70,30 @@ class Run:
         lengths = np.diff(self.window_ends, prepend=0)
         rates = self.window_rewards / lengths
         return pd.DataFrame({"time_step": self.window_ends, "reward_rate": rates})
+
+    @property
+    def _world(self) -> MDP | Protocol:
+        return self.mdp if self.protocol is None else self.protocol
+
+    def __repr__(self) -> str:
+        """Tell who acted where, for how long, and what it earned."""
+        n_steps = int(self.window_ends[-1])
+        return (
+            f"Run({self.learner.name!r} in {self._world.name!r}, {n_steps:,} steps, seed "
+            f"{self.seed}, {self.window_rewards.sum() / n_steps:.3g} reward per step)"
+        )
+
+    def _repr_html_(self) -> str:
+        n_steps = int(self.window_ends[-1])
+        facts = {
+            "learner": self.learner,
+            "world": self._world,
+            "steps": f"{n_steps:,}",
+            "seed": self.seed,
+            "reward per step": f"{self.window_rewards.sum() / n_steps:.3g}",
+            "log": self.log,
+        }
+        return pd.Series(facts).map(str).to_frame("Run").to_html()
 
 
 def simulate(
@@ -205,6 +235,13 @@ def _check_world(found: Learner, mdp: MDP) -> None:
         why = f"{found.name!r} learns at an episode's end"
         cure = "choose another learner"
     else:
+        starts = np.flatnonzero(mdp.start_probability)
+        if mdp.terminal.any() and np.isinf(mdp.steps_to_end[starts]).all():
+            raise ValueError(
+                f"No way leads from the start to an end of {mdp.name!r}: none of its "
+                f"{np.count_nonzero(mdp.terminal)} terminal states can be reached from state "
+                f"{starts[0]}. Open a way, or leave out the end."
+            )
         return
     lost = np.flatnonzero(np.isinf(mdp.steps_to_end))
     if lost.size:

@@ -86,7 +86,7 @@ class _Moves(NamedTuple):
     ending: NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Places:
     """All states of a task, and where each action leads; see `explore`.
 
@@ -114,6 +114,10 @@ class Places:
     def number(self) -> dict[State, int]:
         """State -> its number."""
         return {state: number for number, state in enumerate(self.states)}
+
+    def __repr__(self) -> str:
+        """Tell how much there is."""
+        return f"Places({len(self.graph)} nodes, {len(self.states)} states)"
 
     @property
     def n_actions(self) -> int:

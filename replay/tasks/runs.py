@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_whole, unknown_name
+from replay.checks import check_whole, shown, unknown_name
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.simulation.driver import LogWriter
@@ -40,9 +40,18 @@ class TaskRun(NamedTuple):
     log: EventLog
     laps: pd.DataFrame
 
+    def __repr__(self) -> str:
+        """Tell how much there is."""
+        return f"TaskRun({len(self.laps)} laps, {self.log!r})"
+
 
 def run_task(
-    task: Task, learner: Any, params: Any = None, *, seed: int = 0, behaviour: str = "given"
+    task: Task | str,
+    learner: Any,
+    params: Any = None,
+    *,
+    seed: int = 0,
+    behaviour: str = "given",
 ) -> TaskRun:
     """Let one animal go through a task.
 
@@ -51,8 +60,8 @@ def run_task(
 
     Parameters
     ----------
-    task : Task
-        What is run.
+    task : Task or str
+        What is run: a task, or the name of one in ``TASKS``, as it is without a generator.
     learner : str or module
         A name in ``LEARNERS``, or a module of one's own.
     params : NamedTuple or dict, optional
@@ -73,6 +82,7 @@ def run_task(
     ValueError
         If the behaviour is unknown, or a parameter is out of range.
     """
+    task = _task_of(task)
     if behaviour not in BEHAVIOURS:
         raise unknown_name("behaviour", behaviour, BEHAVIOURS)
     if behaviour == "given":
@@ -86,7 +96,7 @@ def run_task(
     return TaskRun(log.with_states(task.analysed, task.world), table)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GivenLaps:
     """The laps of one animal as its task gives them: the same for all learners and parameters.
 
@@ -107,14 +117,34 @@ class GivenLaps:
     laps: pd.DataFrame
     experience: Experience
 
+    def __repr__(self) -> str:
+        """Tell whose laps they are, and how many."""
+        return f"GivenLaps({self.task.name!r}, {len(self.laps)} laps, seed {self.seed})"
 
-def give_laps(task: Task, *, seed: int = 0) -> GivenLaps:
+
+def _task_of(task: object) -> Task:
+    """Take a task, its name, or its entry in ``TASKS``."""
+    from replay.tasks.published import TaskEntry, find_task
+
+    if isinstance(task, str):
+        task = find_task(task)
+    if isinstance(task, TaskEntry):
+        task = task.build()
+    if not isinstance(task, Task):
+        raise TypeError(
+            f"task must be a Task, or the name of one in TASKS, got {shown(task)}; task_of_routes "
+            "makes one."
+        )
+    return task
+
+
+def give_laps(task: Task | str, *, seed: int = 0) -> GivenLaps:
     """Draw the laps of one animal, to be handed to any number of learners.
 
     Parameters
     ----------
-    task : Task
-        What is run.
+    task : Task or str
+        What is run, as for `run_task`.
     seed : int, default 0
         Seed of laps and rewards.
 
@@ -135,7 +165,7 @@ def give_laps(task: Task, *, seed: int = 0) -> GivenLaps:
     >>> len(given.laps), replay_laps(given, "dyna_q", {"n_replays": 2})
     (60, EventLog(1 run, 540 steps, 1640 backups))
     """
-    seed = check_whole("seed", seed)
+    task, seed = _task_of(task), check_whole("seed", seed)
     _, laps_rng, reward_rng = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(3))
     laps, transitions = _given_laps(task, laps_rng, reward_rng)
     ends = np.flatnonzero(transitions["terminated"]) + 1

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from replay.checks import (
@@ -25,6 +27,7 @@ from replay.worlds.mdp import MDP
 
 __all__ = ["Block", "Lap", "Laps", "Task", "begin", "send"]
 
+_MOST_SHOWN = 20  # blocks, in a notebook
 _LANE_CM = 4.0  # so that both directions of travel can be told apart in a figure
 
 
@@ -216,7 +219,7 @@ def send(protocol: Laps, states: Sequence[int]) -> Lap | None:
         return None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Task:
     """A maze, what is run and rewarded in it, and which states the analyses see.
 
@@ -382,6 +385,28 @@ class Task:
         Lap
         """
         return self.protocol(self, rng)
+
+    def __repr__(self) -> str:
+        """Show the name, and how much there is."""
+        n_blocks = len(self.blocks)
+        return (
+            f"Task({self.name!r}, {len(self.places)} analysed states, {n_blocks} "
+            f"block{'s' * (n_blocks != 1)}, {sum(block.n_laps for block in self.blocks)} laps)"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            {
+                "block": block.name,
+                "laps": block.n_laps,
+                "contingency": ", ".join(block.contingency),
+                "rewards": dict(block.rewards),
+                "pauses of rest after it": block.n_rest,
+            }
+            for block in self.blocks
+        ]
+        table = pd.DataFrame(rows).to_html(index=False, max_rows=_MOST_SHOWN)
+        return f"<p>{escape(repr(self))}</p>{table}<p>{escape(self.remark)}</p>"
 
 
 def _are_headings(headings: object) -> bool:

@@ -16,7 +16,15 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import LARGEST_NUMBER, check_array, check_list, check_number, check_text, shown
+from replay.checks import (
+    LARGEST_NUMBER,
+    check_array,
+    check_bin_size,
+    check_list,
+    check_number,
+    check_text,
+    shown,
+)
 from replay.worlds.transitions import (
     Transitions,
     check_action_names,
@@ -290,6 +298,7 @@ def _divide(
                 x, y = np.add(ends[0], np.subtract(ends[1], ends[0]) * (k / n_steps)).tolist()
                 positions[node] = (x, y)
         nx.add_path(walk, path)
+    check_bin_size(bin_size, n_new + graph.number_of_edges())
     return walk
 
 

@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["MDP", "uniform_policy"]
 
 PROBABILITY_TOLERANCE = 1e-9
+_MOST_SHOWN = 8  # names of actions, in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -726,6 +728,17 @@ class MDP:
             f"MDP({self.name!r}, n_states={self.n_states}, n_actions={self.n_actions}, "
             f"n_transitions={self.n_transitions})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "states": f"{self.n_states:,}, of which {int(self.terminal.sum()):,} end an episode",
+            "starts": f"in {np.count_nonzero(self.start_probability):,} of them",
+            "actions": ", ".join(self.action_names[:_MOST_SHOWN])
+            + ", ..." * (self.n_actions > _MOST_SHOWN),
+            "transitions": f"{self.n_transitions:,}",
+            "positions": "none" if self.position is None else "known, in cm",
+        }
+        return pd.Series(facts).to_frame(f"MDP {self.name!r}").to_html()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the constructor, so that unpickled arrays are read-only again.

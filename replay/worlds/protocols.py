@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import check_array, check_list, check_text, check_whole, shown
@@ -22,6 +23,7 @@ from replay.worlds.mdp import MDP
 __all__ = ["Phase", "Protocol"]
 
 _MOST_PHASES = 1000
+_MOST_SHOWN = 20  # phases, in a notebook
 _MOST_STEPS = 2**53  # of a phase; the steps of a run are counted by int64
 
 
@@ -66,7 +68,7 @@ class Phase:
             object.__setattr__(self, name, number)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Protocol:
     """Phases, one after the other; `simulate` takes it wherever it takes an MDP.
 
@@ -211,3 +213,16 @@ class Protocol:
         """
         tables = np.stack([phase.mdp.way_back for phase in self.phases])
         return np.where((tables == tables[0]).all(axis=0), tables[0], np.int32(-1))
+
+    def __repr__(self) -> str:
+        """Show the name, and how much there is."""
+        n_phases = len(self.phases)
+        return (
+            f"Protocol({self.name!r}, {n_phases} phase{'s' * (n_phases != 1)}, "
+            f"{self.n_steps:,} steps)"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(repr(phase.mdp), phase.n_steps, phase.n_rest) for phase in self.phases]
+        table = pd.DataFrame(rows, columns=["world", "steps", "pauses of rest after it"])
+        return f"<p>{self!r}</p>{table.rename_axis('phase').to_html(max_rows=_MOST_SHOWN)}"

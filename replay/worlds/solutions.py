@@ -46,6 +46,15 @@ class Solution(NamedTuple):
     policy: NDArray[np.int64]
     n_iterations: int
 
+    def __repr__(self) -> str:
+        """Tell the size, and the range of values."""
+        n_states, n_actions = self.action_values.shape
+        low, high = self.state_values.min(), self.state_values.max()
+        return (
+            f"Solution(state_values from {low:.3g} to {high:.3g}, n_states={n_states}, "
+            f"n_actions={n_actions}, n_iterations={self.n_iterations})"
+        )
+
 
 def solve(
     transition: sparse.csr_array,

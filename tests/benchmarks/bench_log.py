@@ -54,7 +54,7 @@ def measure(log: EventLog) -> tuple[float, float, int]:
             begin = process_time()
             log.save(folder)
             middle = process_time()
-            EventLog.read(folder).columns("backups")
+            EventLog.load(folder).columns("backups")
             written.append(middle - begin)
             read.append(process_time() - middle)
             n_bytes = (folder / "backups.parquet").stat().st_size

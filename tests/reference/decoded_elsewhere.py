@@ -4,9 +4,9 @@
 replays a lap, a lap backwards, and, twice, the way from arm to arm that it never ran.
 ``decoded_nld.nc`` and ``decoded_nld_local.nc`` are what ``save_results`` of non_local_detector
 0.6.9 writes of these events; the second is of its detector of non-local activity, whose local
-states have no place. ``decoded_rtc.nc`` is what replay_trajectory_classification 1.4.1 predicts, without its
-likelihoods; ``decoded_rtc_bins.csv`` is its table of bins. ``decoded_pynapple.npz`` holds what
-`decode_bayes` of pynapple 0.11.4 gives.
+states have no place. ``decoded_rtc.nc`` is what replay_trajectory_classification 1.4.1 predicts,
+without its likelihoods; ``decoded_rtc_bins.csv`` is its table of bins. ``decoded_pynapple.npz``
+holds what `decode_bayes` of pynapple 0.11.4 gives.
 
 Run in an environment of its own, with these packages, ``pandas<3``, ``jax<0.10`` and h5netcdf:
 ``python decoded_elsewhere.py``.

@@ -72,6 +72,7 @@ def draw_cells(
 
     Examples
     --------
+    >>> from analyses.recordings.binned_track import cut_track
     >>> from replay.worlds.tracks import make_linear_track
     >>> cells = draw_cells(cut_track(make_linear_track(100.0), 1.0), n_cells=3, spread=0.0)
     >>> cells.rates.shape, cells.rates.max().round(1)

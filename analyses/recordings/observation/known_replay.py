@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from analyses.sequences.track import graph_of_log
-from replay import MDP
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_track_graph
 
 __all__ = ["N_EACH", "KnownReplay", "draw_session"]

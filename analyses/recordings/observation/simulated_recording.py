@@ -12,9 +12,9 @@ import pandas as pd
 from analyses.recordings.observation.observe import observe
 from analyses.recordings.recording import Recording
 from analyses.sequences.track import graph_of_log
-from replay import MDP
 from replay.checks import check_whole
 from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
 from replay.worlds.tracks import make_wtrack
 
 __all__ = ["simulated_recording"]

@@ -260,7 +260,9 @@ def _posterior(
         raise ValueError(
             f"Bins of {name} don't fit the track graph: {mass:.1%} of the posterior lies in "
             f"{int(lost.sum())} bins in its gaps or beyond its ends, the first at {at} cm. "
-            "Give the graph, linear_edge_order and linear_edge_spacing that were decoded with."
+            "Give the graph, linear_edge_order and linear_edge_spacing that were decoded with. A "
+            "decoder that knows no gaps, as pynapple's, puts replay there, too: leave places where "
+            "nobody ever was out of its tuning curves."
         )
     kept = is_decoded & is_placed
     if not kept.any():

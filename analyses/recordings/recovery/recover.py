@@ -220,6 +220,7 @@ def recovery(
     --------
     Fewer cells find less of what was replayed, a lap backwards:
 
+    >>> from analyses.recordings.recovery.confusion import confusion_matrix
     >>> from replay import MDP
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = make_linear_track(150.0)

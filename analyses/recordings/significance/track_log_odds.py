@@ -1,11 +1,30 @@
-"""Track log odds: on which of two tracks an event is."""
+"""Track log odds: on which of two tracks an event is, whatever the order of its places.
+
+The published code divides a sum that is not normalised by one that is; here the posterior is
+normalised over both tracks for both sums, and decoded with the cells that have fields on both [1]_.
+By chance each cell has its fields on the two tracks swapped, or not.
+
+References
+----------
+.. [1] Takigawa et al. (2024), Evaluating hippocampal replay without a ground truth.
+   https://doi.org/10.7554/eLife.85635
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from collections.abc import Sequence
 
-__all__ = ["log_odds"]
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analyses.recordings.binned_track import BinnedTrack
+from analyses.recordings.decoding.bayesian_decoder import bayesian_posterior
+from analyses.recordings.decoding.likelihood import log_likelihood
+from replay.checks import check_choice, check_number, check_whole
+
+__all__ = ["bins_between", "common_cells", "find_tracks", "log_odds", "track_log_odds"]
 
 
 def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float:
@@ -49,5 +68,207 @@ def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float
         raise ValueError(f"Bin {int(np.flatnonzero(one & other)[0])} belongs to both tracks.")
     both = weights[:, one | other]
     normalised = both / both.sum(axis=1, keepdims=True)
-    on_first = normalised[:, one[one | other]].sum()
-    return float(np.log(on_first) - np.log(len(weights) - on_first))
+    sums = (normalised[:, each[one | other]].sum() for each in (one, other))
+    on_first, on_second = (max(float(each), 1e-300) for each in sums)
+    return float(np.log(on_first) - np.log(on_second))
+
+
+def find_tracks(graph: nx.Graph | None, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Look up the nodes of the landmarks that name two tracks.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or None
+        The track graph, with `landmarks` as :mod:`analyses.recordings.readers.track_graphs` reads
+        them.
+    names : sequence of str
+        Two of these, or none.
+
+    Returns
+    -------
+    tuple of tuple of str
+        The nodes of each.
+
+    Raises
+    ------
+    ValueError
+        If there are not two names, or the track has no such landmark.
+
+    Examples
+    --------
+    >>> from replay.worlds.tracks import make_tmaze_track
+    >>> graph = make_tmaze_track()
+    >>> graph.graph["landmarks"] = {"left": ["1", "2"], "right": ["1", "3"]}
+    >>> find_tracks(graph, ["left", "right"])
+    (('1', '2'), ('1', '3'))
+    """
+    if len(names) not in (0, 2):
+        raise ValueError(
+            f"Track log odds compare two tracks, got {len(names)}: name two landmarks."
+        )
+    known = {} if graph is None else graph.graph.get("landmarks", {})
+    if names and not known:
+        raise ValueError(
+            "The track names no landmarks, so nothing can be compared: add them to its JSON, such "
+            'as "landmarks": {"left": ["1", "2"], "right": ["1", "3"]}.'
+        )
+    return tuple(
+        tuple(str(node) for node in known[check_choice("landmark", name, known)]) for name in names
+    )
+
+
+def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
+    """Find the bins on the edges that join nodes of a track.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track.
+    nodes : sequence of str
+        The names of nodes.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_bins,)
+        Whether each bin is on an edge of which both nodes are named.
+
+    Raises
+    ------
+    ValueError
+        If there is no such node, or no edge joins any of them.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_tmaze_track
+    >>> track = cut_track(make_tmaze_track(), 10.0)
+    >>> track.edges[track.edge[bins_between(track, ["1", "2"])][0]].tolist()
+    [1, 2]
+    """
+    names = [str(node) for node in track.nodes]
+    chosen = {names.index(check_choice("node of the track", str(node), names)) for node in nodes}
+    inside: NDArray[np.bool_] = np.isin(track.edges, list(chosen)).sum(axis=1) == 2
+    if not inside.any():
+        raise ValueError(
+            f"No edge of the track joins any of the nodes {', '.join(nodes)}, so there are no bins "
+            "between them: name the nodes at both ends of each corridor."
+        )
+    return inside[track.edge]
+
+
+def common_cells(
+    rates: ArrayLike, first: ArrayLike, second: ArrayLike, least_peak: float = 0.5
+) -> NDArray[np.bool_]:
+    """Find the cells that have a field on each of two tracks.
+
+    Parameters
+    ----------
+    rates : array_like of float, shape (n_cells, n_bins)
+        Place fields in Hz.
+    first, second : array_like of bool, shape (n_bins,)
+        Which bins belong to which track.
+    least_peak : float, default 0.5
+        The rate that must be reached somewhere on each, in Hz.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_cells,)
+        Whether each cell has.
+
+    Examples
+    --------
+    >>> common_cells([[1, 1], [9, 0]], [True, False], [False, True]).tolist()
+    [True, False]
+    """
+    hertz = np.asarray(rates, dtype=float)
+    peaks = [hertz[:, np.asarray(each, dtype=bool)].max(axis=1) for each in (first, second)]
+    found: NDArray[np.bool_] = np.min(peaks, axis=0) >= least_peak
+    return found
+
+
+def track_log_odds(
+    events: Sequence[ArrayLike],
+    rates: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    dt: float,
+    least_peak: float = 0.5,
+    n_shuffles: int = 200,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Tell on which of two tracks each event is, and compare it with chance.
+
+    Parameters
+    ----------
+    events : sequence of array_like of int, each of shape (n_time, n_cells)
+        Spikes of each cell in each time bin of each event.
+    rates : array_like of float, shape (n_cells, n_bins)
+        Place fields in Hz.
+    first, second : array_like of bool, shape (n_bins,)
+        Which bins belong to which track, as `bins_between` gives them.
+    dt : float
+        Length of a time bin, in s.
+    least_peak : float, default 0.5
+        As for `common_cells`, which alone are decoded.
+    n_shuffles : int, default 200
+        How often the fields of cells are swapped. Where tracks differ in length, a field is
+        stretched.
+    seed : int, default 0
+        Seed of the shuffles; those of an event don't depend on the other events.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row an event: `log_odds`, above 0 on the first track, and `log_odds_z`, in standard
+        deviations from the mean of the shuffles; NaN in events without a spike of these cells.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two cells have a field on both tracks, or the tracks share a bin.
+
+    Examples
+    --------
+    >>> rates = [[9.0, 1.0], [1.0, 9.0], [9.0, 2.0]]
+    >>> found = track_log_odds([[[2, 0, 1]]], rates, [True, False], [False, True], dt=0.02)
+    >>> bool(found.loc[0, "log_odds"] > 0)
+    True
+    """
+    one, other = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    check_number("least_peak", least_peak, at_least=0.0)
+    number = check_whole("n_shuffles", n_shuffles, at_least=2)
+    hertz = np.asarray(rates, dtype=float)
+    chosen = common_cells(hertz, one, other, least_peak)
+    if np.count_nonzero(chosen) < 2:
+        raise ValueError(
+            f"{np.count_nonzero(chosen)} of {len(hertz)} cells have a field on both tracks (at "
+            f"least {least_peak:g} Hz): too few to compare them."
+        )
+    own = hertz[chosen]
+    swapped = own.copy()
+    for here, there in ((one, other), (other, one)):
+        along = np.linspace(0, np.count_nonzero(there) - 1, np.count_nonzero(here))
+        swapped[:, here] = own[:, there][:, np.round(along).astype(int)]
+    children = np.random.SeedSequence(check_whole("seed", seed)).spawn(len(events))
+
+    def odds(counts: NDArray[np.float64], fields: NDArray[np.float64]) -> float:
+        likelihoods = log_likelihood(counts, fields, dt)[:, one | other]
+        return log_odds(bayesian_posterior(likelihoods), one[one | other], other[one | other])
+
+    rows = []
+    for given, child in zip(events, children, strict=True):
+        counts = np.asarray(given, dtype=float)[:, chosen]
+        row = {"log_odds": np.nan, "log_odds_z": np.nan}
+        if counts.any():
+            rng = np.random.default_rng(child)
+            by_chance = [
+                odds(counts, np.where(rng.random((len(own), 1)) < 0.5, own, swapped))
+                for _ in range(number)
+            ]
+            row["log_odds"] = odds(counts, own)
+            spread = float(np.std(by_chance))
+            if spread > 0:
+                row["log_odds_z"] = (row["log_odds"] - float(np.mean(by_chance))) / spread
+        rows.append(row)
+    return pd.DataFrame(rows, columns=["log_odds", "log_odds_z"])

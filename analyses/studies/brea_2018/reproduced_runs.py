@@ -60,7 +60,7 @@ def make_runs(plan: Reproduction, piece: Piece) -> dict[str, pd.DataFrame | Path
         learn = partial(
             simulate,
             mdp,
-            learner,
+            plan.file_or_name(learner),
             experiment.parameters[learner],
             n_steps=plan.n_steps[name],
             seed=experiment.run_seed(index, run, plan.seed),
@@ -136,7 +136,7 @@ def keep_log(
             add(block.log.label(experiment=labels["experiment"]))
 
         result = learn(on_block=on_block)
-    sequences = classify_parts(counts.experience, parts(folder, "backups"))
+    sequences = classify_parts(counts.experience, parts(folder, "backups"), min_length=2)
     write_parts((_labelled(part, labels) for part in sequences), folder / "sequences.parquet")
     return result
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from analyses.jobs.study import MOST, MOST_STEPS, Piece
+from analyses.jobs.study import MOST, MOST_STEPS, Piece, digests
 from analyses.studies.baselines import check_computes_values
+from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_choice, check_whole
 from replay.experiments import (
     EXPERIMENTS,
@@ -41,7 +42,7 @@ class Reproduction:
     Attributes
     ----------
     experiments, learners : tuple of str
-        Names in ``EXPERIMENTS`` and ``LEARNERS``.
+        Names in ``EXPERIMENTS`` and ``LEARNERS``, or of learners in `files`.
     n_mdps, n_seeds, n_steps : dict
         Experiment -> worlds, runs of each learner in each world, steps of a run.
     seed : int
@@ -53,6 +54,8 @@ class Reproduction:
     variant : str
         Where text and code of the paper disagree: a name in ``VARIANTS``, or discrepancies in which
         the text is followed, as in ``"D1+D2"``.
+    files : dict of str to str
+        The Python files of the user's own learners, by name.
     """
 
     experiments: tuple[str, ...]
@@ -64,10 +67,17 @@ class Reproduction:
     log: str = "replay"
     keep_logs: int = 1
     variant: str = "published"
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def experiment(self, name: str) -> Experiment:
-        """Give an experiment as the plan's variant has it."""
-        return EXPERIMENTS[name].variant(self.variant)
+        """Give an experiment as the plan's variant has it, with the user's own learners."""
+        return (
+            EXPERIMENTS[name].variant(self.variant).beside(map(find_learner, self.files.values()))
+        )
+
+    def file_or_name(self, learner: str) -> str:
+        """Give what `find_learner` takes for a learner of the plan."""
+        return self.files.get(learner, learner)
 
     @property
     def n_runs(self) -> int:
@@ -98,8 +108,11 @@ class Reproduction:
 
     def describe(self) -> dict[str, Any]:
         """Give what the manifest is to hold: all that is needed to make the results again."""
+        files = {"files": digests(self.files)} if self.files else {}
+        told = {key: value for key, value in asdict(self).items() if key != "files"}
         return {
-            **asdict(self),
+            **told,
+            **files,
             "parameters": {name: self._parameters(name) for name in self.experiments},
         }
 
@@ -133,7 +146,8 @@ def plan_reproduction(
     Parameters
     ----------
     experiments, learners : sequence of str
-        Which; none means all experiments and the paper's nine learners.
+        Which; none means all experiments and the paper's nine learners. A learner may be a Python
+        file of one's own.
     n_mdps, n_seeds : int, optional
         Worlds of every experiment, and runs of each learner in each of them.
     n_steps : int or dict, optional
@@ -168,14 +182,15 @@ def plan_reproduction(
     """
     names = [find_experiment(name).name for name in experiments] or list(EXPERIMENTS)
     names = [name for name in EXPERIMENTS if name in names]
-    chosen = [find_learner(name).name for name in learners] or list(PAPER_LEARNERS)
+    found = {find_learner(name).name: name for name in learners or PAPER_LEARNERS}
+    files = {name: given for name, given in found.items() if name not in LEARNERS}
     sizes = {
         name: (EXPERIMENTS[name].n_mdps, EXPERIMENTS[name].n_seeds, EXPERIMENTS[name].n_steps)
         if full
         else _QUICK[name]
         for name in names
     }
-    for name in chosen:
+    for name in found.values():
         check_computes_values(name)
     steps = n_steps if isinstance(n_steps, Mapping) else dict.fromkeys(names, n_steps)
     for name in steps:
@@ -194,7 +209,7 @@ def plan_reproduction(
     }
     return Reproduction(
         tuple(names),
-        tuple(name for name in LEARNERS if name in chosen),
+        tuple(in_order(found, LEARNER_ORDER)),
         {
             name: max(round(usual[0] * size), 1) if n_mdps is None else n_mdps
             for name, usual in sizes.items()
@@ -205,6 +220,7 @@ def plan_reproduction(
         log,
         keep_logs,
         variant,
+        files,
     )
 
 

@@ -16,7 +16,7 @@ from analyses.jobs.study import Piece, Runner
 from analyses.sequences.counts import ReplayCounts
 from analyses.studies.brea_2018.reproduced_runs import keep_log
 from analyses.studies.brea_2018.reproduction import N_WINDOWS, Reproduction
-from replay.learners import LEARNERS
+from replay.learners import find_learner
 from replay.learners.contract import LearnerModule
 from replay.log.blocks import STEPS_PER_BLOCK
 from replay.simulation import simulate
@@ -118,7 +118,13 @@ def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
 
     def run(n_steps: int) -> Measured:
         learn = partial(
-            simulate, mdp, learner, parameters, n_steps=n_steps, seed=seed, log=plan.log
+            simulate,
+            mdp,
+            plan.file_or_name(learner),
+            parameters,
+            n_steps=n_steps,
+            seed=seed,
+            log=plan.log,
         )
         start = perf_counter()
         if plan.log == "none":
@@ -158,8 +164,8 @@ def estimate_cost(plan: Reproduction, left: Sequence[Piece], call: Runner) -> Co
     """
     # Compiling each loop once, in one process each, beats doing it in all of them.
     modules: dict[LearnerModule, str] = {}
-    for name in plan.learners:
-        modules.setdefault(LEARNERS[name][0], name)
+    for name in map(plan.file_or_name, plan.learners):
+        modules.setdefault(find_learner(name).module, name)
     deque(call(_warm_up, [(name, plan.log) for name in modules.values()]), maxlen=0)
     names = dict.fromkeys(piece.group for piece in left)
     sizes = [(plan, *each) for each in product(names, plan.learners)]

@@ -18,8 +18,8 @@ from analyses.studies.comparison.plan import (
     Comparison,
     plan_comparison,
 )
-from analyses.studies.comparison.scores import compare_tables
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
+from analyses.studies.comparison.tables import compare_tables
 from replay.tasks.published import TASKS, TaskEntry
 
 if TYPE_CHECKING:
@@ -82,8 +82,11 @@ def compare(
             published_high`; `weight`, the finding's part in its study's vote; `diagnostic`, whether
             some account predicts it better than every control by a bit.
         ``sums``
-            One row an account: `evidence` of all diagnostic findings, a vote a study, with an
-            interval over studies, and `evidence_of_all`.
+            One row an account, a vote a study. Of all findings: `evidence_of_all` with 95 % over
+            studies (`ci_low_of_all, ci_high_of_all`) and the Monte Carlo error of few draws
+            (`evidence_se_of_all`), and how far it is `ahead_of_all` of the best control, with 95 %
+            over the same studies. The same without ``_of_all`` of the diagnostic findings; these
+            are those by which some account surpasses the controls, so their sums favour accounts.
         ``confusion``
             `truth, found, share`: who wins if the results were those of a simulated account.
         ``measurements``
@@ -93,7 +96,7 @@ def compare(
         ``regions``
             In which region of each parameter an account agrees with a finding.
         ``robustness``
-            Sums over all findings under other settings of the scoring.
+            Both sums under other settings of the scoring, and of each half of the draws.
         ``studies, parameters``
             The simulated studies, and their parameters.
         ``findings``
@@ -135,22 +138,23 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
     shown = pd.DataFrame(
         {
             "account": sums["account"],
-            "bits": sums["evidence"].round(1),
-            "95 % over studies": [
-                f"{low:.1f} to {high:.1f}"
-                for low, high in zip(sums["ci_low"], sums["ci_high"], strict=True)
+            "all findings": _with_interval(sums, "evidence", "ci"),
+            "ahead of controls": _with_interval(sums, "ahead", "ahead"),
+            "diagnostic ones": [
+                f"{bits:.1f} ({low:.1f} to {high:.1f})"
+                for bits, low, high in sums[["evidence", "ci_low", "ci_high"]].to_numpy(float)
             ],
-            "all findings": sums["evidence_of_all"].round(1),
         }
     )
     each = found.drop_duplicates("finding")
     n_told = int(each["diagnostic"].fillna(False).sum())
     yield Shown(
-        "Evidence for each account, beyond who knows nothing",
+        "Evidence for each account, in bits beyond who knows nothing (95 % over studies)",
         shown,
-        f"{n_told} of {len(each)} findings are diagnostic: some account predicts them at least "
-        "twice as well as every control.\nEach study has one vote. Above 0: the findings are more "
-        "probable than by knowing nothing.",
+        "Each study has one vote. Above 0: the findings are more probable than by knowing "
+        f"nothing.\n{n_told} of {len(each)} findings are diagnostic: some account predicts them at "
+        "least twice as well as every control.\nThat choice favours accounts; the sums of all "
+        "findings don't.",
     )
     confusion = tables["confusion.csv"]
     yield Shown(
@@ -168,6 +172,14 @@ def _show(plan: Comparison, tables: Mapping[str, pd.DataFrame]) -> Iterator[Show
             apart=best["apart"].map("{:.2f} bits".format),
         ).rename(columns={"most_apart": "tells apart best"}),
     )
+
+
+def _with_interval(sums: pd.DataFrame, name: str, interval: str) -> list[str]:
+    columns = [f"{name}_of_all", f"{interval}_low_of_all", f"{interval}_high_of_all"]
+    return [
+        f"{bits:.1f} ({low:.1f} to {high:.1f})" if bits == bits else ""
+        for bits, low, high in sums[columns].to_numpy(float)
+    ]
 
 
 def _found(truth: str, rows: pd.DataFrame) -> tuple[str, str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import runpy
 import traceback
@@ -13,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analyses.findings.accounts import ACCOUNTS, Account, find_account
 from analyses.findings.table import findings as read_findings
-from analyses.jobs.study import MOST
+from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
 from replay.checks import check_whole, shown, unknown_name
 from replay.learners import find_learner
@@ -24,12 +24,12 @@ from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
 __all__ = ["AS_PUBLISHED", "N_DRAWS", "Accounts", "Comparison", "Part", "plan_comparison"]
-__all__ = [*__all__, "tested_findings"]
+__all__ = [*__all__, "n_simulated", "tested_findings"]
 
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
-Accounts = Iterable[str] | Mapping[str, Account]
-"""Names in ``ACCOUNTS``, or accounts of one's own by name."""
+Accounts = Iterable[str] | Mapping[str, Account | str]
+"""Names in ``ACCOUNTS``; or, by name, accounts of one's own or such names."""
 
 AS_PUBLISHED = " (as published)"
 """Follows the name of an account whose parameters are those of its authors."""
@@ -37,8 +37,8 @@ AS_PUBLISHED = " (as published)"
 N_DRAWS = 128
 """Draws of an account's parameters from their priors."""
 
-DRAWS_OF_PIECE = 32
-_MOST_ANIMALS = 8  # of a simulated study; larger ones are extrapolated by their standard deviation
+DRAWS_OF_PIECE = 64
+_MOST_ANIMALS = 8
 _FEWEST_ANIMALS = 3
 
 
@@ -99,8 +99,7 @@ class Comparison(NamedTuple):
 
     def n_animals(self, task: str) -> int:
         """Give the number of animals of a simulated study in a task: what its findings need."""
-        asked = self.tested(task)["n_animals"].max()
-        return int(np.clip(np.nan_to_num(asked), _FEWEST_ANIMALS, _MOST_ANIMALS))
+        return int(n_simulated(self.tested(task)).max(initial=_FEWEST_ANIMALS))
 
     def names(self) -> list[str]:
         """List the accounts, and once more those that have published parameters."""
@@ -139,13 +138,37 @@ class Comparison(NamedTuple):
             },
             "statistics": {task: list(entry.statistics) for task, entry in self.tasks.items()},
             "findings": {task: self.tested(task)["id"].tolist() for task in self.tasks},
-            "files": {
-                task: hashlib.sha256(Path(file).read_bytes()).hexdigest()
-                for task, file in self.files.items()
-            },
+            "files": digests(self.files),
             "n_draws": self.n_draws,
             "seed": self.seed,
         }
+
+
+def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
+    """Give the number of animals that simulated studies have.
+
+    Parameters
+    ----------
+    tested : pandas.DataFrame
+        Findings: `n_animals, n_units, unit_of_n`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_findings,)
+        As many as the test or the error of a finding counts, animals or sessions; where it counts
+        something else, as many animals as the study had. At least three, at most eight.
+
+    Examples
+    --------
+    >>> columns = {"n_animals": [3, 5, 4], "n_units": [37, 7, 3349],
+    ...            "unit_of_n": ["session", "session", "pause"]}
+    >>> n_simulated(pd.DataFrame(columns)).tolist()
+    [8, 7, 4]
+    """
+    counts_them = tested["unit_of_n"].isin(["animal", "session"])
+    asked = tested["n_units"].where(counts_them).fillna(tested["n_animals"]).to_numpy(float)
+    n: NDArray[np.int64] = np.nan_to_num(asked).astype(np.int64)
+    return n.clip(_FEWEST_ANIMALS, _MOST_ANIMALS)
 
 
 def tested_findings(table: pd.DataFrame) -> pd.DataFrame:
@@ -243,14 +266,19 @@ def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
         accounts = [accounts]
     if not isinstance(accounts, Mapping):
         return {name: find_account(name) for name in accounts}
+    accounts = {
+        name: find_account(account) if isinstance(account, str) else account
+        for name, account in accounts.items()
+    }
     for name, account in accounts.items():
         if not isinstance(account, Account):
             raise TypeError(f"The account {name!r} must be an Account, got {shown(account)}.")
         if account.is_control:
             continue
         middle = {key: prior.quantile(0.5) for key, prior in account.priors.items()}
-        find_learner(account.generator, {**account.fixed, **middle})
-    return dict(accounts)
+        given = {key: value for key, value in middle.items() if value is not None}
+        find_learner(account.generator, {**account.fixed, **given})
+    return accounts
 
 
 def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,15 +14,15 @@ import pandas as pd
 
 from analyses.findings.accounts import Account, draw_settings
 from analyses.findings.controls import CONTROLS, reactivate
+from analyses.findings.detections import detection_of
 from analyses.findings.priors import Parameter
-from analyses.findings.table import detection_of
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.study import Piece, Runner
 from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_of
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.track import graph_of_task
-from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison
+from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison, n_simulated
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.tasks import GivenLaps, Task, give_laps, replay_laps
@@ -161,8 +161,8 @@ def _measured(plan: Comparison, task: str) -> list[_Measured]:
     """List what is measured in a task."""
     tested = plan.tested(task)
     named = [
-        _Measured(row["id"], row["statistic"], int(min(row["n_animals"], plan.n_animals(task))))
-        for row in tested.to_dict("records")
+        _Measured(*row)
+        for row in zip(tested["id"], tested["statistic"], n_simulated(tested), strict=True)
     ]
     return [
         *named,
@@ -179,7 +179,7 @@ def _animals(plan: Comparison, task: str, name: str, draws: range) -> Iterator[p
         for animal in range(n_animals):
             wanted.setdefault((draw * n_animals + animal) % _N_WORLDS, []).append((draw, animal))
     account, _ = _account(plan, name)
-    entry = plan.tasks[task]
+    entry, tested = plan.tasks[task], plan.tested(task).to_dict("records")
     for number in sorted(wanted):
         world = _world(entry, task, plan.seed, number)
         runs = []
@@ -187,7 +187,7 @@ def _animals(plan: Comparison, task: str, name: str, draws: range) -> Iterator[p
             seeds = _seeds(plan.seed, task, name, draw, animal)
             replayed = _replay(account, of_draw[draw], world, seeds)
             runs.append((draw * n_animals + animal, *replayed))
-        detections = _detections(plan, task, world.graph)
+        detections = _detections(entry, tested, world.graph)
         yield _measure(world.task, runs, detections, n_animals)
 
 
@@ -200,13 +200,14 @@ def _world(entry: TaskEntry, name: str, seed: int, number: int) -> _World:
     return _World(task, given, graph_of_task(task), _pauses(task, given))
 
 
-def _detections(plan: Comparison, task: str, graph: nx.Graph) -> dict[tuple[str, str], Detection]:
+def _detections(
+    entry: TaskEntry, tested: list[dict[Hashable, Any]], graph: nx.Graph
+) -> dict[tuple[str, str], Detection]:
     """Give the criteria by which each finding's statistic is measured, and those of the task."""
-    entry, spacing = plan.tasks[task], _spacing(graph)
-    otherwise = _usual_detection(entry)
+    spacing, otherwise = _spacing(graph), _usual_detection(entry)
     of_findings = {
         (row["id"], row["statistic"]): _possible(detection_of(row, spacing, otherwise))
-        for row in plan.tested(task).to_dict("records")
+        for row in tested
     }
     return of_findings | {("", statistic): otherwise for statistic in entry.statistics}
 
@@ -278,15 +279,19 @@ def _measure(
         key: STATISTICS[key[0]].compute(seen[key[1]])
         for key in dict.fromkeys((name, each) for (_, name), each in detections.items())
     }
-    table = pd.concat(
-        [
-            done[statistic, detection].assign(finding=finding, statistic=statistic)
-            for (finding, statistic), detection in detections.items()
-        ],
-        ignore_index=True,
-    )
+    tables = [done[statistic, detection] for (_, statistic), detection in detections.items()]
+    table = pd.concat(tables, ignore_index=True)
     number = table["animal"].to_numpy()
-    return table.assign(draw=number // n_animals, animal=number % n_animals)
+    n_rows = [len(each) for each in tables]
+    findings, statistics = (
+        np.array(names, dtype=object) for names in zip(*detections, strict=True)
+    )
+    return table.assign(
+        finding=np.repeat(findings, n_rows),
+        statistic=np.repeat(statistics, n_rows),
+        draw=number // n_animals,
+        animal=number % n_animals,
+    )
 
 
 def _studies(animals: pd.DataFrame, measured: _Measured) -> pd.DataFrame:

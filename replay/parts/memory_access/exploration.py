@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from replay.jit import kernel
+from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.markov_chain import MarkovChain, set_edge
 from replay.parts.memory_access.priority_table import mark_stale
 from replay.parts.memory_access.whereabouts import note_tries
@@ -33,13 +34,7 @@ def explore_world(memory: Any, mdp: MDP | None, link_starts: bool) -> None:
     ValueError
         If the world is not known.
     """
-    if mdp is None:
-        raise ValueError("pre_explored needs to know the world: give feed its mdp.")
-    if mdp.n_actions != memory.next_state.shape[1]:
-        raise ValueError(
-            f"pre_explored needs to know the world: it has {memory.next_state.shape[1]} actions, "
-            f"and its mdp {mdp.n_actions}."
-        )
+    mdp = known_world("pre_explored", mdp, memory.next_state.shape[1])
     memory.next_state[:] = explore_pairs(memory.model, mdp)
     explore_chain(memory.need.chain, mdp, link_starts)
     for s in range(mdp.n_states):
@@ -70,9 +65,7 @@ def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:
     >>> explore_pairs(world_model(3, 4, 12), maze).tolist()
     [[0, 1, 0, 0], [1, 2, 1, 0], [-1, -1, -1, -1]]
     """
-    likeliest = np.asarray(mdp.transition_matrix().argmax(axis=1), dtype=np.int32)
-    next_state = likeliest.reshape(mdp.n_states, mdp.n_actions)
-    next_state[mdp.terminal] = -1
+    next_state = likeliest_outcomes(mdp)
     _observe_all(model, next_state, mdp.terminal)
     return next_state
 

@@ -78,7 +78,7 @@ TASKS: dict[str, TaskEntry] = {
         linear_tracks.linear_track_novel, ("S1", "S10", "S10_before", "S10_one_lap", "S10_sessions")
     ),
     "linear_track_4x": TaskEntry(linear_tracks.linear_track_4x, _REWARD_CHANGE),
-    "linear_track_0x": TaskEntry(linear_tracks.linear_track_0x, _REWARD_CHANGE),
+    "linear_track_0x": TaskEntry(linear_tracks.linear_track_0x, (*_REWARD_CHANGE, "S4_restored")),
     "long_track": TaskEntry(linear_tracks.long_track, ("S1", "S3", "S3_remote", "S3_local_end")),
     "gupta_2t": TaskEntry(
         two_choice_t.gupta_2t,
@@ -91,6 +91,7 @@ TASKS: dict[str, TaskEntry] = {
             "S5",
             "S5_lag",
             "S5_run_before",
+            "S5_rest_as_awake",
             "S6_shortcut",
             "S6_composed",
             "S6_pairs",
@@ -101,6 +102,7 @@ TASKS: dict[str, TaskEntry] = {
         (
             "S1",
             *(f"{name}_{well}" for name in _AT_WELLS for well in ("centre", "side")),
+            "S5_rest_as_awake",
             "S10_sessions",
             "S13_stop",
         ),
@@ -115,6 +117,7 @@ TASKS: dict[str, TaskEntry] = {
             "S7",
             "S7_first_laps",
             "S7_percentile",
+            "S7_sessions",
             "S8",
             "S8_followed",
             "S9",
@@ -124,10 +127,20 @@ TASKS: dict[str, TaskEntry] = {
     ),
     "eight_arm": TaskEntry(
         arms.eight_arm,
-        ("S1", "S3", "S3_remote_arm", "S5_past_arm", "S5_previous_goal", "S8_future_arm"),
+        (
+            "S1",
+            "S3",
+            "S3_remote_arm",
+            "S3_remote_segment",
+            "S5_past_arm",
+            "S5_previous_goal",
+            "S8_future_arm",
+        ),
         min_length=3,
     ),
-    "y_maze": TaskEntry(arms.y_maze, ("S1", "S3", "S6_composed", "S6_composed_rest")),
+    "y_maze": TaskEntry(
+        arms.y_maze, ("S1", "S3", "S5_rest_as_awake", "S6_composed", "S6_composed_rest")
+    ),
     "liu2021_three_arm": TaskEntry(
         people.liu2021_three_arm, ("S12", "S12_need", "S12_gain", "S12_non_local"), min_length=3
     ),
@@ -135,7 +148,8 @@ TASKS: dict[str, TaskEntry] = {
         people.liu2019_chains, ("S1", "S4_paid_sequence", "S4_paid_to_neutral"), min_length=3
     ),
     "mattar_open_maze": TaskEntry(
-        arenas.mattar_open_maze, ("S1", "S1_both", "S6_composed", "S8", "S9", "S9_rest")
+        arenas.mattar_open_maze,
+        ("S1", "S1_both", "S5_rest_as_awake", "S6_composed", "S8", "S9", "S9_rest"),
     ),
 }
 """Name -> task."""

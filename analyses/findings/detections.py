@@ -1,0 +1,69 @@
+"""The criteria by which the study of a finding detected replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analyses.sequences.place_sequences import Detection
+from replay.checks import check_number
+
+__all__ = ["detection_of"]
+
+_DETECTION = {
+    "min_length": "min_length",
+    "min_distance_cm": "min_distance",
+    "largest_jump_cm": "largest_jump",
+    "min_extent_cm": "min_extent",
+    "min_correlation": "min_correlation",
+}
+
+
+def detection_of(
+    finding: Mapping[Any, Any] | pd.Series[Any],
+    spacing: float,
+    otherwise: Detection = Detection(),  # noqa: B008 (immutable)
+) -> Detection:
+    """Give the criteria by which the study of a finding detected replay.
+
+    Parameters
+    ----------
+    finding : row of a DataFrame
+        `min_length, min_distance_cm, largest_jump_cm, min_extent_cm, min_correlation`; NaN where
+        the study has no such criterion, or none was read.
+    spacing : float
+        The distance between neighbouring places of the task, in cm: jumps count in places.
+    otherwise : Detection, optional
+        The criteria that the study does not tell.
+
+    Returns
+    -------
+    Detection
+        What counts as a place sequence.
+
+    Raises
+    ------
+    ValueError
+        If `spacing` is not above 0.
+
+    Examples
+    --------
+    >>> from analyses.findings.table import findings
+    >>> table = findings().set_index("id")
+    >>> detection_of(table.loc["mallory2025.rev_fraction"], spacing=20.0)
+    Detection(min_length=3, min_distance=0.0, largest_jump=3, min_extent=36.0, min_correlation=0.6)
+    """
+    check_number("spacing", spacing, at_least=1e-12)
+    told: dict[str, Any] = {
+        field: float(finding[column])
+        for column, field in _DETECTION.items()
+        if not np.isnan(finding[column])
+    }
+    if "largest_jump" in told:
+        told["largest_jump"] = max(int(told["largest_jump"] / spacing), 1)
+    if "min_length" in told:
+        told["min_length"] = int(told["min_length"])
+    return otherwise._replace(**told)

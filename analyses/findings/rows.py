@@ -1,0 +1,346 @@
+"""Rows of findings: what a row must be, reading them from a file, and what is wrong with them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.measures import STATISTICS
+from replay.checks import check_table, shown, unknown_name
+
+__all__ = [
+    "COLUMNS",
+    "EVIDENCE",
+    "LIKELIHOODS",
+    "SECOND_HAND",
+    "UNITS_OF_N",
+    "UNPUBLISHED",
+    "check_together",
+    "read_rows",
+    "typed_rows",
+]
+
+LIKELIHOODS = {
+    "count": ("successes", "trials"),
+    "value": ("value", "standard_error"),
+    "direction": ("sign", "p_value", "n_units"),
+    "null": ("excluded_low", "excluded_high"),
+    "none": (),
+}
+"""How a finding is held against a model, and the columns that this needs."""
+
+UNITS_OF_N = ("animal", "session", "pause", "event")
+
+SECOND_HAND = "second-hand"
+
+UNPUBLISHED = "unpublished"
+
+EVIDENCE = (
+    "primary paper",
+    "figure legend",
+    "abstract",
+    "arithmetic on published counts",
+    "recomputed from released data",
+    "released notebooks",
+    SECOND_HAND,
+    UNPUBLISHED,
+)
+
+_NEEDED = ("id", "citation", "year", "quantity", "likelihood")
+
+COLUMNS = (
+    *("id", "citation", "doi", "year", "species", "task", "maze", "quantity", "definition"),
+    *("value", "unit", "error", "n", "p", "direction", "evidence", "note"),
+    *("study", "question", "quantity_class", "statistic", "task_name", "likelihood"),
+    *("successes", "trials", "standard_error", "sign", "p_value", "excluded_low"),
+    *("excluded_high", "chance", "n_animals", "n_units", "unit_of_n", "n_events"),
+    *("min_length", "min_distance_cm", "largest_jump_cm", "min_extent_cm", "min_correlation"),
+    *("contradicts", "why_not"),
+)
+
+_LIMITS: dict[str, tuple[float, float, bool]] = {
+    "year": (1901, 2099, True),
+    "value": (-np.inf, np.inf, False),
+    "successes": (0, np.inf, True),
+    "trials": (1, np.inf, True),
+    "standard_error": (1e-12, np.inf, False),
+    "sign": (-1, 1, True),
+    "p_value": (1e-300, 1, False),
+    "excluded_low": (-np.inf, np.inf, False),
+    "excluded_high": (-np.inf, np.inf, False),
+    "chance": (0, 1, False),
+    "n_animals": (1, np.inf, True),
+    "n_units": (1, np.inf, True),
+    "n_events": (1, np.inf, True),
+    "min_length": (2, np.inf, True),
+    "min_distance_cm": (0, np.inf, False),
+    "largest_jump_cm": (1e-12, np.inf, False),
+    "min_extent_cm": (0, np.inf, False),
+    "min_correlation": (0, 1, False),
+}
+
+_TEXTS = tuple(column for column in COLUMNS if column not in _LIMITS)
+
+_OF_ONE = {
+    column: name
+    for name, columns in LIKELIHOODS.items()
+    for column in columns
+    if column not in ("value", "n_units")
+}
+
+_DOI = re.compile(r"10\.\d{4,9}/\S+")
+
+_ROUNDED = 0.0051
+
+
+def read_rows(path: str | Path) -> pd.DataFrame:
+    """Read findings from a CSV file.
+
+    Parameters
+    ----------
+    path : path
+        The file, in UTF-8; its first line names the columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns as they are.
+
+    Raises
+    ------
+    TypeError
+        If `path` is no path.
+    ValueError
+        If it can't be read, or is no table.
+    """
+    if not isinstance(path, str | Path):
+        raise TypeError(f"Findings must be a DataFrame or the path of a file, got {shown(path)}.")
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{path} must be text in UTF-8, but line {line} is not: save the file as CSV (UTF-8)."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} must be a CSV file that can be read, got: {error}.") from None
+    try:
+        header, *rows = [row for row in csv.reader(io.StringIO(text), strict=True) if row] or [[]]
+    except csv.Error as error:
+        raise ValueError(
+            f"{path} must be a CSV table with all quotes closed, got {error}: it may be cut short."
+        ) from None
+    if not "".join(header).strip():
+        raise ValueError(f"{path} is empty: its first line must name the columns.")
+    twice = [column for column in header if header.count(column) > 1]
+    if twice:
+        raise ValueError(f"{path} has the column {twice[0]!r} more than once: keep one.")
+    for number, row in enumerate(rows):
+        if len(row) != len(header):
+            raise ValueError(
+                f"{path} must have {len(header)} fields in each row, as its first line has; row "
+                f"{number} has {len(row)}."
+            )
+    return pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""])
+
+
+def typed_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Check the rows one by one, and give all columns, in order.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Some columns of findings.
+    name : str
+        What the table is called in messages.
+
+    Returns
+    -------
+    pandas.DataFrame
+        All of ``COLUMNS``; words that are missing are empty, and numbers NaN.
+
+    Raises
+    ------
+    ValueError
+        If a row is not of this form; the message names it.
+    """
+    check_table(table, _NEEDED, name)
+    unknown = [column for column in table if column not in COLUMNS]
+    if unknown:
+        raise ValueError(
+            f"{name} has the column {unknown[0]!r}, which findings don't have. They have: "
+            f"{', '.join(COLUMNS)}."
+        )
+    check_table(table, [column for column in COLUMNS if column in table], name)
+    texts = {column: _texts(table, column, name) for column in _TEXTS}
+    numbers = {column: _numbers(table, column, name) for column in _LIMITS}
+    typed = pd.DataFrame({**texts, **numbers}, index=range(len(table)))[list(COLUMNS)]
+    typed = _filled(typed)
+    for number, row in enumerate(typed.itertuples(index=False)):
+        problem = _problem(row)
+        if problem:
+            raise ValueError(f"{name}, row {number}, finding {row.id!r}: {problem}")
+    return typed.astype({"year": int})
+
+
+def _filled(typed: pd.DataFrame) -> pd.DataFrame:
+    """Give columns that were left empty what follows from the others."""
+    evidence = np.where(typed["doi"] == "", UNPUBLISHED, "primary paper")
+    studies = [name.partition(".")[0] for name in typed["id"]]
+    counted = (typed["likelihood"] == "count") & typed["value"].isna()
+    shares = typed["successes"] / typed["trials"].where(typed["trials"] > 0)
+    return typed.assign(
+        evidence=typed["evidence"].where(typed["evidence"] != "", evidence),
+        study=typed["study"].where(typed["study"] != "", studies),
+        value=typed["value"].where(~counted, shares),
+        unit=typed["unit"].where(~counted, "fraction"),
+    )
+
+
+def _texts(table: pd.DataFrame, column: str, name: str) -> list[str] | str:
+    """Read a column of text; what is missing is empty."""
+    if column not in table:
+        return ""
+    texts = []
+    for row, value in enumerate(table[column]):
+        if not pd.api.types.is_scalar(value):
+            raise ValueError(f"{name}, row {row}: {column} must be text, got {shown(value)}.")
+        texts.append("" if pd.isna(value) else str(value).strip())
+    return texts
+
+
+def _numbers(table: pd.DataFrame, column: str, name: str) -> NDArray[np.float64] | float:
+    """Read a column of numbers, also those written as text; what is missing is NaN."""
+    if column not in table:
+        return np.nan
+    numbers = np.full(len(table), np.nan)
+    for row, value in enumerate(table[column]):
+        try:
+            if isinstance(value, bool | np.bool_):
+                raise TypeError
+            is_empty = pd.api.types.is_scalar(value) and pd.isna(value)
+            numbers[row] = np.nan if is_empty else float(value)
+            if not (is_empty or np.isfinite(numbers[row])):
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"{name}, row {row}, finding {table['id'].iloc[row]!r}: {column} must be a finite "
+                f"number, or empty; got {shown(value)}."
+            ) from None
+    return numbers
+
+
+def _problem(row: Any) -> str | None:
+    """Say what is wrong with a row, and what is expected."""
+    for column in ("id", "citation", "quantity"):
+        if not getattr(row, column):
+            return f"{column} is empty."
+    if re.search(r"\s", row.id):
+        return "an id has no blanks, as in 'gupta2010.bwd_fraction'."
+    if row.doi and not _DOI.fullmatch(row.doi):
+        return (
+            f"doi must look like 10.1016/j.neuron.2010.01.034, or be empty if there is none; got "
+            f"{row.doi!r}."
+        )
+    choices: dict[str, tuple[str, ...]] = {
+        "evidence": EVIDENCE,
+        "likelihood": tuple(LIKELIHOODS),
+        "unit_of_n": ("", *UNITS_OF_N),
+    }
+    for column, names in choices.items():
+        if getattr(row, column) not in names:
+            listed, got = ", ".join(filter(None, names)), getattr(row, column)
+            hint = " (pandas takes 'null' in a file for empty)" if not got else ""
+            return f"{column} must be one of {listed}; got {got!r}{hint}."
+    if np.isnan(row.year):
+        return "year is empty."
+    for column, (low, high, is_whole) in _LIMITS.items():
+        problem = _out_of_range(column, getattr(row, column), low, high, is_whole)
+        if problem:
+            return problem
+    return _problem_of_likelihood(row)
+
+
+def _out_of_range(column: str, value: float, low: float, high: float, is_whole: bool) -> str | None:
+    if np.isnan(value) or (low <= value <= high and not (is_whole and value % 1)):
+        return None
+    number = "a whole number" if is_whole else "a number"
+    ends = f" from {low:g} to {high:g}" if np.isfinite(high) else f" of {low:g} or more"
+    if low == 1e-12 or low == 1e-300:
+        ends = " above 0" + (f", up to {high:g}" if np.isfinite(high) else "")
+    return f"{column} must be {number}{ends}, got {value:g}."
+
+
+def _problem_of_likelihood(row: Any) -> str | None:
+    """Say which number a likelihood lacks, or which ones don't fit together."""
+    kind = row.likelihood
+    for column, other in _OF_ONE.items():
+        if other != kind and not np.isnan(getattr(row, column)):
+            return f"{column} belongs to the likelihood {other!r}, but the likelihood is {kind!r}."
+    if kind == "none":
+        return None if row.why_not else "with the likelihood 'none', why_not must say why."
+    for column in LIKELIHOODS[kind]:
+        if np.isnan(getattr(row, column)):
+            return f"the likelihood {kind!r} needs {column}."
+    if not row.statistic:
+        return f"the likelihood {kind!r} needs a statistic, as in 'S1'."
+    if row.statistic not in STATISTICS:
+        return str(unknown_name("statistic", row.statistic, STATISTICS))
+    if not (row.task_name or row.why_not):
+        return "task_name must say in which task it is tested, or why_not why it is not."
+    return _misfit(row)
+
+
+def _misfit(row: Any) -> str | None:
+    """Say which of the numbers of a likelihood don't fit together."""
+    if row.likelihood == "count":
+        if row.successes > row.trials:
+            return f"successes, {row.successes:g}, must not be more than trials, {row.trials:g}."
+        value = row.value / 100 if row.unit.startswith("%") else row.value
+        if row.unit.startswith(("%", "fraction")) and (
+            abs(value - row.successes / row.trials) > _ROUNDED
+        ):
+            return (
+                f"value, {row.value:g}, must be successes / trials, "
+                f"{row.successes:g} / {row.trials:g} = {row.successes / row.trials:.3g}."
+            )
+    if row.likelihood == "value" and row.unit.startswith("%"):
+        return f"value must be on the scale of the statistic: {row.value / 100:g}, not percent."
+    if row.likelihood == "direction" and row.sign == 0:
+        return "sign must be 1 or -1, got 0; where no difference was found, the likelihood is null."
+    if row.likelihood == "null" and row.excluded_low >= row.excluded_high:
+        return (
+            f"excluded_low, {row.excluded_low:g}, must be below excluded_high, "
+            f"{row.excluded_high:g}: effects between them are not excluded."
+        )
+    return None
+
+
+def check_together(table: pd.DataFrame) -> None:
+    """Refuse findings of one id, and contradictions of what is no finding.
+
+    Parameters
+    ----------
+    table : DataFrame
+        All findings: `id, contradicts`.
+
+    Raises
+    ------
+    ValueError
+        If an id comes twice, or there is no finding of an id.
+    """
+    repeated = table.loc[table["id"].duplicated(), "id"]
+    if len(repeated):
+        raise ValueError(f"Two findings have the id {repeated.iloc[0]!r}: ids must differ.")
+    known = set(table["id"])
+    for finding, others in zip(table["id"], table["contradicts"], strict=True):
+        for other in others.split():
+            if other not in known:
+                raise ValueError(f"{finding!r} contradicts {other!r}, which is no finding.")

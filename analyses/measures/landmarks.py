@@ -1,0 +1,92 @@
+"""Where landmarks are, how far apart places are, and how many of a set a sequence visits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csgraph
+
+from analyses.sequences.sequences import Lists
+from replay.jit import kernel
+
+if TYPE_CHECKING:
+    from replay.tasks import Task
+
+__all__ = ["between_nodes", "covered", "landmark"]
+
+
+def landmark(task: Task, *names: str) -> NDArray[np.bool_]:
+    """Tell which analysed states lie in landmarks.
+
+    Parameters
+    ----------
+    task : Task
+        What landmarks there are.
+    *names : str
+        Landmarks; one that the task lacks is empty.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_places,)
+        Whether each lies in one of them.
+    """
+    nodes = {node for name in names for node in task.landmarks.get(name, ())}
+    return np.array([node in nodes for node in task.node], dtype=bool)
+
+
+def between_nodes(task: Task) -> NDArray[np.float64]:
+    """Count the steps from place to place on the task's graph, whichever way it is run.
+
+    Parameters
+    ----------
+    task : Task
+        Its graph, and the node of each analysed state.
+
+    Returns
+    -------
+    ndarray of float, shape (n_places, n_places)
+        Steps between the nodes of analysed states; infinite where no way leads.
+    """
+    number = {node: i for i, node in enumerate(task.graph.nodes)}
+    edges = nx.to_scipy_sparse_array(task.graph, nodelist=list(number), weight=None)
+    steps: NDArray[np.float64] = csgraph.shortest_path(edges, directed=False, unweighted=True)
+    place = [number[node] for node in task.node]
+    return steps[np.ix_(place, place)]
+
+
+def covered(walked: Lists, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count how many different places of a set each sequence visits.
+
+    Parameters
+    ----------
+    walked : Lists
+        The places of sequences.
+    inside : ndarray of bool, shape (n_places,)
+        The set.
+
+    Returns
+    -------
+    ndarray of int, shape (n_sequences,)
+        How many of its members each sequence holds.
+    """
+    n_visited: NDArray[np.int64] = np.zeros(len(walked.begin) - 1, dtype=np.int64)
+    _cover(walked.flat, walked.begin, inside, n_visited)
+    return n_visited
+
+
+@kernel
+def _cover(
+    place: NDArray[np.int32],
+    begin: NDArray[np.int64],
+    inside: NDArray[np.bool_],
+    n_visited: NDArray[np.int64],
+) -> None:
+    last_in = np.full(len(inside), -1)
+    for sequence in range(len(n_visited)):
+        for i in range(begin[sequence], begin[sequence + 1]):
+            if inside[place[i]] and last_in[place[i]] != sequence:
+                last_in[place[i]] = sequence
+                n_visited[sequence] += 1

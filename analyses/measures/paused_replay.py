@@ -1,0 +1,119 @@
+"""What one animal replayed in pauses: its backups there, and the places they reactivated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.sequences.reactivations import reactivated_by, reactivations_by_run
+from analyses.sequences.runs import Columns
+from replay.jit import kernel
+from replay.log.backups import PHASES
+from replay.log.event_log import EventLog
+
+__all__ = ["PAUSES", "backups_in_pauses", "reactivated_in_pauses"]
+
+PAUSES = ("start", "episode_end", "rest")
+"""The phases in which an animal pauses; what is replayed on the way counts nowhere."""
+
+_IS_PAUSE = np.isin(PHASES, PAUSES)
+
+_CAUSED = ("event", "pop", "state", "next_state", "cause", "phase")
+
+
+def reactivated_in_pauses(log: EventLog, paths: pd.DataFrame | None) -> Columns:
+    """List what one animal reactivated in pauses.
+
+    Parameters
+    ----------
+    log : EventLog
+        The log of its one run.
+    paths : DataFrame or None
+        Of decoded or generated replay, which then counts instead of the log's backups, the table
+        of paths as in :func:`analyses.place_sequences`.
+
+    Returns
+    -------
+    dict of ndarray, each of shape (n_reactivations,)
+        As `analyses.sequences.reactivations` gives them.
+    """
+    if paths is None:
+        return reactivated_by(backups_in_pauses(log.columns("backups")))
+    [(_, places)] = reactivations_by_run(log, paths)
+    kept = _IS_PAUSE[places["phase"]]
+    return {name: values[kept] for name, values in places.items()}
+
+
+def backups_in_pauses(backups: Columns) -> dict[str, NDArray[Any]]:
+    """Leave out what was replayed on the way, and what an n-step backup repeats.
+
+    Chains don't go on from one pause to the next.
+
+    Parameters
+    ----------
+    backups : dict of ndarray, each of shape (n_backups,)
+        The columns of a log's backups.
+
+    Returns
+    -------
+    dict of ndarray, each of shape (n_kept,)
+        The same of those that count; `cause` numbers these.
+    """
+    n = len(backups["event"])
+    rows, cause = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    event, pop, state, next_state, own_cause, phase = (backups[name] for name in _CAUSED)
+    n_kept = _keep(event, pop, state, next_state, own_cause, phase, _IS_PAUSE, rows, cause)
+    rows = rows[:n_kept]
+    kept = {name: values[rows] for name, values in backups.items() if name != "cause"}
+    return {**kept, "cause": cause[:n_kept]}
+
+
+@kernel
+def _keep(
+    event: NDArray[np.int64],
+    pop: NDArray[np.int32],
+    state: NDArray[np.int32],
+    next_state: NDArray[np.int32],
+    cause: NDArray[np.int64],
+    phase: NDArray[np.int8],
+    is_pause: NDArray[np.bool_],
+    rows: NDArray[np.int64],
+    causes: NDArray[np.int64],
+) -> int:
+    """Write the rows that count and their causes among these; returns how many there are.
+
+    A pop that repeats the one before and adds a step counts by its last row, which goes on from the
+    row before it.
+    """
+    n_kept, begin, before = 0, 0, -1
+    number = np.full(len(event), -1)
+    while begin < len(event):
+        end = begin + 1
+        while end < len(event) and event[end] == event[begin] and pop[end] == pop[begin]:
+            end += 1
+        grows = before >= 0 and end - begin == begin - before + 1
+        for row in range(begin, end):
+            if grows and row < end - 1:
+                other = before + row - begin
+                grows = (
+                    event[row] == event[other]
+                    and state[row] == state[other]
+                    and next_state[row] == next_state[other]
+                )
+            grows &= row == begin or cause[row] == row - 1
+        for row in range(begin, end):
+            if not is_pause[phase[row]] or (grows and row < end - 1):
+                continue
+            causes[n_kept] = -1
+            if grows:
+                causes[n_kept] = n_kept - 1
+            elif 0 <= cause[row] < row:
+                causes[n_kept] = number[cause[row]]
+            number[row] = n_kept
+            rows[n_kept] = row
+            n_kept += 1
+        before, begin = begin, end
+    return n_kept

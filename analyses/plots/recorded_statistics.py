@@ -1,0 +1,116 @@
+"""The statistics of a recording beside what was published and what accounts of replay predict."""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analyses.plots.grids import add_legend
+from analyses.plots.style import Look, label, new_axes, new_figure, styled
+from replay.checks import check_table
+
+__all__ = ["draw_beside_accounts", "recorded_statistics_figure"]
+
+_COLUMNS = ["statistic", "label", "value", "ci_low", "ci_high", "finding", "source", "task"]
+_COLUMNS += ["published", "published_low", "published_high", "account", "is_control"]
+_COLUMNS += ["predicted_low", "predicted", "predicted_high"]
+_HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#d55e00", "#56b4e9", "black", "0.6"
+_WIDTH, _ROW, _N_COLUMNS, _LINE = 7.2, 0.13, 4, 30
+
+
+def draw_beside_accounts(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw one statistic of a recording beside one study of it and its predictions.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The rows of one finding, as
+        :func:`analyses.recordings.predictions.beside_predictions` gives them.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`; a row for each account, its median and 90 % of its simulated studies.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or there are several findings.
+    """
+    rows = check_table(table, _COLUMNS, "table")
+    if len(rows["finding"].unique()) != 1:
+        raise ValueError("The table must have the rows of one finding: choose one.")
+    ax = new_axes() if ax is None else ax
+    first = rows.iloc[0]
+    if not np.isnan(first["published"]):
+        low, high = first["published_low"], first["published_high"]
+        ax.axvspan(low, high, color=_PUBLISHED, alpha=0.25, linewidth=0)
+        ax.axvline(first["published"], color=_PUBLISHED, linewidth=1)
+    if not np.isnan(first["ci_low"]):
+        ax.axvspan(first["ci_low"], first["ci_high"], color=_HERE, alpha=0.2, linewidth=0)
+    ax.axvline(first["value"], color=_HERE, linewidth=1.2)
+    place = np.arange(len(rows))
+    colours = [_CONTROL if control else _ACCOUNT for control in rows["is_control"]]
+    ax.hlines(place, rows["predicted_low"], rows["predicted_high"], colors=colours, linewidth=1)
+    ax.scatter(rows["predicted"], place, c=colours, s=7, zorder=3)
+    names = [label(str(name)) for name in rows["account"]]
+    ax.set_yticks(place, [name[:1].upper() + name[1:] for name in names])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    task = str(first["task"]).replace("_", " ")
+    ax.set_title(f"{first['source']}\n{task}", fontsize=7)
+    text = f"{first['statistic']}: {first['label']}"
+    ax.set_xlabel(fill(" ".join(text.split()), _LINE), fontsize=6)
+    ax.tick_params(labelsize=6)
+    return ax
+
+
+@styled
+def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
+    """Make the figure of the statistics of a recording beside accounts of replay.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        As :func:`analyses.recordings.predictions.beside_predictions` gives it: a panel for each
+        finding.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or there is no row.
+    """
+    rows = check_table(table, _COLUMNS, "table")
+    if not len(rows):
+        raise ValueError("table has no row: the recording has no statistic that is predicted.")
+    findings = list(dict.fromkeys(rows["finding"]))
+    n_columns = min(len(findings), _N_COLUMNS)
+    n_rows = -(-len(findings) // n_columns)
+    panel = 0.95 + _ROW * int(rows["finding"].value_counts().max())
+    figure = new_figure(_WIDTH, 0.35 + n_rows * panel)
+    axes = figure.subplots(n_rows, n_columns, squeeze=False)
+    for number, ax in enumerate(axes.ravel()):
+        if number >= len(findings):
+            ax.remove()
+            continue
+        draw_beside_accounts(rows[rows["finding"] == findings[number]], ax)
+        if number % n_columns:
+            ax.set_yticklabels([])
+    looks: list[Look] = [
+        {"label": "This recording", "color": _HERE},
+        {"label": "Published", "color": _PUBLISHED},
+        {"label": "Account, 90 % of studies", "color": _ACCOUNT},
+        {"label": "Control", "color": _CONTROL},
+    ]
+    add_legend(figure, looks, len(looks))
+    return figure

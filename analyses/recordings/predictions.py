@@ -1,0 +1,96 @@
+"""What accounts of replay predict of the statistics that a recording has.
+
+The predictions are those of the comparison with findings (`replay compare`): of each account, what
+simulated studies give of a statistic, by the maze, the laps and the criteria of the study that
+published it. They stand beside a recording's own values and are no test of them: an animal in
+another maze may differ for that reason alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from replay.checks import check_table
+from replay.data import data_file
+
+__all__ = ["beside_predictions", "read_predictions"]
+
+_FILE = "evidence.csv"
+_NUMBERS = ("count", "value")
+_RECORDED = ["statistic", "label", "value", "ci_low", "ci_high", "null"]
+_AS_PUBLISHED = "(as published)"
+_PREDICTED = ["statistic", "finding", "source", "task", "likelihood", "published"]
+_PREDICTED += ["published_low", "published_high", "account", "is_control"]
+_PREDICTED += ["predicted_low", "predicted", "predicted_high"]
+
+
+def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
+    """Read what accounts predict.
+
+    Parameters
+    ----------
+    folder : path, optional
+        What `replay compare` wrote; by default the comparison that ships with the toolkit.
+
+    Returns
+    -------
+    DataFrame
+        One row a finding and account: `statistic, finding, source, task, likelihood, published,
+        published_low, published_high, account, is_control, predicted_low, predicted,
+        predicted_high` (the median of simulated studies, and 90 % of them).
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder holds no comparison.
+    ValueError
+        If its table lacks columns.
+
+    Examples
+    --------
+    >>> read_predictions().query("statistic == 'S14' and account == 'sfma'")["source"].tolist()
+    ['Lee 2002']
+    """
+    path = data_file(f"comparison/{_FILE}") if folder is None else Path(folder) / _FILE
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path.parent} holds no comparison with findings: {_FILE} is missing. Name a folder "
+            "that replay compare has finished."
+        )
+    table = check_table(pd.read_csv(path), _PREDICTED, str(path))
+    # Accounts have priors; the same with published parameters are a point in these.
+    return table.loc[~table["account"].str.endswith(_AS_PUBLISHED), _PREDICTED]
+
+
+def beside_predictions(statistics: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
+    """Put what accounts predict beside the statistics of a recording.
+
+    Parameters
+    ----------
+    statistics : DataFrame
+        As `analyses.recordings.statistics.recorded_statistics` gives them.
+    predictions : DataFrame
+        As `read_predictions` gives them.
+
+    Returns
+    -------
+    DataFrame
+        One row a statistic of the recording, finding and account: `statistic, label, value, ci_low,
+        ci_high, null` of the recording, then the columns of `predictions`. What was published as a
+        direction only has no `published` number.
+
+    Examples
+    --------
+    >>> own = pd.DataFrame({"statistic": ["S14"], "label": ["forward replay"], "value": [0.2],
+    ...                     "ci_low": [0.1], "ci_high": [0.3], "null": [0.0]})
+    >>> beside_predictions(own, read_predictions())["finding"].unique().tolist()
+    ['lee2002.forward']
+    """
+    check_table(statistics, _RECORDED, "statistics")
+    check_table(predictions, _PREDICTED, "predictions")
+    columns = ["published", "published_low", "published_high"]
+    is_number = predictions["likelihood"].isin(_NUMBERS)
+    known = predictions.assign(**{name: predictions[name].where(is_number) for name in columns})
+    return statistics[_RECORDED].merge(known, on="statistic", how="inner")

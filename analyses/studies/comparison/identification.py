@@ -1,0 +1,136 @@
+"""Whether the comparison would find the right account, and what to measure to tell them apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.findings.evidence import Published, evidence, likelihoods, synthetic
+from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison
+from analyses.studies.comparison.predictions import Predictions
+
+__all__ = ["confusion", "measurements"]
+
+_N_TRUTHS = 64  # draws of each account that are taken for the truth
+_BINS = 8
+_N_SHUFFLES = 20
+
+
+def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) -> pd.DataFrame:
+    """Take draws of each account for the truth, score all accounts blind, and count who wins.
+
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    known : Predictions
+        The findings and the simulated studies.
+    rng : numpy.random.Generator
+        Chooses the draws.
+
+    Returns
+    -------
+    DataFrame
+        `truth, found, share`.
+    """
+    names = [name for name in plan.names() if not name.endswith(AS_PUBLISHED)]
+    draws = {truth: rng.permutation(plan.n_studies(truth))[:_N_TRUTHS].tolist() for truth in names}
+    totals = {truth: np.zeros((len(drawn), len(names))) for truth, drawn in draws.items()}
+    for result, studies, weight in zip(*known[1:], strict=True):
+        by_all: dict[Published, NDArray[np.float64]] = {}  # many draws have the same result
+        for column, truth in enumerate(names):
+            for row, draw in enumerate(draws[truth]):
+                told = synthetic(result, studies[truth], draw)
+                if told is None:
+                    continue
+                if told not in by_all:
+                    by_all[told] = np.array(
+                        [evidence(likelihoods(told, studies[name])) for name in names]
+                    )
+                bits = by_all[told].copy()
+                bits[column] = evidence(np.delete(likelihoods(told, studies[truth]), draw))
+                totals[truth][row] += weight * bits
+    counts = pd.DataFrame(0.0, index=names, columns=names)
+    for truth, total in totals.items() if known.rows else ():
+        # What all accounts score alike has no winner: the vote is split.
+        best = total >= total.max(axis=1, keepdims=True) - 1e-9
+        counts.loc[truth] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+    table = counts.rename_axis("truth").reset_index()
+    return table.melt("truth", var_name="found", value_name="share")
+
+
+def measurements(
+    plan: Comparison, simulated: pd.DataFrame, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Tell how much one study of each statistic would tell of which account is true, in bits.
+
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    simulated : DataFrame
+        The studies of all pieces.
+    rng : numpy.random.Generator
+        Shuffles accounts, for what would be told by chance.
+
+    Returns
+    -------
+    DataFrame
+        `task, statistic, information, most_apart, apart`.
+    """
+    is_prior = ~simulated["account"].str.endswith(AS_PUBLISHED)
+    told = simulated[is_prior & (simulated["finding"] == "")]
+    names = [name for name in plan.names() if not name.endswith(AS_PUBLISHED)]
+    rows = []
+    for (task, statistic), group in told.groupby(["task", "statistic"], sort=False):
+        value = group["value"].to_numpy(float)
+        account = pd.Categorical(group["account"], names).codes
+        known = value[~np.isnan(value)]
+        edges: NDArray[np.float64] = np.unique(
+            np.quantile(known, np.linspace(0, 1, _BINS + 1)[1:-1]) if len(known) else known
+        )
+        cell = np.where(np.isnan(value), len(edges) + 1, np.searchsorted(edges, value))
+        shared = _shared(account, cell, len(names))
+        by_chance = np.mean(
+            [_shared(rng.permutation(account), cell, len(names)) for _ in range(_N_SHUFFLES)]
+        )
+        pair, apart = _most_apart(account, cell, names)
+        rows.append(
+            {
+                "task": task,
+                "statistic": statistic,
+                "information": max(float(shared - by_chance), 0.0),
+                "most_apart": pair,
+                "apart": apart,
+            }
+        )
+    table = pd.DataFrame(rows, columns=["task", "statistic", "information", "most_apart", "apart"])
+    return table.sort_values("information", ascending=False, kind="stable")
+
+
+def _shared(account: NDArray[Any], cell: NDArray[Any], n_accounts: int) -> float:
+    """Give the mutual information of account and result in bits, all accounts equally probable."""
+    table = np.zeros((n_accounts, int(cell.max()) + 1))
+    np.add.at(table, (account, cell), 1)
+    table = table[table.sum(axis=1) > 0]
+    share = table / table.sum(axis=1, keepdims=True) / len(table)
+    expected = share.sum(axis=1, keepdims=True) * share.sum(axis=0, keepdims=True)
+    inside = share > 0
+    bits = float((share[inside] * np.log2(share[inside] / expected[inside])).sum())
+    return min(bits, float(np.log2(len(table))))
+
+
+def _most_apart(account: NDArray[Any], cell: NDArray[Any], names: list[str]) -> tuple[str, float]:
+    """Find the two accounts whose results differ most: their information, at most 1 bit."""
+    best, most = "", 0.0
+    for one in range(len(names)):
+        for other in range(one):
+            two = (account == one) | (account == other)
+            if (account == one).any() and (account == other).any():
+                apart = _shared((account[two] == one).astype(int), cell[two], 2)
+                if apart > most + 1e-9:
+                    best, most = f"{names[other]}, {names[one]}", apart
+    return best, most

@@ -1,0 +1,102 @@
+"""What all accounts predict of each finding: simulated studies, arranged for scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.findings.evidence import Published, Studies, published
+from analyses.studies.comparison.plan import Comparison
+
+__all__ = ["Predictions", "predictions", "weights"]
+
+_COLUMNS = ["successes", "trials", "mean", "sd", "value", "n_animals"]
+
+
+class Predictions(NamedTuple):
+    """The findings, and what all accounts predict of them.
+
+    Attributes
+    ----------
+    rows : list of dict, of n_findings
+        The findings.
+    results : list of Published, of n_findings
+        Their numbers.
+    studies : list of dict of str to Studies, of n_findings
+        The simulated studies of each account.
+    weight : ndarray of float, shape (n_findings,)
+        The part of each in its study's vote.
+    """
+
+    rows: list[dict[Hashable, Any]]
+    results: list[Published]
+    studies: list[dict[str, Studies]]
+    weight: NDArray[np.float64]
+
+
+def predictions(plan: Comparison, simulated: pd.DataFrame) -> Predictions:
+    """Arrange the simulated studies by finding and account.
+
+    Parameters
+    ----------
+    plan : Comparison
+        What is compared.
+    simulated : DataFrame
+        The studies of all pieces.
+
+    Returns
+    -------
+    Predictions
+    """
+    rows = pd.concat([plan.tested(task) for task in plan.tasks])
+    of_finding = dict(tuple(simulated[simulated["finding"] != ""].groupby("finding", sort=False)))
+    studies = []
+    for name in rows["id"]:
+        accounts = (
+            of_finding[name].sort_values("draw", kind="stable").groupby("account", sort=False)
+        )
+        studies.append(
+            {
+                str(account): Studies(*(group[column].to_numpy(float) for column in _COLUMNS))
+                for account, group in accounts
+            }
+        )
+    records = rows.to_dict("records")
+    return Predictions(records, [published(row) for row in records], studies, weights(rows))
+
+
+def weights(rows: pd.DataFrame) -> NDArray[np.float64]:
+    """Give each finding its share of its study's vote.
+
+    A study has one vote, however many statistics it reports: its findings share it equally. Studies
+    that answer one question in ways that exclude each other share one vote, too.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Findings: `id, study, contradicts`.
+
+    Returns
+    -------
+    ndarray of float, shape (n_findings,)
+        The weights.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"id": ["a.1", "a.2", "b.1"], "study": ["a", "a", "b"],
+    ...                      "contradicts": ["", "b.1", "a.2"]})
+    >>> weights(rows).tolist()
+    [0.5, 0.25, 0.5]
+    """
+    weight = 1 / rows.groupby("study")["id"].transform("size").to_numpy(float)
+    studies = dict(zip(rows["id"], rows["study"], strict=True))
+    for number, (study, others) in enumerate(
+        zip(rows["study"], rows["contradicts"].fillna(""), strict=True)
+    ):
+        opposed = {studies[other] for other in others.split() if other in studies} - {study}
+        weight[number] /= 1 + len(opposed)
+    return weight

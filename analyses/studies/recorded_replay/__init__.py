@@ -1,0 +1,1 @@
+"""What recordings replay: one animal, or several animals of one experiment."""

@@ -1,0 +1,154 @@
+"""The figures of recorded replay, from the tables of one animal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from analyses.jobs.results import Results
+from analyses.recordings.binned_track import cut_track
+from analyses.recordings.decoding.likelihood import log_likelihood
+from analyses.recordings.decoding.spike_counts import count_spikes
+from analyses.recordings.decoding.state_space_decoder import (
+    continuous_path,
+    state_posterior,
+    walk_transitions,
+)
+from analyses.recordings.readers.track_graphs import read_track
+from analyses.recordings.report import LOW_POWER
+from replay.worlds.mdp import MDP
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Reader", "draw_accounts", "draw_events", "draw_kinds", "draw_paths"]
+
+Reader = Callable[[str], pd.DataFrame]
+"""Reads a table of an animal by the name of its file."""
+
+_MOST_EXAMPLES = 4
+
+
+def draw_kinds(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
+    """Draw the shares of kinds.
+
+    Parameters
+    ----------
+    results : Results
+        The result folder.
+    read : Reader
+        Reads the tables of the animal.
+
+    Yields
+    ------
+    (str, Figure)
+        Its name, and the figure.
+    """
+    from analyses.plots.recorded_kinds import recorded_kinds_figure
+
+    chance = read("calibration.csv")
+    known = "How many of these events chance would give is unknown."
+    if len(chance):
+        rate = float(chance["false_positive_rate"].iloc[0])
+        known = f"Of events with randomised cells, {rate:.1%} pass the same test."
+    yield "kinds", recorded_kinds_figure(read("kinds.csv"), note=f"{known} {LOW_POWER}")
+
+
+def draw_accounts(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
+    """Draw the statistics beside what was published and what accounts predict.
+
+    Parameters
+    ----------
+    results, read
+        As for `draw_kinds`.
+
+    Yields
+    ------
+    (str, Figure)
+        Its name, and the figure.
+    """
+    from analyses.plots.recorded_statistics import recorded_statistics_figure
+
+    table = read("accounts.csv")
+    if len(table):
+        yield "statistics", recorded_statistics_figure(table)
+
+
+def draw_paths(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
+    """Draw the longest sequence of each kind on the maze.
+
+    Parameters
+    ----------
+    results, read
+        As for `draw_kinds`.
+
+    Yields
+    ------
+    (str, Figure)
+        Its name, and the figure.
+    """
+    from analyses.plots.decoded_path import decoded_path_figure
+
+    examples = _examples(read)
+    if len(examples):
+        graph = read_track(results.folder / "track.json")
+        manifest = results.manifest()
+        world = MDP.from_networkx(graph, bin_size=manifest["judgement"]["state_size"])
+        track = cut_track(graph, manifest["settings"]["bin_size"])
+        yield "paths", decoded_path_figure(examples, read("experience.parquet"), world, track)
+
+
+def draw_events(results: Results, read: Reader) -> Iterator[tuple[str, Figure]]:
+    """Draw the spikes and the posterior of the events of these sequences.
+
+    Parameters
+    ----------
+    results, read
+        As for `draw_kinds`.
+
+    Yields
+    ------
+    (str, Figure)
+        The name of each, and the figure.
+    """
+    from analyses.plots.decoded_event import posterior_figure
+
+    fields, spikes = read("place_fields.parquet"), read("spikes.parquet")
+    if not len(fields):
+        return
+    settings = results.manifest()["settings"]
+    track = cut_track(read_track(results.folder / "track.json"), settings["bin_size"])
+    rates = fields["rate"].to_numpy().reshape(-1, track.n_bins)
+    cells = fields["cell"].unique()
+    events = read("events.csv").set_index("event")
+    seconds = settings["time_bin"]
+    walk = walk_transitions(track, settings["diffusion"] * seconds)
+    for _, example in _examples(read).iterrows():
+        event = events.loc[example["event"]]
+        own = spikes[spikes["event"] == example["event"]]
+        fired = [own.loc[own["cell"] == cell, "time"].to_numpy() for cell in cells]
+        counts = count_spikes(fired, [event["start_time"]], [event["end_time"]], seconds)[0]
+        likelihoods = log_likelihood(counts, rates, seconds)
+        posterior, _ = state_posterior(likelihoods, walk)
+        yield (
+            f"event_{example['kind']}",
+            posterior_figure(
+                posterior,
+                track,
+                dt=seconds,
+                start=float(event["start_time"]),
+                spikes=fired,
+                rates=rates,
+                path=continuous_path(likelihoods, walk),
+                title=f"Event {example['event']}: {example['kind'].replace('_', ' ')}",
+            ),
+        )
+
+
+def _examples(read: Reader) -> pd.DataFrame:
+    """Choose the longest sequence of each kind."""
+    sequences = read("sequences.parquet")
+    longest = sequences.sort_values("distance", ascending=False, kind="stable")
+    return longest.drop_duplicates("kind").sort_values("kind").head(_MOST_EXAMPLES)

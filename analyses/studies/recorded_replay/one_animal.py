@@ -1,0 +1,144 @@
+"""What a recording replays: its events tested in blocks, then tables, a report and an NWB file.
+
+=======================  =========================================================================
+``events.csv``           candidate events: significance, and the kind of what is replay
+``sequences.parquet``    the place sequences of replay, judged against what had been run until then
+``kinds.csv``            counts and shares of kinds, by the size of states
+``shares.csv``           shares of kinds, corrected by what this recording could find
+``paths.parquet``        the decoded path of each event
+``experience.parquet``   the animal's moves between states, which learners can be fed with
+``spikes.parquet``       the spikes of each event, in cells with place fields
+``place_fields.parquet``  the rates of these cells along the track
+``states.csv``           where the states are
+``track.json``           the track graph
+``statistics.csv``       the statistics of replay that this recording has, beside published values
+``accounts.csv``         the same beside what accounts of replay predict of them
+``chance.csv``           the same events with randomised cells
+``calibration.csv``      the threshold, and how many of these pass it
+``report.md``            all of it as text, with the criteria, and how far it can be trusted
+``replay.nwb``           events, sequences and paths for other programs, if pynwb is installed
+=======================  =========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from analyses.jobs.cost import Cost
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.report import LOW_POWER
+from analyses.recordings.scoring import n_blocks, score_block
+from analyses.studies.recorded_replay.figures import (
+    draw_accounts,
+    draw_events,
+    draw_kinds,
+    draw_paths,
+)
+from analyses.studies.recorded_replay.plan import (
+    RecordingPlan,
+    cost_of,
+    describe_choices,
+    describe_data,
+    plan_recording,
+)
+from analyses.studies.recorded_replay.tables import analyse, write_track
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["STUDY"]
+
+_EVENTS = "events"
+
+
+def _usual_plan(size: float, seed: int) -> RecordingPlan:
+    recording = simulated_recording(max(round(60 * size), 6), seed)
+    return plan_recording(recording, judgement=Judgement(n_shuffles=max(round(200 * size), 19)))
+
+
+def _describe(plan: RecordingPlan) -> dict[str, Any]:
+    return {**describe_data(plan), **describe_choices(plan)}
+
+
+def _pieces(plan: RecordingPlan) -> dict[str, int]:
+    return {_EVENTS: n_blocks(plan.session)}
+
+
+def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    return score_block(plan.session, plan.judgement, piece.number, plan.seed)._asdict()
+
+
+def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
+    return cost_of([(plan, len(left))])
+
+
+def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]:
+    write_track(plan, results.folder)
+    return analyse(plan, results, _EVENTS).tables
+
+
+def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    kinds = tables["kinds.csv"]
+    own = kinds[kinds["state_size"] == plan.judgement.state_size]
+    columns = ["kind", "n", "share", "ci_low", "ci_high"]
+    n_events, n_replay = len(tables["events.csv"]), int(own["n_events"].iloc[0])
+    title = f"{n_replay} of {n_events} candidate events are replay. By their longest sequence:"
+    by_chance = "Nothing could be shuffled: how many events chance would give is unknown."
+    if len(tables["calibration.csv"]):
+        found = tables["calibration.csv"].iloc[0]
+        by_chance = (
+            f"Of {found['n_events']:.0f} events with randomised cells, "
+            f"{found['false_positive_rate']:.1%} pass the same test."
+        )
+    shares = tables["shares.csv"]
+    known = (
+        "Simulated sessions with the same cells tell what is found."
+        if shares["corrected"].notna().any()
+        else "Not corrected: report.md tells why."
+    )
+    return [
+        Shown(title, own[columns], f"{by_chance} {LOW_POWER}"),
+        Shown(
+            "Shares of kinds, corrected by what this recording could find:",
+            shares.round(3),
+            f"{known} More is in report.md.",
+        ),
+    ]
+
+
+def _kinds(results: Results) -> Iterator[tuple[str, Figure]]:
+    return draw_kinds(results, results.read)
+
+
+def _paths(results: Results) -> Iterator[tuple[str, Figure]]:
+    return draw_paths(results, results.read)
+
+
+def _events(results: Results) -> Iterator[tuple[str, Figure]]:
+    return draw_events(results, results.read)
+
+
+def _accounts(results: Results) -> Iterator[tuple[str, Figure]]:
+    return draw_accounts(results, results.read)
+
+
+STUDY = Study(
+    "recording",
+    "What does a recording replay, and how much of it is chance?",
+    "replay recording",
+    plan=_usual_plan,
+    describe=_describe,
+    pieces=_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    show=_show,
+    estimate=_estimate,
+)
+"""The study of one recording."""

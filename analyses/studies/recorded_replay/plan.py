@@ -1,0 +1,187 @@
+"""What of a recording is analysed, and how."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.recordings.decoding.state_space_decoder import state_posterior, walk_transitions
+from analyses.recordings.judgement import Judgement, check_judgement, check_state_size
+from analyses.recordings.predictions import read_predictions
+from analyses.recordings.recorded_experience import experience_of
+from analyses.recordings.recording import Recording
+from analyses.recordings.recovery.shares import N_SESSIONS
+from analyses.recordings.scoring import n_blocks
+from analyses.recordings.session import Session, prepare
+from analyses.recordings.settings import Settings
+from analyses.recordings.significance.track_log_odds import bins_between
+from replay.checks import check_whole
+
+__all__ = ["RecordingPlan", "cost_of", "describe_choices", "describe_data", "plan_recording"]
+
+
+class RecordingPlan(NamedTuple):
+    """What is analysed, and how.
+
+    Attributes
+    ----------
+    recording : Recording
+        What was read.
+    session : Session
+        What was made of it.
+    settings : Settings
+        How it is decoded.
+    judgement : Judgement
+        How events are judged.
+    n_sessions : int
+        How many sessions are simulated to correct shares.
+    seed : int
+        Seed of the shuffles and of these sessions.
+    predictions : pandas.DataFrame
+        What accounts predict.
+    """
+
+    recording: Recording
+    session: Session
+    settings: Settings
+    judgement: Judgement
+    n_sessions: int
+    seed: int
+    predictions: pd.DataFrame
+
+
+def plan_recording(
+    recording: Recording,
+    settings: Settings = Settings(),  # noqa: B008 (immutable)
+    judgement: Judgement = Judgement(),  # noqa: B008
+    seed: int = 0,
+    *,
+    n_sessions: int = N_SESSIONS,
+    predictions: pd.DataFrame | None = None,
+) -> RecordingPlan:
+    """Plan the analysis of a recording: place fields are estimated, and events found.
+
+    Parameters
+    ----------
+    recording : Recording
+        As `analyses.recordings.readers.read_recording` gives it.
+    settings : Settings, optional
+        How it is decoded.
+    judgement : Judgement, optional
+        How events are judged.
+    seed : int, default 0
+        Seed of the shuffles and of these sessions.
+    n_sessions : int, default 20
+        How many sessions are simulated to correct shares; with 0 none are corrected.
+    predictions : DataFrame, optional
+        What accounts predict, as `analyses.recordings.predictions.read_predictions` gives it; by
+        default those that ship with the toolkit.
+
+    Returns
+    -------
+    RecordingPlan
+        The plan.
+
+    Raises
+    ------
+    ValueError
+        As `analyses.recordings.session.prepare`.
+    """
+    check_judgement(judgement, recording)
+    check_whole("seed", seed)
+    check_whole("n_sessions", n_sessions)
+    session = prepare(recording, settings)
+    check_state_size(judgement.state_size, session.track)
+    experience_of(recording, judgement.state_size, judgement.lap_ends)  # may refuse
+    for nodes in judgement.tracks:
+        bins_between(session.track, nodes)  # may refuse
+    known = read_predictions() if predictions is None else predictions
+    return RecordingPlan(recording, session, settings, judgement, n_sessions, seed, known)
+
+
+def describe_data(plan: RecordingPlan) -> dict[str, Any]:
+    """Name the recording of a plan and its contents, for the manifest.
+
+    Parameters
+    ----------
+    plan : RecordingPlan
+        The plan.
+
+    Returns
+    -------
+    dict
+        Name, origin, and digest.
+    """
+    return {
+        "recording": {"name": plan.recording.name, **plan.recording.origin},
+        "data": plan.recording.digest(),
+    }
+
+
+def describe_choices(plan: RecordingPlan) -> dict[str, Any]:
+    """Say how a recording is analysed, for the manifest.
+
+    Parameters
+    ----------
+    plan : RecordingPlan
+        The plan.
+
+    Returns
+    -------
+    dict
+        Settings, judgement, number of simulated sessions, seed, and digest of the predictions.
+    """
+    predictions = plan.predictions.to_csv(index=False).encode()
+    return {
+        "settings": _plain(plan.settings),
+        "judgement": _plain(plan.judgement),
+        "n_sessions": plan.n_sessions,
+        "seed": plan.seed,
+        "predictions": hashlib.sha256(predictions).hexdigest(),
+    }
+
+
+def _plain(values: Settings | Judgement) -> dict[str, Any]:
+    """Write named tuples within named tuples as dictionaries."""
+    return {
+        name: value._asdict() if hasattr(value, "_asdict") else value
+        for name, value in values._asdict().items()
+    }
+
+
+def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
+    """Tell what recordings cost: one decoding is timed, and there are so many.
+
+    Parameters
+    ----------
+    plans : sequence of (RecordingPlan, int)
+        Each with its number of blocks of events that are left.
+
+    Returns
+    -------
+    Cost
+        Of all of them.
+    """
+    n_events, seconds = 0.0, 0.0
+    for plan, n_left in plans:
+        session, judgement = plan.session, plan.judgement
+        share = n_left / n_blocks(session)
+        n_bins = sum(map(len, session.counts)) * share
+        flat = np.zeros((200, session.track.n_bins))
+        walk = walk_transitions(session.track, session.variance)
+        state_posterior(flat[:2], walk)
+        start = perf_counter()
+        state_posterior(flat, walk)
+        each = (perf_counter() - start) / len(flat)
+        n_decodings = 2 * (1 + len(judgement.shuffles) * judgement.n_shuffles)
+        own = len(session.events) * share
+        # Likelihoods and shuffling take about as long as decoding.
+        seconds += 2 * each * n_decodings * n_bins + 0.02 * own + 0.5 * plan.n_sessions
+        n_events += own
+    return Cost({"events": round(n_events)}, seconds, BYTES_OF_FIGURES)

@@ -1,0 +1,283 @@
+"""What several animals of one experiment replay: each on its own, and all of them together.
+
+Tables are those of one animal (:mod:`analyses.studies.recorded_replay.one_animal`), with a column
+`animal`, and there is a report and an NWB file for each. The animal is the unit of what is said of
+all:
+
+==========================  ======================================================================
+``report.md``               all animals: their replay, kinds and statistics with intervals
+``report_ANIMAL.md``        each of them
+``replay_ANIMAL.nwb``       its events, sequences and paths, if pynwb is installed
+``kinds_of_all.csv``        shares of kinds: means over animals with intervals
+``shares_of_all.csv``       the same, as found and as corrected
+``statistics_of_all.csv``   the statistics of replay: means over animals with intervals
+``accounts.csv``            these beside what was published and what accounts predict
+==========================  ======================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from analyses.intervals import mean_interval
+from analyses.jobs.cost import Cost
+from analyses.jobs.results import Results
+from analyses.jobs.study import Piece, Runner, Shown, Study
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.predictions import beside_predictions
+from analyses.recordings.report import LOW_POWER
+from analyses.recordings.report_of_animals import write_report_of_animals
+from analyses.recordings.scoring import n_blocks, score_block
+from analyses.recordings.statistics import recorded_statistics
+from analyses.studies.recorded_replay.figures import (
+    Reader,
+    draw_accounts,
+    draw_events,
+    draw_kinds,
+    draw_paths,
+)
+from analyses.studies.recorded_replay.plan import (
+    RecordingPlan,
+    cost_of,
+    describe_choices,
+    describe_data,
+    plan_recording,
+)
+from analyses.studies.recorded_replay.tables import analyse, landmarks_of, write_track
+from replay.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["STUDY", "AnimalsPlan", "plan_animals"]
+
+_ANIMAL = "animal"
+
+_Draw = Callable[[Results, Reader], Iterator[tuple[str, "Figure"]]]
+
+
+class AnimalsPlan(NamedTuple):
+    """The animals of an experiment.
+
+    Attributes
+    ----------
+    animals : dict of str to RecordingPlan
+        Name -> how its recording is analysed; all in one way.
+    """
+
+    animals: dict[str, RecordingPlan]
+
+
+def plan_animals(animals: Mapping[str, RecordingPlan]) -> AnimalsPlan:
+    """Plan the analysis of several animals of one experiment.
+
+    Parameters
+    ----------
+    animals : mapping of str to RecordingPlan
+        Name -> how its recording is analysed.
+
+    Returns
+    -------
+    AnimalsPlan
+        The plan.
+
+    Raises
+    ------
+    ValueError
+        If there is no animal, two have the same recording, their tracks differ, or so do the ways
+        in which they are analysed.
+    """
+    if not animals:
+        raise ValueError("There is no animal: name one recording or more.")
+    (name, first), *others = animals.items()
+    digests = {first.recording.digest(): name}
+    for other, plan in others:
+        digest = plan.recording.digest()
+        if digest in digests:
+            raise ValueError(
+                f"{digests[digest]} and {other} hold the same recording: one animal must not count "
+                "twice. Name each recording once."
+            )
+        digests[digest] = other
+        if not _is_same_track(first, plan):
+            raise ValueError(
+                f"{name} and {other} are on different tracks, so they have no statistics in common "
+                "to average. Give all recordings of one experiment one track (track)."
+            )
+        if describe_choices(plan) != describe_choices(first):
+            raise ValueError(f"{name} and {other} must be analysed in the same way.")
+    return AnimalsPlan(dict(animals))
+
+
+def _is_same_track(one: RecordingPlan, other: RecordingPlan) -> bool:
+    a, b = one.session.track, other.session.track
+    return (
+        a.edges.shape == b.edges.shape
+        and bool((a.edges == b.edges).all())
+        and a.node_position.shape == b.node_position.shape
+        and bool((abs(a.node_position - b.node_position) < 1e-6).all())
+    )
+
+
+def _usual_plan(size: float, seed: int) -> AnimalsPlan:
+    judgement = Judgement(n_shuffles=max(round(100 * size), 19))
+    n_animals = max(round(3 * size), 2)
+    plans = {
+        f"animal_{number + 1}": plan_recording(
+            simulated_recording(24, 1000 * seed + number), judgement=judgement, n_sessions=5
+        )
+        for number in range(n_animals)
+    }
+    return plan_animals(plans)
+
+
+def _describe(plan: AnimalsPlan) -> dict[str, Any]:
+    first = next(iter(plan.animals.values()))
+    data = {name: describe_data(each) for name, each in plan.animals.items()}
+    return {"animals": data, **describe_choices(first)}
+
+
+def _pieces(plan: AnimalsPlan) -> dict[str, int]:
+    return {name: n_blocks(each.session) for name, each in plan.animals.items()}
+
+
+def _make(plan: AnimalsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
+    own = plan.animals[piece.group]
+    return score_block(own.session, own.judgement, piece.number, own.seed)._asdict()
+
+
+def _estimate(plan: AnimalsPlan, left: Sequence[Piece], call: Runner) -> Cost:
+    groups = [piece.group for piece in left]
+    return cost_of([(own, groups.count(name)) for name, own in plan.animals.items()])
+
+
+def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:
+    first = next(iter(plan.animals.values()))
+    write_track(first, results.folder)
+    analysed = {name: analyse(own, results, name, f"_{name}") for name, own in plan.animals.items()}
+    names = next(iter(analysed.values())).tables
+    tables = {
+        name: pd.concat(
+            [each.tables[name].assign(animal=animal) for animal, each in analysed.items()],
+            ignore_index=True,
+        )
+        for name in names
+    }
+    tables = {
+        name: table[[_ANIMAL, *(column for column in table if column != _ANIMAL)]]
+        for name, table in tables.items()
+    }
+    statistics = recorded_statistics(
+        [each.found for each in analysed.values()], landmarks_of(first)
+    )
+    tables |= {
+        "kinds_of_all.csv": _kinds_of_all(tables["kinds.csv"]),
+        "shares_of_all.csv": _shares_of_all(tables["shares.csv"]),
+        "statistics_of_all.csv": statistics,
+        "accounts.csv": beside_predictions(statistics, first.predictions),
+    }
+    with replacing(results.folder / "report.md") as beside:
+        write_report_of_animals(
+            beside,
+            {name: each.found for name, each in analysed.items()},
+            tables["kinds_of_all.csv"],
+            tables["shares_of_all.csv"],
+            statistics,
+            tables["accounts.csv"],
+            first.judgement,
+        )
+    return tables
+
+
+def _kinds_of_all(kinds: pd.DataFrame) -> pd.DataFrame:
+    order = list(dict.fromkeys(kinds["kind"]))
+    table = kinds.assign(kind=pd.Categorical(kinds["kind"], categories=order))
+    found = mean_interval(table, "share", ["state_size", "kind"])
+    return found.rename(columns={"mean": "share", "n": "n_animals"}).astype({"kind": str})
+
+
+def _shares_of_all(shares: pd.DataFrame) -> pd.DataFrame:
+    """Average what is found, and what is corrected where it could be: `n` says of how many."""
+    order = list(dict.fromkeys(shares["kind"]))
+    table = shares.assign(kind=pd.Categorical(shares["kind"], categories=order))
+    found = mean_interval(table, "found", ["kind"]).rename(columns={"mean": "found"})
+    corrected = mean_interval(table, "corrected", ["kind"]).rename(columns={"mean": "corrected"})
+    wanted = ["ci_low", "ci_high", "n"]
+    joined = found[["kind", "found", *wanted]].merge(
+        corrected[["kind", "corrected", *wanted]], on="kind", suffixes=("_found", "_corrected")
+    )
+    return joined.astype({"kind": str})
+
+
+def _show(plan: AnimalsPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown]:
+    size = next(iter(plan.animals.values())).judgement.state_size
+    events, chance = tables["events.csv"], tables["calibration.csv"]
+    counts = events.groupby(_ANIMAL, sort=False)["is_replay"].agg(events="size", replay="sum")
+    if len(chance):
+        counts = counts.join(chance.set_index(_ANIMAL)["false_positive_rate"].round(3))
+    kinds = tables["kinds_of_all.csv"]
+    own = kinds.loc[kinds["state_size"] == size, ["kind", "share", "ci_low", "ci_high"]]
+    statistics = tables["statistics_of_all.csv"]
+    columns = ["statistic", "value", "ci_low", "ci_high", "null", "n_animals"]
+    return [
+        Shown(
+            "Replay of each animal:",
+            counts.reset_index(),
+            "The false-positive rate is that of the same events with randomised cells.",
+        ),
+        Shown("Shares of kinds, over animals:", own.round(3), LOW_POWER),
+        Shown(
+            "Statistics of replay, over animals:",
+            statistics[columns].round(3),
+            "More is in report.md, and in a report of each animal.",
+        ),
+    ]
+
+
+def _of_animals(draw: _Draw, results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw a figure of each animal."""
+    for animal in results.manifest()["animals"]:
+        for name, figure in draw(results, partial(_read, results, animal)):
+            yield f"{animal}_{name}", figure
+
+
+def _read(results: Results, animal: str, name: str) -> pd.DataFrame:
+    table = results.read(name)
+    return table[table[_ANIMAL].astype(str) == animal].drop(columns=_ANIMAL)
+
+
+def _kinds(results: Results) -> Iterator[tuple[str, Figure]]:
+    return _of_animals(draw_kinds, results)
+
+
+def _paths(results: Results) -> Iterator[tuple[str, Figure]]:
+    return _of_animals(draw_paths, results)
+
+
+def _events(results: Results) -> Iterator[tuple[str, Figure]]:
+    return _of_animals(draw_events, results)
+
+
+def _accounts(results: Results) -> Iterator[tuple[str, Figure]]:
+    return draw_accounts(results, results.read)
+
+
+STUDY = Study(
+    "recordings",
+    "What do several animals replay, and how much of it is chance?",
+    "replay recording",
+    plan=_usual_plan,
+    describe=_describe,
+    pieces=_pieces,
+    make=_make,
+    summarise=_summarise,
+    figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    show=_show,
+    estimate=_estimate,
+)
+"""The study of several recordings."""

@@ -1,0 +1,6 @@
+"""The command ``replay`` as ``python -m replay``: its front is the package of the analyses."""
+
+from runpy import run_module
+
+if __name__ == "__main__":
+    run_module("analyses.cli", run_name="__main__", alter_sys=True)

@@ -1,0 +1,44 @@
+"""Packages that offer names from their modules, and import these when a name is used."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["offered"]
+
+
+def offered(
+    package: str, rooms: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make the functions ``__getattr__`` and ``__dir__`` of a package.
+
+    Parameters
+    ----------
+    package : str
+        Its name.
+    rooms : mapping of str to str
+        Module in the package -> what is offered from it, with blanks between; the name of the
+        module itself offers the module.
+
+    Returns
+    -------
+    getattr : callable
+        Imports what is asked for.
+    dir : callable
+        Lists the names, and ``__version__``.
+
+    Examples
+    --------
+    >>> find, names = offered("replay", {"jit": "kernel", "data": "data"})
+    >>> find("kernel").__name__, find("data").__name__, names()
+    ('kernel', 'replay.data', ['kernel', 'data', '__version__'])
+    """
+    place = {name: room for room, names in rooms.items() for name in names.split()}
+
+    def find(name: str) -> Any:
+        if name not in place:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(f"{package}.{place[name]}")
+        return module if name == place[name] else getattr(module, name)
+
+    return find, lambda: [*place, "__version__"]

@@ -1,0 +1,102 @@
+"""What a learner knows of a world before its first step: where each action leads."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import kernel
+from replay.parts.experiences import Experiences, experience_at
+from replay.parts.similarity import Similarity, link
+from replay.worlds.mdp import MDP
+
+__all__ = ["expect_moves", "known_world", "likeliest_outcomes"]
+
+
+def known_world(parameter: str, mdp: MDP | None, n_actions: int) -> MDP:
+    """Give the world that is known before the first step.
+
+    Parameters
+    ----------
+    parameter : str
+        The parameter for which it must be known.
+    mdp : MDP or None
+        The world.
+    n_actions : int
+        How many actions it must have.
+
+    Returns
+    -------
+    MDP
+        The world.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or it has another number of actions.
+    """
+    if mdp is None:
+        raise ValueError(f"{parameter} needs to know the world: give feed its mdp.")
+    if mdp.n_actions != n_actions:
+        raise ValueError(
+            f"{parameter} needs to know the world: it has {n_actions} actions, and its mdp "
+            f"{mdp.n_actions}."
+        )
+    return mdp
+
+
+def likeliest_outcomes(mdp: MDP) -> NDArray[np.int32]:
+    """Tell where each pair leads; of several outcomes, the likeliest.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The world.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_states, n_actions)
+        The state entered; -1 in terminal states.
+
+    Examples
+    --------
+    >>> from replay.worlds.mazes import from_ascii
+    >>> likeliest_outcomes(from_ascii("S.G")).tolist()
+    [[0, 1, 0, 0], [1, 2, 1, 0], [-1, -1, -1, -1]]
+    """
+    likeliest = np.asarray(mdp.transition_matrix().argmax(axis=1), dtype=np.int32)
+    next_state = likeliest.reshape(mdp.n_states, mdp.n_actions)
+    next_state[mdp.terminal] = -1
+    return next_state
+
+
+@kernel
+def expect_moves(
+    experiences: Experiences,
+    similarity: Similarity,
+    next_state: NDArray[np.int32],
+    strength: float,
+    weight: float,
+) -> None:
+    """Remember each move that leads elsewhere as if it had been made, without reward.
+
+    Parameters
+    ----------
+    experiences : Experiences
+        Of a learner that has tried nothing.
+    similarity : Similarity
+        Of states of which none are linked.
+    next_state : ndarray of int32, shape (n_states, n_actions)
+        Where each pair leads; -1 if nowhere.
+    strength : float
+        How strong the experience of each move is.
+    weight : float
+        What a link adds to the discounted random walk.
+    """
+    for s in range(next_state.shape[0]):
+        for a in range(next_state.shape[1]):
+            s_next = next_state[s, a]
+            if s_next >= 0 and s_next != s:
+                experience = experiences.rows[experience_at(experiences, s, a)]
+                experience["next_state"] = s_next
+                experience["terminated"] = next_state[s_next, 0] < 0
+                experience["strength"] = strength
+                link(similarity, weight, s, s_next, 1)

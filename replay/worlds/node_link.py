@@ -1,0 +1,87 @@
+"""MDPs as text: the graph of an MDP in networkx's node-link format, which other tools read too."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from replay.worlds.mdp import MDP
+
+__all__ = ["from_json", "to_json"]
+
+_BROKEN = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
+
+
+def to_json(mdp: MDP) -> str:
+    """Write an MDP as JSON.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The MDP. Labels of states that are neither numbers, strings nor tuples of these become
+        strings.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Examples
+    --------
+    >>> corridor = MDP.from_tables([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
+    >>> from_json(to_json(corridor)) == corridor
+    True
+    """
+    return json.dumps(nx.node_link_data(mdp.to_networkx(), edges="edges"), default=_plain)
+
+
+def from_json(text: str | bytes) -> MDP:
+    """Read an MDP that `to_json` wrote.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The text.
+
+    Returns
+    -------
+    MDP
+        The MDP.
+
+    Raises
+    ------
+    ValueError
+        If the text holds no MDP.
+
+    Examples
+    --------
+    >>> from_json("{}")
+    Traceback (most recent call last):
+    ValueError: This is no graph of an MDP in node-link format: 'nodes' is missing.
+    """
+    try:
+        data = json.loads(text)
+        if not isinstance(data, dict):
+            raise TypeError(f"expected a JSON object, got {type(data).__name__}")
+        if missing := [key for key in ("nodes", "edges") if key not in data]:
+            raise TypeError(f"{missing[0]!r} is missing")
+        graph = nx.node_link_graph(data, edges="edges")
+        for attributes in [graph.graph, *graph.nodes.values()]:
+            attributes.update({name: _with_tuples(value) for name, value in attributes.items()})
+        return MDP.from_networkx(graph)
+    except (*_BROKEN, nx.NetworkXError) as error:
+        raise ValueError(
+            f"This is no graph of an MDP in node-link format: {str(error).rstrip('.')}."
+        ) from error
+
+
+def _with_tuples(value: Any) -> Any:
+    """Make lists the tuples that they were before JSON."""
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
+
+
+def _plain(value: object) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)

@@ -1,0 +1,100 @@
+"""The glossary of columns, against the tables that commands write."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from pyarrow import parquet
+
+from analyses.jobs.columns import TABLES, as_markdown, glossary
+from analyses.jobs.run import run
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
+from analyses.studies.brea_2018.reproduction import plan_reproduction
+from analyses.studies.changes import STUDY as CHANGES
+from analyses.studies.changes import plan_change
+from analyses.studies.comparison.compare_accounts import STUDY as COMPARISON
+from analyses.studies.comparison.plan import plan_comparison
+from analyses.studies.demands import STUDY as DEMANDS
+from analyses.studies.demands import plan_demands
+from analyses.studies.recorded_replay.one_animal import STUDY as RECORDING
+from analyses.studies.recorded_replay.plan import plan_recording
+
+ROOT = Path(__file__).parents[1]
+
+
+def read(path):
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)
+    return pd.read_csv(path, keep_default_na=False, na_values=[""], low_memory=False)
+
+
+def columns_of(path):
+    return parquet.read_schema(path).names if path.suffix == ".parquet" else list(read(path))
+
+
+def table_of(path):
+    """Give what the glossary has of a file."""
+    own = f"recording/{path.name}"
+    return TABLES[own if own in TABLES and "moves" in columns_of(path) else path.name]
+
+
+def check(folder, complete=True):
+    """Hold all tables of a folder against the glossary; give their names."""
+    files = [each for each in folder.rglob("*") if each.suffix in (".csv", ".parquet")]
+    files = [each for each in files if "pieces" not in each.parts]
+    for file in files:
+        told, found = table_of(file), read(file)
+        assert set(found) <= set(told.columns), file
+        assert not complete or set(told.columns) - told.optional <= set(found), file
+        empty = [name for name in found if found[name].isna().any()]
+        assert [name for name in empty if not told.columns[name].empty] == [], file
+    return {each.name for each in files}
+
+
+def small(study):
+    if study is REPRODUCTION:
+        sizes = {"n_mdps": 2, "n_seeds": 1, "n_steps": 400}
+        return plan_reproduction(["maze"], ["prioritized_sweeping", "sfma"], **sizes)
+    if study is CHANGES:
+        learners = {"dyna_q": ("dyna_q", {})}
+        return plan_change("drifting_tree", learners, n_mdps=2, n_seeds=1, n_steps=50)
+    if study is DEMANDS:
+        return plan_demands(["q_learning"], n_mdps=1, visits=1)
+    if study is COMPARISON:
+        return plan_comparison(["linear_track"], ["dyna_q", "graph_walks"], n_draws=2)
+    judgement = Judgement(n_shuffles=19, other_sizes=())
+    return plan_recording(simulated_recording(4), judgement=judgement, n_sessions=0)
+
+
+@pytest.mark.parametrize(
+    "study", [REPRODUCTION, CHANGES, DEMANDS, COMPARISON, RECORDING], ids=lambda study: study.name
+)
+def test_every_column_that_a_command_writes_is_explained(study, tmp_path):
+    from dataclasses import replace
+
+    run(replace(study, figures={}), small(study), tmp_path / "results")
+    assert check(tmp_path / "results")
+
+
+def test_every_column_of_the_reference_tables_is_explained():
+    if not (ROOT / "data").exists():
+        pytest.skip("in the checkout only")
+    assert {"timings.csv", "recovery_matrix.csv", "findings.csv"} <= check(
+        ROOT / "data", complete=False
+    )
+
+
+def test_the_guide_prints_the_glossary():
+    guide = ROOT / "data" / "README.md"
+    if not guide.exists():
+        pytest.skip("in the checkout only")
+    printed = guide.read_text("utf-8").partition("<!-- columns -->\n")[2]
+    assert printed.partition("\n<!-- end of columns -->")[0] == as_markdown()
+
+
+def test_tables_are_found_with_and_without_their_ending():
+    assert glossary("reward_rate") == glossary("reward_rate.csv")
+    with pytest.raises(ValueError, match="Unknown table 'rewards'"):
+        glossary("rewards")

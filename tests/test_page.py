@@ -1,0 +1,420 @@
+"""The page: what is in it equals the tables, nothing in it asks a network, and it works."""
+
+import json
+import re
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from analyses import classify, place_sequences
+from analyses.cli import app
+from analyses.plots import write_page
+from analyses.plots.page import writing
+from analyses.plots.page.packing import pack, unpack
+from analyses.plots.page.worlds import describe_world
+from analyses.recordings.event_kinds import sequence_kinds
+from analyses.recordings.readers.track_graphs import draw_track
+from analyses.sequences.pauses import replayed_moves
+from analyses.studies.pages import DecodedResults, page_of_folders
+from analyses.tables import KINDS
+from replay.log.backups import PHASES
+from replay.log.event_log import EventLog
+from replay.simulation import feed, simulate
+from replay.worlds.mazes import from_ascii, random_maze
+from replay.worlds.mdp import MDP
+from replay.worlds.tracks import make_wtrack
+from replay.worlds.trees import deterministic_tree
+
+
+def data_of(path):
+    """Read what a browser reads of a page."""
+    text = path.read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    return json.loads(found[1])
+
+
+def counts_of(run):
+    counts = unpack(run["counts"])
+    counts.pop("n_windows")
+    return pd.DataFrame(counts)
+
+
+def lists(flat, lengths):
+    return np.split(flat, np.cumsum(lengths)[:-1])
+
+
+def states_of(events, number, sequence):
+    """List the states of a sequence (by its number on the page) of an event, as the page does."""
+    first = np.append(0, np.cumsum(events["event_moves"].astype(int)))[number]
+    place = lists(events["place"], events["sequence_length"].astype(int) - 1)[sequence]
+    moves = first + place.astype(int)
+    return [int(events["move_from"][moves[0]]), *events["move_to"][moves].astype(int).tolist()]
+
+
+@pytest.fixture(scope="module")
+def maze():
+    return random_maze(12, seed=3)
+
+
+@pytest.fixture(scope="module")
+def sweeping(maze):
+    return simulate(maze, "prioritized_sweeping", n_steps=4_000, seed=1, log="all").log
+
+
+@pytest.fixture(scope="module")
+def control(maze, sweeping):
+    size = {"n_states": maze.n_states, "n_actions": maze.n_actions}
+    return feed("episodic_control", sweeping.steps, **size, mdp=maze)
+
+
+@pytest.fixture(scope="module")
+def decoded():
+    """Make a rat that ran two laps on a W-track, and replayed three paths."""
+    graph = make_wtrack()
+    world = MDP.from_networkx(graph, bin_size=15.0)
+    ways = nx.Graph(world.to_networkx())
+    left, right = (nx.shortest_path(ways, 4, end) for end in (3, 5))
+    moves = [move for lap in (left, right) for move in pairwise(lap)]
+    steps = {
+        "state": [here for here, _ in moves],
+        "next_state": [there for _, there in moves],
+        "terminated": np.isin(np.arange(len(moves)), [len(left) - 2, len(moves) - 1]),
+        "time": np.arange(len(moves)) * 0.5 + 100.0,
+    }
+    log = EventLog({"steps": steps}, mdp=world)
+    paths = [left[::-1], right, nx.shortest_path(ways, 3, 5), right[:4]]
+    time = [110.0, 118.0, 118.5, 119.0]
+    listed = pd.DataFrame({"time": time, "states": paths, "phase": "rest"})
+    sequences = place_sequences(log, listed)
+    sequences["kind"] = sequence_kinds(sequences)
+    sequences["event"] = np.array([1, 2, 4, 7])[sequences["event"]]
+    start = np.arange(9.0) + 110.0
+    events = pd.DataFrame({"event": range(9), "start_time": start, "end_time": start + 0.2,
+                           "is_replay": np.isin(range(9), [1, 2, 4, 7])})  # fmt: skip
+    decoded_paths = pd.DataFrame(
+        {"event": [1, 1, 2], "time": [111.0, 111.005, 112.0], "x": [0.0, 5.0, 1.0], "y": 2.0}
+    )
+    return DecodedResults(events, sequences, decoded_paths, log)
+
+
+# -- columns --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[], [0], [3, 1, 2], [255, 256], [70_000, 1], [-5, 3], list(range(100, 400)), [True, False],
+     [2**32 - 1, 0]],
+    ids=str,
+)  # fmt: skip
+def test_columns_come_back(values):
+    assert unpack(pack({"a": [1], "it": values}))["it"].tolist() == list(map(int, values))
+
+
+def test_floats_are_kept_in_single_precision():
+    assert unpack(pack({"x": [0.1, -3.5]}))["x"].tolist() == [np.float32(0.1), -3.5]
+
+
+# -- counts and events equal the tables -----------------------------------------------------
+
+
+@pytest.mark.parametrize("across_events", [False, True])
+def test_counts_equal_the_table_of_classify(sweeping, across_events, tmp_path):
+    page = write_page(sweeping, tmp_path / "page.html", across_events=across_events)
+    (run,) = data_of(page)["runs"]
+    table = classify(sweeping, min_length=3, across_events=across_events)
+    expected = table.groupby(["kind", "phase", "length"], observed=True).size()
+    counts = counts_of(run)
+    counts["kind"] = [KINDS[kind] for kind in counts["kind"]]
+    counts["phase"] = [PHASES[phase] for phase in counts["phase"]]
+    found = counts.groupby(["kind", "phase", "length"])["n"].sum()
+    assert len(table) > 20
+    assert found.to_dict() == expected.to_dict()
+    assert run["n_sequences"] == len(table)
+    assert run["n_events"] == table["event"].nunique()
+    by_window = counts.groupby("window")["n"].sum().to_dict()
+    n_windows = int(unpack(run["counts"])["n_windows"][0])
+    assert by_window == (table["step"] * n_windows // 4_000).value_counts().to_dict()
+
+
+def test_events_are_those_of_the_log(sweeping, control, tmp_path):
+    page = write_page([sweeping, control], tmp_path / "page.html")
+    for run, log in zip(data_of(page)["runs"], (sweeping, control), strict=True):
+        events = unpack(run["events"])
+        table = classify(log, min_length=3)
+        assert events["event_number"].tolist() == sorted(table["event"].unique())
+        of_sequence = np.repeat(events["event_number"], events["event_sequences"])
+        by_event = table.sort_values("event", kind="stable")
+        assert of_sequence.tolist() == by_event["event"].tolist()
+        assert [KINDS[kind] for kind in events["sequence_kind"]] == by_event["kind"].tolist()
+        which = np.repeat(np.arange(run["n_shown"]), events["event_sequences"])
+        ends = lists(events["piece_end"], events["sequence_pieces"].astype(int))
+        episodes = lists(events["piece_episode"], events["sequence_pieces"].astype(int))
+        for k, row in enumerate(by_event.itertuples()):
+            if k % 7:
+                continue
+            states = states_of(events, which[k], k)
+            assert states == row.states.tolist()
+            assert len(ends[k]) == row.composition_order
+            assert len(set(episodes[k].tolist())) == row.n_episodes
+            assert ends[k][-1] == len(states) - 1
+            splices = [states[end] for end in ends[k][:-1]]
+            expected = row.splice_states.tolist()
+            assert splices == (expected[::-1] if row.orientation == "reverse" else expected)
+        begin = np.append(0, np.cumsum(events["event_moves"].astype(int)))
+        for k in range(0, run["n_shown"], 11):
+            moves = replayed_moves(log, int(events["event_number"][k]))
+            own = slice(begin[k], begin[k + 1])
+            assert events["move_from"][own].tolist() == moves["state"].tolist()
+            assert events["move_to"][own].tolist() == moves["next_state"].tolist()
+            assert events["event_location"][k] == moves["location"].iloc[0]
+
+
+def test_steps_come_back(sweeping, tmp_path):
+    page = data_of(write_page(sweeping, tmp_path / "page.html"))
+    way = unpack(page["experiences"][0])
+    first = np.searchsorted(way["pair_from"], np.arange(sweeping.mdp.n_states))
+    steps = sweeping.steps
+    pair = first[steps["state"]] + way["rank"]
+    assert way["pair_from"][pair].tolist() == steps["state"].tolist()
+    assert way["pair_to"][pair].tolist() == steps["next_state"].tolist()
+    assert way["begin_episode"].tolist() == steps["episode"].unique().tolist()
+    paid = steps[steps["reward"] > 0]
+    assert way["paid_made"][0] == paid["step"].iloc[0] + 1
+    assert way["paid_state"].tolist() == [paid["next_state"].iloc[0]]  # one goal
+
+
+def test_values_are_those_of_the_graph(sweeping, tmp_path):
+    (run,) = data_of(write_page(sweeping, tmp_path / "page.html"))["runs"]
+    values = unpack(run["values"])
+    n_states = sweeping.mdp.n_states
+    low, high = run["values"]["low"], run["values"]["high"]
+    for k in (0, 5, len(values["made"]) - 1):
+        graph = sweeping.graph(until=int(values["made"][k]) - 1)
+        coded = values["value"][k * n_states : (k + 1) * n_states]
+        for state in range(n_states):
+            value = graph.nodes[state]["value"] if state in graph else np.nan
+            if np.isnan(value):
+                assert coded[state] == 255
+            else:
+                assert low + coded[state] / 254 * (high - low) == pytest.approx(
+                    value, abs=(high - low) / 254
+                )
+
+
+def test_values_are_unknown_if_the_log_keeps_replay_only(maze, tmp_path):
+    log = simulate(maze, "episodic_control", n_steps=300, log="replay").log
+    (run,) = data_of(write_page(log, tmp_path / "page.html"))["runs"]
+    assert run["values"] is None
+
+
+def test_one_experience_is_kept_once(sweeping, control, maze, tmp_path):
+    page = data_of(write_page([sweeping, control], tmp_path / "page.html"))
+    assert [run["experience"] for run in page["runs"]] == [0, 0]
+    assert len(page["experiences"]) == len(page["worlds"]) == 1
+    other = simulate(maze, "episodic_control", n_steps=500, seed=9).log
+    page = data_of(write_page(EventLog.concat([control, other]), tmp_path / "page.html"))
+    assert [run["experience"] for run in page["runs"]] == [0, 1]
+    assert [run["name"] for run in page["runs"]] == [
+        "Episodic control",
+        "Episodic control, seed 9",
+    ]
+
+
+def test_decoded_replay_is_counted_as_in_its_table(decoded, tmp_path):
+    page = data_of(write_page(decoded, tmp_path / "page.html"))
+    (run,) = page["runs"]
+    counts = counts_of(run)
+    found = counts.groupby("kind")["n"].sum()
+    expected = decoded.sequences["kind"].value_counts()
+    assert {KINDS[kind]: n for kind, n in found.items()} == expected[expected > 0].to_dict()
+    assert set(expected[expected > 0].index) >= {"forward_episode", "reverse_episode", "novel_path"}
+    events = unpack(run["events"])
+    assert events["event_number"].tolist() == [1, 2, 4, 7]
+    assert events["event_samples"].tolist() == [2, 1, 0, 0]
+    assert events["path_ms"].tolist() == [0, 5, 0]
+    for k, row in enumerate(decoded.sequences.itertuples()):
+        assert states_of(events, k, k) == row.states.tolist()
+    assert events["sequence_pieces"].tolist() == decoded.sequences["composition_order"].tolist()
+    assert unpack(page["experiences"][0])["seconds"][:2].tolist() == [0.0, 0.5]
+    assert page["worlds"][0]["style"] == "track"
+
+
+# -- size, samples, safety ------------------------------------------------------------------
+
+
+def test_a_hundred_thousand_steps_take_less_than_a_megabyte(maze, tmp_path):
+    log = simulate(maze, "episodic_control", n_steps=100_000, log="all").log
+    page = write_page(log, tmp_path / "page.html")
+    (run,) = data_of(page)["runs"]
+    assert page.stat().st_size < 1_000_000
+    assert run["n_sequences"] > 5_000
+    assert run["n_shown"] == run["n_events"]  # there is room for all
+
+
+def test_above_a_size_events_are_sampled(sweeping, control, tmp_path, monkeypatch):
+    whole = data_of(write_page([sweeping, control], tmp_path / "whole.html"))["runs"]
+    monkeypatch.setattr(writing, "_MOST_BYTES", 0)
+    monkeypatch.setattr(writing, "_LEFT_FOR_EVENTS", 5_000)
+    monkeypatch.setattr(writing, "_FEWEST_OF_A_KIND", 2)
+    parts = data_of(write_page([sweeping, control], tmp_path / "part.html"))["runs"]
+    assert len(json.dumps([part["events"] for part in parts])) < 5_000
+    for part, run in zip(parts, whole, strict=True):
+        assert part["counts"] == run["counts"]
+        assert part["n_events"] == run["n_events"]
+        kept, all_events = unpack(part["events"]), unpack(run["events"])
+        assert set(kept["event_number"].tolist()) <= set(all_events["event_number"].tolist())
+        assert set(kept["sequence_kind"].tolist()) == set(all_events["sequence_kind"].tolist())
+    assert parts[1]["n_shown"] < whole[1]["n_shown"]
+
+
+def test_nothing_can_ask_a_network(sweeping, tmp_path):
+    text = write_page(sweeping, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?:|//[a-z0-9-]+\.[a-z]|@import|url\(|\bsrc=|fetch\(|XMLHttp", text)
+    assert "default-src 'none'" in text
+    assert re.findall(r'href="([^"]*)"', text) == ["data:,"]
+
+
+def test_the_same_log_gives_the_same_page(sweeping, tmp_path):
+    one = write_page(sweeping, tmp_path / "one.html").read_bytes()
+    assert one == write_page(sweeping, tmp_path / "two.html").read_bytes()
+
+
+def test_names_cannot_end_the_data(tmp_path):
+    evil = "</script><script>alert(1)</script>{{data}}"
+    world = MDP.from_tables([[1], [2], [2]], reward=[0, 0, 1], terminal=[2], labels=[evil, "b", 3])
+    log = simulate(world, "episodic_control", n_steps=20).log.label(learner=evil)
+    path = write_page(log, tmp_path / "page.html", title=evil)
+    assert "<script>alert" not in path.read_text(encoding="utf-8")
+    data = data_of(path)
+    assert data["title"] == evil
+    assert data["worlds"][0]["labels"][0] == evil
+
+
+# -- worlds ---------------------------------------------------------------------------------
+
+
+def test_how_worlds_are_drawn():
+    maze = describe_world(from_ascii("S.G", cell_size=5))
+    assert (maze["style"], maze["unit"]) == ("maze", 5.0)
+    assert len(unpack(maze)["wall_x"]) == 12
+    tree = describe_world(deterministic_tree(3, 2))
+    assert tree["style"] == "graph"
+    track = MDP.from_networkx(make_wtrack(), bin_size=15.0)
+    assert describe_world(track)["style"] == "track"
+    assert describe_world(MDP.from_tables([[1], [0]], reward=[0, 1]))["style"] == "graph"
+
+
+def test_a_log_without_its_world(sweeping, tmp_path):
+    sweeping.save(tmp_path / "log")
+    (tmp_path / "log" / "world.json").unlink()
+    page = data_of(page_of_folders([tmp_path / "log"], tmp_path / "page.html"))
+    assert page["worlds"][0]["known"] is False
+    assert page["runs"][0]["n_sequences"] == len(classify(sweeping, min_length=3))
+
+
+# -- the command ----------------------------------------------------------------------------
+
+
+def test_the_command(sweeping, control, tmp_path):
+    sweeping.save(tmp_path / "one")
+    control.save(tmp_path / "two")
+    out = tmp_path / "page.html"
+    done = CliRunner().invoke(
+        app, ["page", str(tmp_path / "one"), str(tmp_path / "two"), "--out", str(out)]
+    )
+    assert done.exit_code == 0, done.exception
+    assert [run["name"] for run in data_of(out)["runs"]] == [
+        "Prioritized sweeping",
+        "Episodic control",
+    ]
+
+
+def test_a_reproduction(sweeping, control, tmp_path):
+    made = {"study": "reproduction", "experiments": ["stochastic_tree", "maze"], "seed": 0}
+    made["learners"] = ["prioritized_sweeping", "episodic_control", "q_learning"]
+    (tmp_path / "manifest.json").write_text(json.dumps(made))
+    for learner, log in (("prioritized_sweeping", sweeping), ("episodic_control", control)):
+        log.save(tmp_path / "logs" / "maze" / f"{learner}-0-0")
+    out = tmp_path / "page.html"
+    runs = data_of(page_of_folders([tmp_path], out))["runs"]
+    assert [run["name"] for run in runs] == ["Prioritized sweeping", "Episodic control"]
+    tables = [classify(log, min_length=3) for log in (sweeping, control)]
+    assert [run["n_sequences"] for run in runs] == list(map(len, tables))
+    (run,) = data_of(page_of_folders([tmp_path], out, learners=["episodic_control"]))["runs"]
+    assert run["name"] == "Episodic control"
+    with pytest.raises(FileNotFoundError, match="keeps no event log of stochastic_tree"):
+        page_of_folders([tmp_path], out, experiment="stochastic_tree")
+    with pytest.raises(ValueError, match="Unknown experiment of"):
+        page_of_folders([tmp_path], out, experiment="tree")
+    with pytest.raises(ValueError, match="Unknown learner of"):
+        page_of_folders([tmp_path], out, learners=["sfma"])
+
+
+def keep_decoded(folder, study, tables):
+    made = {"study": study, "judgement": {"state_size": 15.0}}
+    (folder / "manifest.json").write_text(json.dumps(made))
+    (folder / "track.json").write_text(json.dumps(draw_track(make_wtrack())))
+    tables.pop("events").to_csv(folder / "events.csv", index=False)
+    for name, table in tables.items():
+        table.to_parquet(folder / f"{name}.parquet")
+
+
+def tables_of(decoded):
+    tables = decoded._asdict() | {"experience": decoded.experience.steps}
+    return {name: table for name, table in tables.items() if name != "name"}
+
+
+def test_results_of_a_recording(decoded, tmp_path):
+    keep_decoded(tmp_path, "recording", tables_of(decoded))
+    read = write_page(decoded, tmp_path / "page.html").read_bytes()
+    assert page_of_folders([tmp_path], tmp_path / "other.html").read_bytes() == read
+
+
+def test_results_of_several_animals(decoded, tmp_path):
+    tables = {
+        name: pd.concat([table.assign(animal="Anna"), table.assign(animal="Bert")])
+        for name, table in tables_of(decoded).items()
+    }
+    keep_decoded(tmp_path, "recordings", tables)
+    page = data_of(page_of_folders([tmp_path], tmp_path / "page.html"))
+    assert [run["name"] for run in page["runs"]] == ["Anna", "Bert"]
+    assert {run["n_sequences"] for run in page["runs"]} == {len(decoded.sequences)}
+
+
+def test_what_is_no_log_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError, match="holds neither an event log"):
+        page_of_folders([tmp_path], tmp_path / "page.html")
+    (tmp_path / "manifest.json").write_text('{"study": "demands", "command": "replay demands"}')
+    with pytest.raises(ValueError, match="replay demands made, which has no replay"):
+        page_of_folders([tmp_path], tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("replay", "options", "message"),
+    [
+        (3, {}, "replay must"),
+        ([], {}, "nothing to show"),
+        ([3], {}, "shows event logs or decoded replay, got 3"),
+        (EventLog({}), {}, "keeps no step of run 0"),
+        (None, {"min_length": 1}, "min_length must be"),
+        (None, {"across_events": 1}, "across_events must be"),
+        (None, {"title": 3}, "title must be"),
+        (None, {"out": 3}, "out must be the path"),
+    ],
+)
+def test_bad_input_is_told(sweeping, replay, options, message, tmp_path):
+    given = {"replay": sweeping if replay is None else replay, "out": tmp_path / "page.html"}
+    with pytest.raises((ValueError, TypeError), match=message):
+        write_page(**given | options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_log_without_replay_is_shown(maze, tmp_path):
+    log = simulate(maze, "q_learning", n_steps=200, log="all").log
+    (run,) = data_of(write_page(log, tmp_path / "page.html"))["runs"]
+    assert (run["n_events"], run["n_sequences"]) == (0, 0)

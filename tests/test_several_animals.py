@@ -1,0 +1,87 @@
+"""Several animals of one experiment."""
+
+import pytest
+
+from analyses.jobs.results import Results
+from analyses.jobs.run import run
+from analyses.recordings.judgement import Judgement
+from analyses.recordings.observation.simulated_recording import simulated_recording
+from analyses.recordings.report import BESIDE_ACCOUNTS, LOW_POWER
+from analyses.studies.figures import draw_one
+from analyses.studies.recorded_replay import one_animal, several_animals
+from analyses.studies.recorded_replay.plan import plan_recording
+from analyses.studies.recorded_replay.several_animals import plan_animals
+
+JUDGEMENT = Judgement(n_shuffles=9, level=0.2, other_sizes=())
+
+
+@pytest.fixture(scope="module")
+def plans():
+    return {
+        name: plan_recording(simulated_recording(9, seed), judgement=JUDGEMENT, n_sessions=0)
+        for seed, name in enumerate(("one", "other"))
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(plans, tmp_path_factory):
+    out = tmp_path_factory.mktemp("recordings") / "out"
+    study = several_animals.STUDY
+    run(study, plan_animals(plans), out, tell=lambda text: None)
+    return out
+
+
+def test_each_animal_has_what_it_has_alone(plans, folder, tmp_path):
+    run(one_animal.STUDY, plans["other"], tmp_path / "out", tell=lambda text: None)
+    alone, together = Results(tmp_path / "out"), Results(folder)
+    for name in ("events.csv", "kinds.csv", "sequences.parquet", "statistics.csv"):
+        table = together.read(name)
+        own = table[table["animal"] == "other"].drop(columns="animal")
+        assert own.astype(str).to_numpy().tolist() == (
+            alone.read(name)[own.columns].astype(str).to_numpy().tolist()
+        )
+    report = (tmp_path / "out" / "report.md").read_text("utf-8").replace("replay.nwb", "")
+    assert report == (folder / "report_other.md").read_text("utf-8").replace("replay_other.nwb", "")
+
+
+def test_statistics_have_intervals_over_animals(plans, folder):
+    table = Results(folder).read("statistics_of_all.csv").set_index("statistic")
+    each = Results(folder).read("statistics.csv")
+    values = each.loc[each["statistic"] == "S1", "value"]
+    assert table.loc["S1", "value"] == pytest.approx(values.mean())
+    assert table.loc["S1", "n_animals"] == 2
+    assert table.loc["S1", "ci_low"] < table.loc["S1", "value"] < table.loc["S1", "ci_high"]
+
+
+def test_the_report_says_what_a_reader_must_know(folder):
+    text = (folder / "report.md").read_text("utf-8")
+    for part in (
+        LOW_POWER,
+        BESIDE_ACCOUNTS,
+        "| one |",
+        "| other |",
+        "false-positive rate",
+        "| S1 |",
+    ):
+        assert part in text
+
+
+def test_figures_are_drawn_of_each(folder):
+    names = {path.name for path in draw_one("kinds", folder)}
+    assert {"one_kinds.png", "other_kinds.png"} <= names
+    assert (folder / "figures" / "statistics.png").exists()
+
+
+def test_animals_that_do_not_belong_together_are_refused(plans):
+    one, other = plans.values()
+    far = one._replace(session=one.session._replace(track=one.session.track._replace(
+        node_position=one.session.track.node_position + 1.0)))  # fmt: skip
+    moved = far._replace(recording=other.recording)
+    for animals, message in (
+        ({}, "There is no animal"),
+        ({"a": one, "b": one}, "hold the same recording"),
+        ({"a": one, "b": moved}, "on different tracks"),
+        ({"a": one, "b": other._replace(seed=5)}, "analysed in the same way"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plan_animals(animals)
