@@ -31,14 +31,11 @@ LEARNER = pytest.mark.parametrize(
     ],
 )
 GENERATORS = [name for name in LEARNERS if not find_learner(name).description.computes_values]
-COMPUTES_VALUES = pytest.mark.parametrize(
-    "learner",
-    [
-        *(name for name in LEARNERS if name not in GENERATORS),
-        pytest.param(own_learner, id="own_learner"),
-        pytest.param(recent_sarsa, id="recent_sarsa"),
-    ],
-)
+COMPUTES_VALUES = [
+    *(name for name in LEARNERS if name not in GENERATORS),
+    pytest.param(own_learner, id="own_learner"),
+    pytest.param(recent_sarsa, id="recent_sarsa"),
+]
 QUEUES = [name for name in LEARNERS if name.startswith("prioritized_sweeping")]
 AT_ENDS = ["monte_carlo", "episodic_control", "episodic_sequences"]
 FORWARD = [
@@ -52,6 +49,8 @@ FORWARD = [
 ]
 FADING = ["memory_access_forgetting"]
 """Action values decay between their backups."""
+KNOWING = ["sfma_published", "prioritized_memory_access_published"]
+"""They know the world before the first step."""
 REPLAYING = [name for name, (module, _) in LEARNERS.items() if hasattr(module, "replay")]
 REPLAYING += [own_learner, recent_sarsa]
 
@@ -151,6 +150,7 @@ def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
             n_states=mdp.n_states,
             n_actions=mdp.n_actions,
             params=params,
+            mdp=mdp,
         )
         expected = plain.log.backups[plain.log.backups["step"] < 299].copy()
         at_last = expected["phase"].eq("start") & expected["step"].eq(298)
@@ -200,13 +200,14 @@ def test_feeding_a_run_to_its_own_learner_gives_that_run(learner):
         n_actions=MAZE.n_actions,
         seed=3,
         on_step=memories.__setitem__,
+        mdp=MAZE,
     )
     assert_same_table(log.columns("steps"), run.log.columns("steps"))
     assert_same_table(log.columns("backups"), run.log.columns("backups"))
     assert list(memories) == list(range(2000))
     assert_same_memory(memories[1999], run.memory)
     sizes = {"n_states": MAZE.n_states, "n_actions": MAZE.n_actions}
-    at_once = feed(learner, experience(steps), seed=3, **sizes)
+    at_once = feed(learner, experience(steps), seed=3, mdp=MAZE, **sizes)
     pd.testing.assert_frame_equal(at_once.backups, log.backups)
 
 
@@ -285,7 +286,7 @@ def worlds(draw):
     return world
 
 
-@COMPUTES_VALUES
+@pytest.mark.parametrize("learner", [each for each in COMPUTES_VALUES if each not in KNOWING])
 @given(data=st.data())
 @settings(max_examples=40)
 def test_backups_are_of_remembered_transitions(learner, data):
@@ -386,6 +387,7 @@ def test_who_replays_and_when(learner):
         "sfma": {"online", "episode_end"},
         "sfma_reverse": {"online", "episode_end"},
         "sfma_dynamic": {"online", "episode_end"},
+        "sfma_published": {"online", "episode_end", "start"},
         "episodic_sequences": {"episode_end"},
         "remembered_errors": {"online", "episode_end"},
         "retrieved_episodes": {"step", "start"},
@@ -404,7 +406,7 @@ def test_who_replays_and_when(learner):
 # -- what is learned ----------------------------------------------------------------------
 
 
-@COMPUTES_VALUES
+@pytest.mark.parametrize("learner", COMPUTES_VALUES)
 def test_the_values_of_a_chain(learner):
     """Where there is nothing to choose and nothing to chance, all learn the same values."""
     if learner in FADING:

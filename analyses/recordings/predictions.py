@@ -70,7 +70,7 @@ def beside_predictions(statistics: pd.DataFrame, predictions: pd.DataFrame) -> p
     Parameters
     ----------
     statistics : DataFrame
-        As `analyses.recordings.statistics.recorded_statistics` gives them.
+        As `analyses.studies.recorded_replay.statistics.recorded_statistics` gives them.
     predictions : DataFrame
         As `read_predictions` gives them.
 

@@ -69,7 +69,7 @@ def write_report(
     shares : RecordedShares
         As `analyses.recordings.recovery.shares.recorded_shares` gives them.
     statistics : DataFrame
-        As `analyses.recordings.statistics.recorded_statistics` gives them.
+        As `analyses.studies.recorded_replay.statistics.recorded_statistics` gives them.
     accounts : DataFrame
         As `analyses.recordings.predictions.beside_predictions` gives them.
     settings : Settings
@@ -194,7 +194,7 @@ def statistics_table(table: pd.DataFrame) -> str:
     Parameters
     ----------
     table : DataFrame
-        As `analyses.recordings.statistics.recorded_statistics` gives it.
+        As `analyses.studies.recorded_replay.statistics.recorded_statistics` gives it.
 
     Returns
     -------

@@ -43,7 +43,7 @@ def write_report_of_animals(
     shares : DataFrame
         Means over animals: `kind, found, corrected`, each with `ci_low, ci_high` and `n`.
     statistics : DataFrame
-        As `analyses.recordings.statistics.recorded_statistics` gives them.
+        As `analyses.studies.recorded_replay.statistics.recorded_statistics` gives them.
     accounts : DataFrame
         As `analyses.recordings.predictions.beside_predictions` gives them.
     judgement : Judgement

@@ -21,6 +21,7 @@ STUDIES = {
     "changes": "analyses.studies.changes",
     "demands": "analyses.studies.demands",
     "gain_floor": "analyses.studies.gain_floor",
+    "parity": "analyses.studies.parity.published_figures",
     "bounded_memory": "analyses.studies.bounded_memory",
     "attribution": "analyses.studies.attribution",
     "tasks": "analyses.studies.typical_replay",

@@ -12,8 +12,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,19 +22,17 @@ from analyses.intervals import mean_interval
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.segments import find_segments, segments_per_episode
+from analyses.studies.laps import LapProtocol, run_laps
 from replay.checks import check_choice
 from replay.learners import find_learner
-from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, world_of
 from replay.worlds.mazes import open_maze, two_way_track
-from replay.worlds.mdp import MDP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["GAIN_FLOOR_SETTINGS", "GAIN_FLOOR_TASKS", "STUDY", "compare_gain_floors"]
-__all__ += ["simulate_laps"]
+__all__ += ["lap_protocol", "simulate_laps"]
 
 GAIN_FLOOR_SETTINGS = {
     "floor": {"gain_floor": 1e-10},
@@ -45,25 +43,45 @@ GAIN_FLOOR_SETTINGS = {
 
 GAIN_FLOOR_TASKS = ("linear_track", "open_maze")
 
-_PUBLISHED = {"pre_explored": True, "one_step_late": True}
-_REWARD_SD = 0.1
+
+def _steady(rng: np.random.Generator, lap: int) -> float:
+    return max(rng.normal(1.0, 0.1), 0.0)
 
 
-class _Ends(NamedTuple):
-    """Transitions that end an episode, and where the next one may start after each state."""
+def lap_protocol(
+    task: str, draw_reward: Callable[[np.random.Generator, int], float] = _steady
+) -> LapProtocol:
+    """Give one of the two tasks.
 
-    rewarded: np.ndarray
-    starts: list[np.ndarray]
+    On the track each lap starts where the one before ended, in the other direction; in the open
+    maze it starts anywhere.
 
+    Parameters
+    ----------
+    task : {"linear_track", "open_maze"}
+        Which task.
+    draw_reward : callable, optional
+        What each lap pays, as :class:`analyses.studies.laps.LapProtocol` has it; by default 1, with
+        a standard deviation of 0.1, and never less than 0.
 
-def _tasks(name: str) -> tuple[MDP, _Ends]:
-    mdp = open_maze(random_starts=True) if name == "open_maze" else two_way_track()
+    Returns
+    -------
+    LapProtocol
+        The task.
+
+    Raises
+    ------
+    ValueError
+        If the task is unknown.
+    """
+    check_choice("task", task, GAIN_FLOOR_TASKS)
+    mdp = open_maze(random_starts=True) if task == "open_maze" else two_way_track()
     starts = np.flatnonzero(mdp.start_probability)
     after = [starts] * mdp.n_states
-    if name == "linear_track":  # the way back begins beside this way's end
+    if task == "linear_track":  # the way back begins beside this way's end
         row = np.array(mdp.position)[:, 1]
         after = [starts[row[starts] != here] for here in row]
-    return mdp, _Ends(np.flatnonzero(mdp.terminal[mdp.successor]), after)
+    return LapProtocol(mdp, after, mdp.terminal, draw_reward)
 
 
 def simulate_laps(
@@ -101,48 +119,8 @@ def simulate_laps(
     >>> log.steps["terminated"].sum()
     np.int64(2)
     """
-    check_choice("task", task, GAIN_FLOOR_TASKS)
-    found = find_learner("prioritized_memory_access", _PUBLISHED | dict(params or {}))
-    mdp, ends = _tasks(task)
-    rng, replay_rng = (
-        np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(2)
-    )
-    sizes = Sizes(mdp.n_states, mdp.n_actions, mdp.n_transitions, 1, mdp.n_states**2)
-    writer = LogWriter("replay", found, mdp, name=mdp.name, seed=seed)
-    driver = Driver(found, sizes, writer, rng=rng, replay_rng=replay_rng, known=mdp)
-    for end in np.flatnonzero(mdp.terminal).tolist():
-        _expect(driver.memory.need.chain, end, ends.starts[end])
-
-    # A step at a time, so that the world can change in between.
-    reward, start_state = mdp.reward.copy(), np.zeros(1, dtype=np.int32)
-    world = world_of(mdp)._replace(
-        reward=_read_only(reward), start_state=start_state, start_cumulative=np.ones(1)
-    )
-    driver.begin(int(rng.choice(np.flatnonzero(mdp.start_probability))))
-    n_ended = 0
-    while n_ended < n_episodes:
-        writer.lengthen(driver.time + 1)
-        reward[ends.rewarded] = max(rng.normal(1.0, _REWARD_SD), 0.0)
-        start_state[0] = rng.choice(ends.starts[driver.state])
-        driver.act(world, 1, 2**62)
-        n_ended += bool(writer.steps["terminated"][driver.time - 1])
-    return driver.finish()
-
-
-def _expect(chain: Any, end: int, starts: np.ndarray) -> None:
-    """Let the chain go on from an end to these starts alone."""
-    edge = chain.first_out[end]
-    while edge >= 0:
-        expected = np.isin(chain.edges["next_state"][edge], starts)
-        chain.edges["probability"][edge] = expected / len(starts)
-        edge = chain.edges["next_out"][edge]
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    """Give a view that compiled code takes for an MDP's own table."""
-    view = array.view()
-    view.setflags(write=False)
-    return view
+    found = find_learner("prioritized_memory_access_published", params)
+    return run_laps(lap_protocol(task), found, n_laps=n_episodes, seed=seed)
 
 
 def count_segments(seed: int, n_episodes: int = 50) -> pd.DataFrame:

@@ -365,6 +365,7 @@ class Driver:
                 n_more = min(n_more, len(rows))
             to_come = given.rows(max(n_given - (until - self.time), 0), n_given)
             n_done = self._call(
+                n_more > 1 or self._pace == 1,
                 world, to_come, self.learner.params, self.memory, self.clock, self.rng,
                 self.replay_rng, n_more, max_episode_steps, n_rest,
                 self.learner.acts_before_learning, self.rewards, self.window_ends,
@@ -374,18 +375,21 @@ class Driver:
                 writer.hand_over(self.clock, self.memory)
                 writer.make_room(self._most_backups() * (1 + n_rest))
 
-    def _call(self, *arguments: Any) -> int:
+    def _call(self, is_timed: bool, *arguments: Any) -> int:
         """Call the loop for as many steps as take a moment, so that Ctrl-C is heard in between.
 
         A single step may take long. If so it is made in a thread that an interrupt leaves behind.
-        The time that counts is that of the processor, so that a busy machine changes nothing.
+        The time that counts is that of the processor, so that a busy machine changes nothing. It is
+        not asked for where the world changes after each step.
         """
-        begin = process_time()
+        begin = process_time() if is_timed else 0.0
         n_backups = self.learner.most_backups(self.learner.params, self.memory)
         if n_backups * self._n_pairs < _LARGE or not self.learner.compiled:
             n_done = self._run(*arguments)
         else:
             n_done = _in_thread(self._run, *arguments)
+        if not is_timed:
+            return n_done
         seconds = process_time() - begin
         if seconds < _SECONDS_PER_CALL / 4:
             self._pace = min(4 * self._pace, _MOST_STEPS)

@@ -33,7 +33,6 @@ from analyses.recordings.predictions import beside_predictions
 from analyses.recordings.report import LOW_POWER
 from analyses.recordings.report_of_animals import write_report_of_animals
 from analyses.recordings.scoring import n_blocks, score_block
-from analyses.recordings.statistics import recorded_statistics
 from analyses.studies.recorded_replay.figures import (
     Reader,
     draw_accounts,
@@ -48,6 +47,7 @@ from analyses.studies.recorded_replay.plan import (
     describe_data,
     plan_recording,
 )
+from analyses.studies.recorded_replay.statistics import recorded_statistics
 from analyses.studies.recorded_replay.tables import analyse, landmarks_of, write_track
 from replay.files import replacing
 

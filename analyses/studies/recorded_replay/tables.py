@@ -19,8 +19,8 @@ from analyses.recordings.results_nwb import write_nwb
 from analyses.recordings.scoring import Scored
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration
-from analyses.recordings.statistics import recorded_statistics
 from analyses.studies.recorded_replay.plan import RecordingPlan
+from analyses.studies.recorded_replay.statistics import recorded_statistics
 from replay.files import replacing
 
 __all__ = ["Analysed", "analyse", "landmarks_of", "write_track"]

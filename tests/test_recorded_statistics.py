@@ -7,7 +7,10 @@ import pytest
 from analyses.recordings.find_replay import find_replay
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.statistics import recorded_statistics, replays_of_recordings
+from analyses.studies.recorded_replay.statistics import (
+    recorded_statistics,
+    replays_of_recordings,
+)
 
 QUICK = Judgement(n_shuffles=19, other_sizes=())
 

@@ -1,0 +1,204 @@
+"""What accounts of replay give under their authors' protocols, and under those of experiments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from analyses.plots.grids import add_legend, grid
+from analyses.plots.style import FULL_WIDTH, Look, label, new_axes, new_figure, styled
+from replay.checks import check_table
+
+__all__ = ["draw_contrast", "draw_parity", "parity_experiments_figure", "parity_figure"]
+
+_COLOURS = {"yes": "#0072b2", "no": "#d55e00", "undecided": "#999999", "": "#ffffff"}
+_LOOKS: list[Look] = [
+    {"label": "agrees", "color": _COLOURS["yes"], "marker": "o", "linestyle": "none"},
+    {"label": "does not", "color": _COLOURS["no"], "marker": "o", "linestyle": "none"},
+]
+_VERDICTS: list[Look] = [
+    {"label": words, "color": _COLOURS[key]}
+    for key, words in (
+        ("yes", "shows the effect"),
+        ("no", "shows none, or the opposite"),
+        ("undecided", "not told: no replay, or an interval around 0"),
+    )
+]
+_COLUMNS = ["account", "panel", "quantity", "value", "sem", "ours", "ci_low", "ci_high", "agrees"]
+_CONTRAST = [*_COLUMNS, "task", "sign", "experiment", "experiment_low", "experiment_high"]
+_CONTRAST += ["experiment_agrees"]
+_INTERVAL = 1.96
+_SHORT = {"prioritized_memory_access": "Memory access", "prioritized_sweeping": "Sweeping"}
+
+
+def draw_parity(panel: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the values of one panel: as published along x, ours along y, with 95 % intervals.
+
+    Parameters
+    ----------
+    panel : pandas.DataFrame
+        Rows of ``parity.csv`` that have a published value: `value, sem, ours, ci_low, ci_high,
+        agrees`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> panel = pd.DataFrame({"value": [1.0], "sem": 0.1, "ours": 1.1, "ci_low": 0.9,
+    ...                       "ci_high": 1.3, "agrees": "yes"})
+    >>> draw_parity(panel).lines[0].get_linestyle()
+    ':'
+    """
+    check_table(panel, ["value", "sem", "ours", "ci_low", "ci_high", "agrees"], "panel")
+    ax = new_axes() if ax is None else ax
+    ax.axline((0, 0), slope=1, color="0.6", linestyle=":", linewidth=0.8)
+    for verdict, rows in panel.groupby("agrees"):
+        ax.errorbar(
+            rows["value"],
+            rows["ours"],
+            xerr=_INTERVAL * rows["sem"].fillna(0.0),
+            yerr=np.maximum([rows["ours"] - rows["ci_low"], rows["ci_high"] - rows["ours"]], 0.0),
+            fmt="o",
+            color=_COLOURS[str(verdict)],
+            markersize=3,
+            linewidth=0.8,
+        )
+    return ax
+
+
+@styled
+def parity_figure(parity: pd.DataFrame) -> Figure:
+    """Make the figure of published and simulated values, a panel for each published figure.
+
+    Parameters
+    ----------
+    parity : pandas.DataFrame
+        As ``parity.csv`` has it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or nothing can be drawn.
+    """
+    check_table(parity, _COLUMNS, "parity")
+    drawn = parity.dropna(subset=["value", "ours"])
+    if drawn.empty:
+        raise ValueError("parity has no published value that was simulated: nothing can be drawn.")
+    panels = list(drawn.groupby(["account", "panel"], sort=False))
+    titles = [f"{_name(rows)}:\n{rows['panel'].iloc[0]}" for _, rows in panels]
+    figure, axes = grid(titles, 4, 1.55, legend=_LOOKS, letters=False, ylabel="Here")
+    for ax, (_, rows) in zip(axes, panels, strict=True):
+        draw_parity(rows, ax)
+        ax.set_xlabel("Published")
+    return figure
+
+
+def draw_contrast(effects: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw a row for each effect: under the authors' protocol, and under the experiment's.
+
+    Parameters
+    ----------
+    effects : pandas.DataFrame
+        Rows of ``parity.csv`` that have a task.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+    """
+    check_table(effects, _CONTRAST, "effects")
+    ax = new_axes() if ax is None else ax
+    rows = effects.reset_index(drop=True)
+    for place, row in enumerate(rows.to_dict("records")):
+        own = row["agrees"] if row["agrees"] in _COLOURS else ""
+        for column, (value, low, high, verdict) in enumerate(
+            (
+                (row["ours"], row["ci_low"], row["ci_high"], own),
+                (
+                    row["experiment"],
+                    row["experiment_low"],
+                    row["experiment_high"],
+                    row["experiment_agrees"] or "undecided",
+                ),
+            )
+        ):
+            colour = _COLOURS.get(str(verdict), _COLOURS["undecided"])
+            ax.add_patch(Rectangle((column - 0.48, place - 0.42), 0.96, 0.84, color=colour))
+            words = "no replay of the kind" if pd.isna(value) else _words(value, low, high)
+            ax.text(column, place, words, ha="center", va="center", fontsize=6, color="white")
+    ax.set_xlim(-0.5, 1.5)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xticks([0, 1], ["its authors' protocol", "the experiment's protocol"])
+    ax.xaxis.tick_top()
+    names = [
+        f"{_SHORT.get(account, label(account))}: {quantity}"
+        for account, quantity in zip(rows["account"], rows["quantity"], strict=True)
+    ]
+    ax.set_yticks(range(len(rows)), names)
+    ax.tick_params(length=0)
+    for side in ax.spines.values():
+        side.set_visible(False)
+    return ax
+
+
+def _name(rows: pd.DataFrame) -> str:
+    account = str(rows["account"].iloc[0])
+    return _SHORT.get(account, label(account))
+
+
+def _words(value: float, low: float, high: float) -> str:
+    return f"{value:.2g} ({low:.2g} to {high:.2g})"
+
+
+@styled
+def parity_experiments_figure(parity: pd.DataFrame) -> Figure:
+    """Make the figure of effects under the authors' protocols and under those of experiments.
+
+    Parameters
+    ----------
+    parity : pandas.DataFrame
+        As ``parity.csv`` has it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or no row has a task.
+    """
+    check_table(parity, _CONTRAST, "parity")
+    effects = parity[parity["task"].notna() & parity["sign"].notna()]
+    if effects.empty:
+        raise ValueError("parity has no effect that an experiment tests: nothing can be drawn.")
+    figure = new_figure(FULL_WIDTH, 0.28 * len(effects) + 0.8)
+    draw_contrast(effects, figure.subplots())
+    add_legend(figure, _VERDICTS, 3)
+    return figure

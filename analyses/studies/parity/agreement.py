@@ -1,0 +1,153 @@
+"""How what was simulated is held against what was published."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.intervals import mean_interval
+from replay.checks import check_table
+from replay.data import reference_table
+
+__all__ = ["compare_panels", "published_panels"]
+
+FURTHEST = 3.0
+"""Standard errors: of a hundred differences that are chance, one is further in 4 tables."""
+
+_TEXT = ["account", "panel", "quantity", "protocol", "measure", "source", "read_from"]
+_PUBLISHED = ["value", "sem", "n", "low", "high", "sign"]
+_EXPERIMENT = ["task", "statistic", "experiment_sign"]
+_COLUMNS = [*_TEXT, *_PUBLISHED, *_EXPERIMENT, "why"]
+
+
+def published_panels() -> pd.DataFrame:
+    """Read what was published, a row a quantity of a figure.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `account, panel` (figure of the source), `quantity` (in words), `protocol, measure` (what
+        simulates it), `source, read_from` (``text``, or ``code`` that was run), `value, sem, n` or
+        `low, high` or `sign` (what was published), `task, statistic, experiment_sign` (of the
+        experiment that the figure is about, and which way its effect goes), `why` (the reason of a
+        difference, or why it is not computed).
+
+    Examples
+    --------
+    >>> published_panels()["account"].iloc[0]
+    'prioritized_memory_access'
+    """
+    panels = reference_table("parity/published")
+    check_table(panels, _COLUMNS, "data/parity/published.csv")
+    return panels[_COLUMNS]
+
+
+def compare_panels(
+    published: pd.DataFrame,
+    simulated: pd.DataFrame,
+    experiments: pd.DataFrame,
+    *,
+    known: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Hold simulated animals against published values, row by row.
+
+    A value agrees if the two means are no further apart than three standard errors of their
+    difference; where the published error is not known, the spread of ours stands for theirs. A
+    range agrees if the mean is in it, or within three of its errors. A direction agrees if the
+    interval of ours excludes 0 on that side, disagrees if it does on the other, and is else
+    undecided.
+
+    Parameters
+    ----------
+    published : pandas.DataFrame
+        As `published_panels` gives it.
+    simulated : pandas.DataFrame
+        A row an animal and quantity: `protocol, measure, value`.
+    experiments : pandas.DataFrame
+        The same accounts under the experiments' own protocols, a row an animal and statistic:
+        `account, task, statistic, value`.
+    known : pandas.DataFrame, optional
+        Means that are known already: `protocol, measure, ours, ours_sem, ours_low, ours_high,
+        ours_n`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of `published` with `ours, ci_low, ci_high, ours_sem, ours_n`, `z` (of values),
+        `agrees` (``yes``, ``no``, ``undecided`` or ``not computed``); and with `experiment,
+        experiment_low, experiment_high, experiment_n` and `experiment_agrees`: whether the effect
+        shows there too.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing.
+
+    Examples
+    --------
+    >>> published = pd.DataFrame({"protocol": "p", "measure": "m", "value": [1.0], "sem": 0.1,
+    ...                           "n": 4.0, "low": np.nan, "high": np.nan, "sign": np.nan,
+    ...                           "account": "a", "task": None, "statistic": None,
+    ...                           "experiment_sign": np.nan})
+    >>> ours = pd.DataFrame({"protocol": "p", "measure": "m", "value": [1.0, 1.2, 1.4]})
+    >>> none = pd.DataFrame(columns=["account", "task", "statistic", "value"])
+    >>> compare_panels(published, ours, none)[["ours", "agrees"]].values.tolist()
+    [[1.2, 'yes']]
+    """
+    needed = [*_PUBLISHED, *_EXPERIMENT, "account", "protocol", "measure"]
+    check_table(published, needed, "published")
+    check_table(simulated, ["protocol", "measure", "value"], "simulated")
+    check_table(experiments, ["account", "task", "statistic", "value"], "experiments")
+    ours = [_means(simulated, ["protocol", "measure"], "ours")]
+    ours += [] if known is None else [known]
+    table = published.merge(pd.concat(ours, ignore_index=True), "left", ["protocol", "measure"])
+    by = ["account", "task", "statistic"]
+    table = table.merge(_means(experiments, by, "experiment"), "left", by)
+    theirs = table["sem"].to_numpy(float)
+    spread = table["ours_sem"] * np.sqrt(table["ours_n"] / table["n"])
+    error = np.hypot(table["ours_sem"], np.where(np.isnan(theirs), spread.fillna(0.0), theirs))
+    apart = table["ours"] - table["value"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(np.abs(apart) < 1e-9, 0.0, apart / error)
+    table["z"] = z
+    table["agrees"] = _verdicts(table)
+    low, high = table["experiment_low"], table["experiment_high"]
+    shows = _direction(low, high, table["experiment_sign"])
+    table["experiment_agrees"] = np.where(table["experiment"].isna(), "", shows)
+    table = table.rename(columns={"ours_low": "ci_low", "ours_high": "ci_high"})
+    return table.drop(columns=["experiment_sem"])
+
+
+def _means(animals: pd.DataFrame, by: list[str], name: str) -> pd.DataFrame:
+    """Give the mean over animals, its error and its interval."""
+    known = animals.dropna(subset=["value"]).astype({"value": float})
+    names = {
+        "mean": name, "sem": f"{name}_sem", "n": f"{name}_n",
+        "ci_low": f"{name}_low", "ci_high": f"{name}_high",
+    }  # fmt: skip
+    if known.empty:
+        columns: dict[str, object] = dict.fromkeys(by, pd.Series(dtype=object))
+        return pd.DataFrame(columns | dict.fromkeys(names.values(), pd.Series(dtype=float)))
+    return mean_interval(known, "value", by).rename(columns=names)[[*by, *names.values()]]
+
+
+def _verdicts(table: pd.DataFrame) -> NDArray[np.str_]:
+    ours, error = table["ours"], FURTHEST * table["ours_sem"].fillna(0.0)
+    in_range = (ours >= table["low"] - error) & (ours <= table["high"] + error)
+    near = np.abs(table["z"]) <= FURTHEST
+    kinds = [ours.isna(), table["value"].notna(), table["low"].notna(), table["sign"].notna()]
+    verdicts = [
+        np.full(len(table), "not computed"),
+        np.where(near, "yes", "no"),
+        np.where(in_range, "yes", "no"),
+        _direction(table["ours_low"], table["ours_high"], table["sign"]),
+    ]
+    return np.select(kinds, verdicts, "not computed")
+
+
+def _direction(low: pd.Series, high: pd.Series, sign: pd.Series) -> NDArray[np.str_]:
+    """Tell on which side of 0 an interval is: the expected one, the other, or both."""
+    same = np.where(sign > 0, low > 0, high < 0)
+    other = np.where(sign > 0, high < 0, low > 0)
+    return np.select([same, other], ["yes", "no"], "undecided")
