@@ -1,7 +1,6 @@
 """Learners that compute no values: their log, and all that is made of it."""
 
 import types
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -121,7 +120,7 @@ def test_places_are_those_that_would_be_decoded(path):
 def test_a_log_is_saved_and_shown(tmp_path):
     log = fed([0, 1, 2, 3])
     log.save(tmp_path / "log")
-    again = EventLog.read(Path(tmp_path / "log"))
+    again = EventLog.load(tmp_path / "log")
     pd.testing.assert_frame_equal(again.backups, log.backups)
     moves = replayed_moves(again, longest_event(again))
     assert moves["next_state"].tolist() == [1, 2, 3]
