@@ -16,5 +16,5 @@ learner = sys.argv[2] if len(sys.argv) > 2 else "prioritized_sweeping"
 for name, mdp in read_mdps(results.folder / "mdps").items():
     log = EventLog.load(results.folder / "logs" / name / f"{learner}-0-0", mdp)
     graphs = {step: log.graph(until=step) for step in growth_moments(log.steps)}
-    figure = learned_graph_figure(graphs, mdp)
+    figure = learned_graph_figure(graphs, mdp, learner=learner)
     save(figure, results.folder / "figures" / f"learned_graph_{name}")

@@ -11,5 +11,5 @@ from analyses.plots.style import FULL_WIDTH
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "results")
 shares, matrix = results.read("recovery_shares.csv"), results.read("recovery_matrix.csv")
-figure = recovery_figure(matrix[matrix["what"] == "kind"], shares, width=FULL_WIDTH)
+figure = recovery_figure(matrix[matrix["what"] == "kind"], shares, width_cm=FULL_WIDTH)
 save(figure, results.folder / "figures" / "recovery")

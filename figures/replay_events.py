@@ -16,5 +16,5 @@ learner = sys.argv[2] if len(sys.argv) > 2 else "prioritized_sweeping"
 for name, mdp in read_mdps(results.folder / "mdps").items():
     log = EventLog.load(results.folder / "logs" / name / f"{learner}-0-0")
     sequences = classify(log, across_events=True, min_length=3)
-    figure = replay_events_figure(sequences, log.steps, mdp)
+    figure = replay_events_figure(sequences, log.steps, mdp, learner=learner)
     save(figure, results.folder / "figures" / f"replay_events_{name}")

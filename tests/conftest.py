@@ -38,6 +38,58 @@ def rng():
     return np.random.default_rng(20180624)
 
 
+def _shown_texts(figure):
+    """List the texts that a drawn figure shows: of ticks only those within the axis."""
+    from matplotlib.text import Text
+
+    hidden = set()
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            room = 1e-6 * (high - low)
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if not (ax.axison and low - room <= tick.get_loc() <= high + room):
+                    hidden |= {tick.label1, tick.label2}
+    texts = figure.findobj(Text)
+    return [text for text in texts if text.get_text() and text.get_visible() and text not in hidden]
+
+
+@pytest.fixture
+def assert_legible():
+    """Check that all texts of a figure have 6 pt or more, are within it, and apart where it counts.
+
+    Labels of an axis' ticks must not touch, nor the panels the legend and the note below them.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    def check(figure):
+        FigureCanvasAgg(figure)
+        figure.draw_without_rendering()
+        texts = _shown_texts(figure)
+        assert texts
+        for text in texts:
+            assert text.get_fontsize() >= 6, f"{text.get_text()!r} is too small"
+            box = text.get_window_extent()
+            inside = figure.bbox.x0 - 1 <= box.x0 and box.x1 <= figure.bbox.x1 + 1
+            inside &= figure.bbox.y0 - 1 <= box.y0 and box.y1 <= figure.bbox.y1 + 1
+            assert inside, f"{text.get_text()!r} is cut off"
+        for ax in figure.axes:
+            for axis in (ax.xaxis, ax.yaxis):
+                labels = [tick.label1 for tick in axis.get_major_ticks()]
+                boxes = [label.get_window_extent() for label in labels if label in texts]
+                for k, box in enumerate(boxes):
+                    for other in boxes[:k]:
+                        assert not box.padded(-0.5).overlaps(other), f"labels of {axis} collide"
+        below = [*figure.legends, *figure.texts]
+        boxes = [part.get_window_extent() for part in below]
+        for part, box in zip(below, boxes, strict=True):
+            others = [ax.get_tightbbox() for ax in figure.axes]
+            others += [each for each in boxes if each is not box]
+            assert not any(box.overlaps(other) for other in others), f"{part} lies on a panel"
+
+    return check
+
+
 @pytest.fixture(autouse=True)
 def _closed_figures():
     yield

@@ -8,7 +8,7 @@ import pytest
 from test_cli import Terminal
 
 from analyses.cli.terminal import print_frame
-from analyses.plots.bounded_memory import bounded_memory_figure, draw_bounded_memory
+from analyses.plots.bounded_memory import bounded_memory_figure, plot_bounded_memory
 from analyses.studies.bounded_memory import (
     STUDY,
     measure_bounded_memory,
@@ -109,11 +109,11 @@ def test_figure(measured, tmp_path):
     assert curves[0].get_xdata()[0] == 5
     assert everything.get_ydata()[0] == curves[0].get_ydata()[-1]
     with pytest.raises(ValueError, match="one experiment on one Axes"):
-        draw_bounded_memory(table, first)
+        plot_bounded_memory(table, first)
     with pytest.raises(ValueError, match="bounded_memory is empty"):
         bounded_memory_figure(table[:0])
     with pytest.raises(ValueError, match="lacks the columns"):
-        draw_bounded_memory(pd.DataFrame(), first)
+        plot_bounded_memory(pd.DataFrame(), first)
     (tmp_path / "manifest.json").write_text('{"study": "bounded_memory"}')
     table.to_csv(tmp_path / "bounded_memory.csv", index=False)
     assert [path.name for path in draw_one("bounded_memory", tmp_path)] == [

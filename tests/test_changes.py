@@ -7,7 +7,7 @@ from test_cli import replay
 
 from analyses.cli.options import read_learners
 from analyses.jobs.run import run
-from analyses.plots.changes import changes_figure, draw_change_replay
+from analyses.plots.changes import changes_figure, plot_change_replay
 from analyses.sequences.classification import classify
 from analyses.studies.changes import (
     PHASE_WINDOWS,
@@ -127,7 +127,7 @@ def test_the_figure(tables):
     assert changes == [500, 1000]
     with pytest.raises(ValueError, match="shows one world, got 0"):
         changes_figure(shown[:0], replayed[:0])
-    quiet = draw_change_replay(replayed.assign(per_step=0.0))
+    quiet = plot_change_replay(replayed.assign(per_step=0.0))
     assert "no replay" in [text.get_text() for text in quiet.texts]
 
 

@@ -14,8 +14,8 @@ from analyses.findings.priors import OneOf
 from analyses.findings.table import findings
 from analyses.jobs.results import Results
 from analyses.measures import STATISTICS
+from analyses.plots import save
 from analyses.plots.findings import page_figure, study_figures
-from analyses.plots.style import save
 from analyses.studies.comparison import compare
 from analyses.studies.comparison.plan import plan_comparison
 from analyses.studies.comparison.predictions import weights

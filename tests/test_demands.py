@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.plots.demands import demands_figure, draw_demands
+from analyses.plots.demands import demands_figure, plot_demands
 from analyses.studies import demands as demands_of_worlds
 from analyses.studies.demands import measure_demands
 from analyses.studies.figures import draw_one
@@ -244,9 +244,9 @@ def test_the_figure_has_words_above_operations(table, tmp_path):
     with pytest.raises(ValueError, match="demands is empty"):
         demands_figure(table[:0])
     with pytest.raises(ValueError, match="what must be one of"):
-        draw_demands(table, figure.axes[0], "time")
+        plot_demands(table, figure.axes[0], "time")
     with pytest.raises(ValueError, match="lacks the columns"):
-        draw_demands(table.drop(columns="words"), figure.axes[0])
+        plot_demands(table.drop(columns="words"), figure.axes[0])
     (tmp_path / "manifest.json").write_text('{"study": "demands"}')
     table.to_csv(tmp_path / "demands.csv", index=False)
     assert [path.name for path in draw_one("demands", tmp_path)] == ["demands.pdf", "demands.png"]

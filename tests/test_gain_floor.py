@@ -7,7 +7,7 @@ from test_cli import Terminal
 
 from analyses.cli.terminal import print_frame
 from analyses.jobs.study import Piece
-from analyses.plots.gain_floor import draw_gain_floor, gain_floor_figure
+from analyses.plots.gain_floor import gain_floor_figure, plot_gain_floor
 from analyses.studies.gain_floor import STUDY, compare_gain_floors, simulate_laps
 from replay.worlds.mazes import two_way_track
 
@@ -81,6 +81,6 @@ def test_the_figure(table):
         assert len(zeros) >= 1
         assert len(ax.patches) + len(zeros) == 12
     with pytest.raises(ValueError, match="several rows: choose one task"):
-        draw_gain_floor(table)
+        plot_gain_floor(table)
     with pytest.raises(ValueError, match="gain_floor is empty"):
         gain_floor_figure(table[:0])

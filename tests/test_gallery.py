@@ -80,9 +80,11 @@ def test_who_replays_nothing_has_one_row(replays):
     assert (row.order, row.phase, row.kind) == (-1, None, None)
 
 
-def test_a_panel_for_each_learner_the_silent_last(experience, replays):
+@pytest.mark.parametrize("width", [8.5, 17.5])
+def test_a_panel_for_each_learner_the_silent_last(experience, replays, width, assert_legible):
     mdp, steps = experience
-    figure = gallery_figure(replays, steps, mdp)
+    figure = gallery_figure(replays, steps, mdp, width_cm=width)
+    assert_legible(figure)
     titles = [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")]
     assert titles == [
         "What was experienced",
@@ -95,7 +97,7 @@ def test_a_panel_for_each_learner_the_silent_last(experience, replays):
     expected = [len(set(moves(replays, name))) for name in (SHOWN[2], SHOWN[1], SHOWN[3])]
     assert counts == [*expected, 0]
     assert "replays nothing" in [text.get_text() for text in figure.axes[4].texts]
-    assert "forward episode, at the next start" in [t.get_text() for t in figure.axes[3].texts]
+    assert "forward episode (next start)" in [t.get_text() for t in figure.axes[3].texts]
 
 
 def test_arrows_are_dark_first_and_thick_where_much_changed(experience):

@@ -17,7 +17,7 @@ from analyses.cli import app
 from analyses.jobs.mdp_files import read_mdps, world_of_log, write_mdps
 from analyses.plots.film import write_film
 from analyses.plots.pause import animate_pause, pause_frames
-from analyses.plots.style import KIND_COLOURS
+from analyses.plots.style import kind_colour
 from analyses.sequences.classification import classify
 from analyses.sequences.pauses import longest_event, replayed_moves
 from replay import simulate
@@ -118,7 +118,7 @@ def test_frames_follow_the_moves(log, maze):
     x = maze.position[:, 0]
     assert places[3::4] == [x[3], x[2], x[1], x[2], x[3]]
     assert places[0] == pytest.approx(x[4] - (x[4] - x[3]) / 4)
-    reverse, forward = (KIND_COLOURS[f"{way}_episode"] for way in ("reverse", "forward"))
+    reverse, forward = (kind_colour(f"{way}_episode") for way in ("reverse", "forward"))
     drawn = list(zip(arrows.X, arrows.U > 0, strict=True))
     assert [to_right for _, to_right in sorted(drawn)] == [True, True, True, False, False]
     expected = to_rgba_array([forward, forward, "0.45", reverse, reverse])

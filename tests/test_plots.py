@@ -16,34 +16,35 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
-from analyses import plots
+from analyses import classify, plots
 from analyses.jobs.mdp_files import read_mdps, write_mdps
-from analyses.plots.attribution import draw_attribution
-from analyses.plots.bounded_memory import draw_bounded_memory
-from analyses.plots.changes import draw_change_replay
-from analyses.plots.demands import draw_demands
-from analyses.plots.discrepancies import draw_discrepancy_curves
-from analyses.plots.gain_floor import draw_gain_floor
+from analyses.plots import save
+from analyses.plots.attribution import plot_attribution
+from analyses.plots.bounded_memory import plot_bounded_memory
+from analyses.plots.changes import plot_change_replay
+from analyses.plots.demands import plot_demands
+from analyses.plots.discrepancies import plot_discrepancy_curves
+from analyses.plots.gain_floor import plot_gain_floor
 from analyses.plots.grids import grid, keep_outer_labels
 from analyses.plots.layers import draw_curves
-from analyses.plots.learned_graph import draw_learned_graph, growth_moments, learned_graph_figure
-from analyses.plots.learning_curves import draw_learning_curves, learning_curves_figure
-from analyses.plots.mdps import draw_mdp, maze_cell_size, mdps_figure
+from analyses.plots.learned_graph import growth_moments, learned_graph_figure, plot_learned_graph
+from analyses.plots.learning_curves import learning_curves_figure, plot_learning_curves
+from analyses.plots.mdps import mark_cut_edges, maze_cell_size, mdps_figure, plot_mdp
 from analyses.plots.replay_events import (
-    draw_replay,
     pick_examples,
+    plot_replay,
     replay_events_figure,
     stretches,
 )
 from analyses.plots.replay_kinds import (
-    draw_replay_kinds,
-    draw_replay_over_time,
+    plot_replay_kinds,
+    plot_replay_over_time,
     replay_kinds_figure,
     replay_over_time_figure,
 )
-from analyses.plots.style import KIND_COLOURS, figure_style, label, learner_looks, save
+from analyses.plots.style import figure_style, kind_colour, label, learner_looks
 from analyses.tables import EXPERIMENT_ORDER, KINDS
-from replay import simulate
+from replay import EventLog, simulate
 from replay.experiments import PAPER_LEARNERS as LEARNERS
 from replay.learners import LEARNERS as ALL_LEARNERS
 from replay.worlds.mazes import from_ascii, random_maze
@@ -94,6 +95,8 @@ def sequence(states, **columns):
             "length": len(states),
             "n_distinct": len(set(states)),
             "n_episodes": 1,
+            "composition_order": 1,
+            "phase": "episode_end",
         }
         | columns
     )
@@ -123,7 +126,7 @@ def replay_kinds(experiments=("maze",), chains=("within_event",), learners=("mon
 
 def test_thick_lines_are_the_means(ax):
     table = reward_rate()
-    draw_learning_curves(table.sample(frac=1, random_state=0), ax)
+    plot_learning_curves(table.sample(frac=1, random_state=0), ax)
     by_name = {line.get_label(): line for line in ax.lines}
     for learner, rows in table.groupby("learner"):
         assert by_name[label(learner)].get_xdata().tolist() == rows["time_step"].tolist()
@@ -132,7 +135,7 @@ def test_thick_lines_are_the_means(ax):
 
 def test_bands_are_the_intervals(ax):
     table = reward_rate(learners=["q_lambda"])
-    draw_learning_curves(table, ax)
+    plot_learning_curves(table, ax)
     (band,) = ax.patches
     around = [*table["ci_low"], *table["ci_high"][::-1]]
     assert band.get_xy()[:-1, 1].tolist() == around
@@ -141,20 +144,20 @@ def test_bands_are_the_intervals(ax):
 def test_a_band_ends_where_there_is_no_interval(ax):
     table = reward_rate(learners=["q_lambda"], n_windows=5)
     table.loc[2, ["ci_low", "ci_high"]] = np.nan
-    draw_learning_curves(table, ax)
+    plot_learning_curves(table, ax)
     assert [sorted({*band.get_xy()[:, 0]}) for band in ax.patches] == [[1000, 2000], [4000, 5000]]
     assert ax.lines[0].get_ydata().tolist() == table["mean"].tolist()
 
 
 def test_one_mdp_has_no_band(ax):
-    draw_learning_curves(reward_rate().assign(ci_low=np.nan, ci_high=np.nan), ax)
+    plot_learning_curves(reward_rate().assign(ci_low=np.nan, ci_high=np.nan), ax)
     assert not ax.patches
 
 
 def test_five_thin_runs_of_each_learner(ax):
     table = reward_rate(learners=["q_lambda"])
     runs = pd.concat(table.assign(mdp=0, seed=seed, reward_rate=seed / 10) for seed in range(8))
-    draw_learning_curves(table, ax, runs)
+    plot_learning_curves(table, ax, runs)
     (thin,) = ax.collections
     assert [line[0, 1] for line in thin.get_segments()] == [0, 0.1, 0.2, 0.3, 0.4]
 
@@ -169,7 +172,7 @@ def test_learning_curves_figure_has_panels_in_the_papers_order():
     with pytest.raises(ValueError, match="empty"):
         learning_curves_figure(reward_rate().head(0))
     with pytest.raises(ValueError, match="one experiment"):
-        draw_learning_curves(reward_rate(EXPERIMENT_ORDER), figure.axes[0])
+        plot_learning_curves(reward_rate(EXPERIMENT_ORDER), figure.axes[0])
 
 
 def different(looks):
@@ -191,7 +194,7 @@ def test_learners_look_different_and_always_the_same():
 
 
 def test_walls_are_where_no_state_is(ax, maze):
-    draw_mdp(maze, ax)
+    plot_mdp(maze, ax)
     mesh = ax.collections[0]
     assert mesh.get_array().count() == 3 * 7 - 5
     assert ax.get_xlim() == (0, 70)
@@ -199,7 +202,7 @@ def test_walls_are_where_no_state_is(ax, maze):
 
 def test_lines_of_a_graph_are_its_transitions(ax):
     tree = stochastic_tree(seed=1)
-    draw_mdp(tree, ax)
+    plot_mdp(tree, ax)
     (lines,) = (drawn for drawn in ax.collections if isinstance(drawn, LineCollection))
     assert len(lines.get_segments()) == tree.n_transitions
     ratio = lines.get_linewidths() / tree.probability
@@ -210,7 +213,7 @@ def test_lines_of_a_graph_are_its_transitions(ax):
 
 
 def test_a_graph_without_positions_is_laid_out(ax):
-    draw_mdp(MDP.from_tables([[1], [2], [2]], reward=[[0], [1], [0]], start=0, terminal=[2]), ax)
+    plot_mdp(MDP.from_tables([[1], [2], [2]], reward=[[0], [1], [0]], start=0, terminal=[2]), ax)
     assert len(ax.collections[0].get_segments()) == 2
 
 
@@ -262,7 +265,7 @@ def test_what_was_never_walked_is_no_episodes(steps):
 
 
 def test_arrows_are_the_backups_in_order(ax, maze, steps):
-    draw_replay(sequence([4, 3, 2, 1], splice_states=np.array([2])), steps, maze, ax)
+    plot_replay(sequence([4, 3, 2, 1], splice_states=np.array([2])), steps, maze, ax)
     (arrows,) = (drawn for drawn in ax.collections if isinstance(drawn, Quiver))
     assert arrows.N == 3
     assert np.array_equal(arrows.XY, maze.position[[4, 3, 2]])
@@ -275,75 +278,153 @@ def test_arrows_are_the_backups_in_order(ax, maze, steps):
 
 
 def test_experience_after_the_event_is_not_drawn(ax, maze, steps):
-    draw_replay(sequence([2, 1, 0], step=2), steps, maze, ax)
+    plot_replay(sequence([2, 1, 0], step=2), steps, maze, ax)
     assert [line.get_label() for line in ax.lines] == ["Episode 0"]
 
 
 def test_a_state_replayed_twice_has_both_numbers(ax, maze, steps):
-    draw_replay(sequence([3, 2, 3]), steps, maze, ax)
+    plot_replay(sequence([3, 2, 3]), steps, maze, ax)
     assert [text.get_text() for text in ax.texts] == ["1,3", "2"]
 
 
 def test_forward_replay_is_read_forward(ax, maze, steps):
-    draw_replay(sequence([0, 1, 2], orientation=None, direction="forward"), steps, maze, ax)
+    plot_replay(sequence([0, 1, 2], orientation=None, direction="forward"), steps, maze, ax)
     assert [line.get_label() for line in ax.lines] == ["Episode 0"]
 
 
-def test_examples_are_telling():
+def novel(states, splices, n_episodes=2, **columns):
+    pieces = {"splice_states": np.array(splices), "composition_order": len(splices) + 1}
+    return sequence(states, kind="novel_path", n_episodes=n_episodes, **pieces, **columns)
+
+
+def test_examples_are_telling(steps):
     rows = pd.DataFrame(
         [
             sequence([2, 1]),
             sequence([4, 3, 2]),
             sequence([4, 3, 2, 1]),
             sequence([4, 3, 4, 3, 2]),
-            sequence([3, 2, 1], kind="novel_path", n_episodes=2),
-            sequence([3, 2, 1, 0], kind="novel_path", n_episodes=3),
-            sequence([4, 3, 2, 1, 0], kind="novel_path", n_episodes=5),
+            sequence([5, 4, 3, 2, 1], phase="step"),
+            sequence([5, 4, 3, 2, 1, 0], location=9),
+            novel([3, 2, 1], [2]),
+            novel([8, 7, 6, 5, 4, 3, 2, 1], [4, 6], n_episodes=3),
+            novel([8, 7, 6, 5, 4, 3, 2, 1], [7]),
+            novel([8, 7, 6, 5, 4, 3, 2], [5], n_episodes=1),
+            novel([8, 7, 6, 5, 4, 3, 2], [5]),
+            novel([8, 7, 6, 5, 4, 3, 2, 3], [5]),
+            novel([9, 8, 7, 6, 5, 4, 3, 2, 1], [5], location=3),
             sequence(list(range(50)), kind="forward_episode"),
         ]
     )
-    examples = pick_examples(rows)
+    examples = pick_examples(rows, steps)
     assert {kind: row["states"].tolist() for kind, row in examples.items()} == {
         "reverse_episode": [4, 3, 2, 1],
-        "novel_path": [3, 2, 1, 0],
+        "novel_path": [8, 7, 6, 5, 4, 3, 2],
     }
+    assert examples["novel_path"]["n_episodes"] == 2
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_examples_of_any_run_show_the_idea(seed):
+    """Few pieces of two moves or more, no return, and the animal where it begins."""
+    log = simulate(random_maze(14, seed=seed), "prioritized_sweeping", n_steps=8000, seed=seed).log
+    examples = pick_examples(classify(log, across_events=True, min_length=3), log.steps)
+    assert {"reverse_episode", "novel_path"} <= {*examples}
+    made = {*log.steps[["state", "next_state"]].itertuples(index=False, name=None)}
+    for kind, example in examples.items():
+        states = example["states"].tolist()
+        there = (states[0], example["location"])
+        assert there[0] == there[1] or {there, there[::-1]} & made
+        if kind == "novel_path":
+            assert len({*states}) == len(states)
+            assert len(example["splice_states"]) <= 2
+        else:
+            assert example["phase"] == "episode_end"
 
 
 def test_replay_events_figure_says_what_there_is_not(maze, steps):
     other_run = sequence([4, 3, 2], run=5, kind="novel_path")
     figure = replay_events_figure(pd.DataFrame([sequence([4, 3, 2]), other_run]), steps, maze)
-    assert figure.axes[1].texts[0].get_text() == "none in this run"
-    assert figure.axes[0].get_title(loc="left") == "Episode, reverse, step 4"
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["Episode, reverse, step 4"]
+    assert "None in this run: novel path." in figure.texts[0].get_text().replace("\n", " ")
+    with pytest.raises(ValueError, match="no sequence of 3 to 30 states"):
+        replay_events_figure(pd.DataFrame([other_run]), steps, maze)
+
+
+def test_a_part_of_a_maze_is_marked(ax):
+    maze = random_maze(size=20, seed=1)
+    plot_mdp(maze, ax)
+    assert not mark_cut_edges(maze, ax).lines
+    ax.set(xlim=(0, 100), ylim=(50, 100))
+    ends = {tuple(map(tuple, line.get_xydata())) for line in mark_cut_edges(maze, ax).lines}
+    assert ends == {((1, 0), (1, 1)), ((0, 0), (1, 0)), ((0, 1), (1, 1))}
+
+
+def test_an_event_is_drawn_with_its_agent(maze):
+    log = simulate(maze, "episodic_control", n_steps=100).log
+    ax = plots.plot_event(log, 0, width_cm=10)
+    event = log.backups.query("event == 0 and state != next_state")
+    (arrows,) = (drawn for drawn in ax.collections if isinstance(drawn, Quiver))
+    assert len({*event["state"]}) <= arrows.N <= len(event)
+    (agent,) = (line for line in ax.lines if line.get_marker() == "s")
+    assert agent.get_xydata()[0] == pytest.approx(maze.position[event["location"].iloc[0]])
+    assert f"{len(event)} moves replayed" in ax.get_title(loc="left")
+    assert ax.figure.get_size_inches()[0] == pytest.approx(10 / 2.54)
+    own = Figure().subplots()
+    assert plots.plot_event(log, 0, own) is own
+    with pytest.raises(ValueError, match="no replay event 1000"):
+        plots.plot_event(log, 1000)
+    with pytest.raises(ValueError, match="knows no positions"):
+        plots.plot_event(EventLog(log.tables), 0)
+
+
+def test_an_event_is_legible(maze, assert_legible):
+    log = simulate(maze, "prioritized_sweeping", n_steps=100).log
+    assert_legible(plots.plot_event(log).figure)
+
+
+def test_colours_and_labels_can_be_changed():
+    with figure_style({"novel_path": "red", "q_lambda": "#123456"}, {"q_lambda": "Watkins"}):
+        (reverse, novel_bar) = plot_replay_kinds(replay_kinds()).patches
+        curves = plot_learning_curves(reward_rate(learners=["q_lambda"]))
+        with figure_style(labels={"novel_path": "New"}):
+            assert (kind_colour("novel_path"), label("novel_path")) == ("red", "New")
+    assert to_hex(novel_bar.get_facecolor()) == to_hex("red")
+    assert to_hex(reverse.get_facecolor()) == kind_colour("reverse_episode")
+    assert (curves.lines[0].get_label(), curves.lines[0].get_color()) == ("Watkins", "#123456")
+    assert (kind_colour("novel_path"), label("q_lambda")) == ("#d55e00", "Q(λ)")
+    wrong = r"colour of 'maze' is 'bluish', which matplotlib doesn't"
+    with pytest.raises(ValueError, match=wrong), figure_style({"maze": "bluish"}):
+        pass
 
 
 # -- kinds of replay ------------------------------------------------------------------------
 
 
 def test_bars_are_the_shares(ax):
-    draw_replay_kinds(replay_kinds(), ax)
+    plot_replay_kinds(replay_kinds(), ax)
     reverse, novel = ax.patches  # a kind without replay has no bar
     assert (reverse.get_x(), reverse.get_width()) == (0, 0.75)
     assert (novel.get_x(), novel.get_width()) == (0.75, 0.25)
     colours = [to_hex(bar.get_facecolor()) for bar in ax.patches]
-    assert colours == [KIND_COLOURS["reverse_episode"], KIND_COLOURS["novel_path"]]
+    assert colours == [kind_colour("reverse_episode"), kind_colour("novel_path")]
     assert "8" in [text.get_text() for text in ax.texts]
 
 
 def test_whiskers_are_the_intervals(ax):
     table = replay_kinds().assign(ci_low=[0.6, np.nan, 0.2], ci_high=[0.8, np.nan, 0.3])
-    draw_replay_kinds(table, ax)
+    plot_replay_kinds(table, ax)
     lines, low, high = ax.collections
     ends = [line[:, 0].tolist() for line in lines.get_segments()]
-    assert ends[0] == pytest.approx([0.6, 0.8])
-    assert ends[1] == pytest.approx([0.95, 1.05])
-    assert low.get_offsets()[:, 0] == pytest.approx([0.6, 0.95])
-    assert high.get_offsets()[:, 0] == pytest.approx([0.8, 1.05])
+    assert ends == [pytest.approx([0.6, 0.8])]  # the last segment has none
+    assert low.get_offsets()[:, 0] == pytest.approx([0.6])
+    assert high.get_offsets()[:, 0] == pytest.approx([0.8])
 
 
 def test_a_learner_without_replay_says_so(ax):
-    draw_replay_kinds(replay_kinds().assign(count=0, share=np.nan), ax)
+    plot_replay_kinds(replay_kinds().assign(count=0, share=np.nan), ax)
     assert "no replay" in [text.get_text() for text in ax.texts]
-    draw_replay_over_time(
+    plot_replay_over_time(
         pd.DataFrame({"time_step": [1], "kind": "novel_path", "count": 0, "share": np.nan}), ax
     )
     assert not ax.collections
@@ -352,7 +433,7 @@ def test_a_learner_without_replay_says_so(ax):
 
 def test_several_experiments_are_not_one_bar(ax):
     with pytest.raises(ValueError, match="several rows of one kind"):
-        draw_replay_kinds(replay_kinds(experiments=EXPERIMENT_ORDER), ax)
+        plot_replay_kinds(replay_kinds(experiments=EXPERIMENT_ORDER), ax)
 
 
 def test_areas_are_the_shares_of_windows(ax):
@@ -364,7 +445,7 @@ def test_areas_are_the_shares_of_windows(ax):
             "share": [0.75, 0.25, np.nan, np.nan, 0.5, 0.5],
         }
     )
-    draw_replay_over_time(table, ax)
+    plot_replay_over_time(table, ax)
     (bars,) = ax.collections
     drawn = [path.vertices for path in bars.get_paths()]
     corners = sorted((*at.min(axis=0).tolist(), *at.max(axis=0).tolist()) for at in drawn)
@@ -378,14 +459,24 @@ def test_areas_are_the_shares_of_windows(ax):
 
 def test_a_single_window_begins_at_0(ax):
     table = pd.DataFrame({"time_step": [40], "kind": "novel_path", "count": 1, "share": 1.0})
-    (bars,) = draw_replay_over_time(table, ax).collections
+    (bars,) = plot_replay_over_time(table, ax).collections
     assert sorted({*bars.get_paths()[0].vertices[:, 0]}) == [0, 40]
 
 
 def test_figures_of_kinds():
     chains = ("within_event", "across_events")
-    figure = replay_kinds_figure(replay_kinds(EXPERIMENT_ORDER, chains, LEARNERS))
-    assert len(figure.axes) == 8
+    table = replay_kinds(EXPERIMENT_ORDER, chains, LEARNERS)
+    assert len(replay_kinds_figure(table).axes) == 1  # all are alike
+    other = (table["experiment"] == "maze") & (table["chains"] == "across_events")
+    table.loc[other, "share"] = 1 - table["share"]
+    silent = table["learner"] == "q_lambda"
+    table.loc[silent, ["count", "share"]] = [0, np.nan]
+    figure = replay_kinds_figure(table)
+    titles = [ax.get_title(loc="left").replace("\n", " ") for ax in figure.axes]
+    assert len(titles) == 2
+    assert titles[0].endswith("within and across events; Maze: within events")
+    assert titles[1] == "Maze: across events"
+    assert "No sequence: Q(λ)." in figure.texts[0].get_text().replace("\n", " ")
     assert [text.get_text() for text in figure.legends[0].texts] == [
         label("reverse_episode"),
         label("novel_path"),
@@ -413,10 +504,10 @@ def test_demands_are_means_over_worlds(ax):
             "comparisons": 3.0,
         }
     )
-    draw_demands(table, ax)
+    plot_demands(table, ax)
     drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
     assert drawn == {"Dyna-Q": [[6, 10], [16, 30]], "Q-learning": [[6, 5]]}
-    operations = draw_demands(table, what="operations")
+    operations = plot_demands(table, what="operations")
     assert operations.lines[1].get_ydata().tolist() == [4.0, 5.5]
 
 
@@ -430,7 +521,7 @@ def test_memory_is_drawn_against_what_was_held(ax):
         }
     )
     table = table.assign(ci_low=table["mean"] - 0.125, ci_high=table["mean"] + 0.125)
-    draw_bounded_memory(table, ax)
+    plot_bounded_memory(table, ax)
     episodes, fading, everything = ax.lines
     assert fading.get_xydata().tolist() == [[5, 0.1], [9, 0.4], [30, 0.9]]
     assert episodes.get_xydata().tolist() == [[12, 0.6], [30, 0.9]]
@@ -453,7 +544,7 @@ def test_attribution_has_bars_where_there_are_intervals(ax):
             "ci_high": [np.nan, 0.5, np.nan, np.nan, np.nan],
         }
     )
-    draw_attribution(table, ax)
+    plot_attribution(table, ax)
     sequences, moves = ax.lines
     assert sequences.get_xydata().tolist() == [[1, 1], [4, 0.25]]
     assert moves.get_xydata().tolist() == [[1, 0.75], [2, 0.5]]
@@ -472,7 +563,7 @@ def test_bars_of_the_gain_floor_have_their_intervals(ax):
         ],
         columns=["setting", "place", "direction", "mean", "ci_low", "ci_high"],
     )
-    draw_gain_floor(table, ax)
+    plot_gain_floor(table, ax)
     bars = sorted(ax.patches, key=lambda bar: bar.get_x())
     assert [bar.get_height() for bar in bars] == [0.5, 0.25] * 4
     middles = [bar.get_x() + bar.get_width() / 2 for bar in bars]
@@ -494,7 +585,7 @@ def test_replay_around_changes_is_the_mean_over_changes(ax):
     )
     table = index.to_frame(index=False)
     table["per_step"] = np.random.default_rng(1).random(len(table)) * (table["kind"] != KINDS[1])
-    draw_change_replay(table, ax)
+    plot_change_replay(table, ax)
     mean = 100 * table.groupby(["learner", "period", "kind"])["per_step"].mean()
     for row, learner in enumerate(("episodic_control", "dyna_q")):
         for place, period in ((row - 0.19, "before"), (row + 0.19, "after")):
@@ -513,7 +604,7 @@ def test_pairs_of_curves_are_dashed_and_solid(ax):
     published, changed = (
         reward_rate(learners=["q_lambda", "monte_carlo"]).assign(mean=mean) for mean in (0.25, 0.5)
     )
-    draw_discrepancy_curves(published, changed, ax)
+    plot_discrepancy_curves(published, changed, ax)
     drawn = [(line.get_label(), line.is_dashed(), line.get_ydata()[0]) for line in ax.lines[:4]]
     assert {line.get_dash_capstyle() for line in ax.lines[:2]} == {"butt"}  # there are gaps
     assert drawn == [
@@ -533,12 +624,12 @@ def test_a_grid_has_titles_letters_and_one_legend():
     assert [ax.get_title(loc="left") for ax in axes] == ["a", "b", "c"]
     assert [ax.texts[0].get_text() for ax in axes] == ["A", "B", "C"]
     assert figure.axes == axes
-    assert figure.get_size_inches() == pytest.approx([175 / 25.4, 3 + 3 * 0.17 + 0.1])
+    assert figure.get_size_inches() == pytest.approx([17.5 / 2.54, 3 + 3 * 0.17 + 0.15])
     assert [text.get_text() for text in figure.legends[0].texts] == [
         label(name) for name in LEARNERS
     ]
-    one, (ax,) = grid(["a"], 2, 1.5)
-    assert one.get_size_inches()[0] == pytest.approx(85 / 25.4)
+    one, (ax,) = grid(["a"], 2, 1.5, width_cm=9)
+    assert one.get_size_inches()[0] == pytest.approx(9 / 2.54)
     assert not ax.texts
 
 
@@ -565,13 +656,13 @@ def test_what_an_axes_had_stays(ax):
 
 
 @pytest.mark.parametrize(
-    "draw", [draw_learning_curves, draw_discrepancy_curves, draw_replay_kinds, draw_mdp]
+    "draw", [plot_learning_curves, plot_discrepancy_curves, plot_replay_kinds, plot_mdp]
 )
 def test_without_an_axes_a_figure_is_made(draw, maze):
     tables = {
-        draw_replay_kinds: [replay_kinds()],
-        draw_mdp: [maze],
-        draw_discrepancy_curves: [reward_rate(), reward_rate()],
+        plot_replay_kinds: [replay_kinds()],
+        plot_mdp: [maze],
+        plot_discrepancy_curves: [reward_rate(), reward_rate()],
     }
     made = draw(*tables.get(draw, [reward_rate()]))
     assert made.figure.get_size_inches()[0] == pytest.approx(85 / 25.4)
@@ -591,14 +682,14 @@ def learned(values):
 
 
 def test_nodes_carry_values_or_else_visits(ax):
-    draw_learned_graph(learned([0.5, 1.0]), ax)
+    plot_learned_graph(learned([0.5, 1.0]), ax)
     lines, nodes = ax.collections
     assert nodes.get_array().tolist() == [0.5, 1.0]
     assert nodes.get_offsets().tolist() == [[0, 0], [10, 0]]
     assert len(lines.get_segments()) == 1
     assert lines.get_linewidths() == pytest.approx([0.4 + 0.3])  # ten crossings
     other = Figure().subplots()
-    draw_learned_graph(learned([np.nan, np.nan]), other)
+    plot_learned_graph(learned([np.nan, np.nan]), other)
     assert other.collections[1].get_array().tolist() == [0, 1]
 
 
@@ -619,7 +710,7 @@ def test_a_graph_without_places_is_refused(ax):
     graph = learned([0.5, 1.0])
     del graph.nodes[1]["pos"]
     with pytest.raises(ValueError, match="no pos"):
-        draw_learned_graph(graph, ax)
+        plot_learned_graph(graph, ax)
     with pytest.raises(ValueError, match="no graphs"):
         learned_graph_figure({})
 
@@ -749,5 +840,5 @@ def test_the_gallery_shows_every_script():
     for script in FIGURES.glob("*.py"):
         assert f"`{script.name}`" in guide
     pictures = {path.name for path in FIGURES.glob("*.png")}
-    assert {*re.findall(r"\((\w+\.png)\)", guide)} == pictures
+    assert {*re.findall(r'href="(\w+\.png)"', guide)} == pictures
     assert sum(path.stat().st_size for path in FIGURES.glob("*.png")) < 3_000_000

@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 
 from analyses import place_sequences
 from analyses.plots.decoded_event import (
-    draw_movements,
-    draw_posterior,
-    draw_spikes,
+    plot_movements,
+    plot_posterior,
+    plot_spikes,
     posterior_figure,
 )
-from analyses.plots.decoded_path import decoded_path_figure, draw_decoded_path
-from analyses.plots.recovery import draw_confusion, draw_shares, recovery_figure
+from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path
+from analyses.plots.recovery import plot_confusion, plot_shares, recovery_figure
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.state_space_decoder import CONTINUOUS, STATIONARY
@@ -48,7 +48,7 @@ def test_the_posterior_is_drawn_where_its_bins_are(ax):
     line = linearise(track)
     rng = np.random.default_rng(0)
     posterior = rng.dirichlet(np.ones(3 * track.n_bins), 12).reshape(12, 3, track.n_bins)
-    draw_posterior(posterior, track, ax, dt=0.01, path=np.arange(12))
+    plot_posterior(posterior, track, ax, dt=0.01, path=np.arange(12))
     (image,) = [each for each in ax.collections if isinstance(each, QuadMesh)]
     time, place = image.get_coordinates()[:-1, :-1].transpose(2, 0, 1)
     values = np.ma.filled(image.get_array(), np.nan)
@@ -69,7 +69,7 @@ def test_a_path_breaks_where_the_drawing_does(ax):
     line = linearise(track)
     order = np.argsort(line.low)
     uniform = np.full((track.n_bins, track.n_bins), 1 / track.n_bins)
-    draw_posterior(uniform, track, ax, path=order)
+    plot_posterior(uniform, track, ax, path=order)
     (path,) = [each for each in ax.collections if isinstance(each, LineCollection)]
     assert len(path.get_segments()) == 2
 
@@ -78,7 +78,7 @@ def test_spikes_are_sorted_by_field(ax):
     track = cut_track(make_linear_track(100.0), 5.0)
     rates = np.eye(20)[[15, 3, 9, 7]]
     spikes = [[1.05, 1.2], [1.01], [9.0], [1.1]]
-    draw_spikes(spikes, rates, track, ax, start=1.0, end=1.15)
+    plot_spikes(spikes, rates, track, ax, start=1.0, end=1.15)
     ticks = [tick.mean(axis=0) for tick in ax.collections[0].get_segments()]
     np.testing.assert_allclose(ticks, [(10, 0), (100, 1), (50, 2)], atol=1e-9)
 
@@ -87,7 +87,7 @@ def test_movements_are_stacked(ax):
     posterior = np.zeros((4, 3, 5))
     posterior[:2, CONTINUOUS, 1] = 1
     posterior[2:, STATIONARY, 1] = 1
-    draw_movements(posterior, ax)
+    plot_movements(posterior, ax)
     heights = [np.ptp(each.get_paths()[0].vertices[:, 1]) for each in ax.collections]
     assert [each.get_label() for each in ax.collections] == [
         "Continuous",
@@ -98,15 +98,16 @@ def test_movements_are_stacked(ax):
 
 
 @pytest.mark.parametrize("width", [COLUMN_WIDTH, FULL_WIDTH])
-def test_the_figure_of_an_event_has_the_panels_that_it_can_have(width):
+def test_the_figure_of_an_event_has_the_panels_that_it_can_have(width, assert_legible):
     track = cut_track(make_linear_track(100.0), 5.0)
     posterior = np.full((30, 3, 20), 1 / 60)
     rates, spikes = np.eye(20), [[0.01 * cell] for cell in range(20)]
-    full = posterior_figure(posterior, track, spikes=spikes, rates=rates, title="T", width=width)
+    full = posterior_figure(posterior, track, spikes=spikes, rates=rates, title="T", width_cm=width)
+    assert_legible(full)
     assert len(full.axes) == 4  # with the colour bar
     assert full.axes[0].get_title(loc="left") == "T"
-    assert len(posterior_figure(posterior.sum(axis=1), track, width=width).axes) == 2
-    assert full.get_size_inches()[0] == pytest.approx(width)
+    assert len(posterior_figure(posterior.sum(axis=1), track, width_cm=width).axes) == 2
+    assert full.get_size_inches()[0] == pytest.approx(width / 2.54)
     with pytest.raises(ValueError, match="give rates"):
         posterior_figure(posterior, track, spikes=spikes)
     with pytest.raises(ValueError, match="must have the shape"):
@@ -116,7 +117,7 @@ def test_the_figure_of_an_event_has_the_panels_that_it_can_have(width):
     with pytest.raises(ValueError, match=r"rates must have the shape"):
         posterior_figure(posterior, track, spikes=spikes, rates=rates[1:])
     with pytest.raises(ValueError, match="n_time, 3, n_bins"):
-        draw_movements(posterior.sum(axis=1))
+        plot_movements(posterior.sum(axis=1))
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ def test_a_path_is_coloured_by_its_pieces(ran, ax):
     path = way(2, 1, 4)
     paths = pd.DataFrame({"step": [len(log.steps) - 1], "states": [path]})
     (row,) = (row for _, row in place_sequences(log, paths).iterrows())
-    draw_decoded_path(row, log.steps, log.mdp, cut_track(EIGHT), ax)
+    plot_decoded_path(row, log.steps, log.mdp, cut_track(EIGHT), ax)
     names = [line.get_label() for line in ax.lines]
     assert names == ["Lap 1, backward", "Lap 2, forward"]
     assert len({to_hex(line.get_color()) for line in ax.lines}) == 2
@@ -152,14 +153,15 @@ def test_a_path_is_coloured_by_its_pieces(ran, ax):
 
 
 @pytest.mark.parametrize(("width", "n_columns"), [(COLUMN_WIDTH, 2), (FULL_WIDTH, 4)])
-def test_paths_get_a_panel_each(ran, width, n_columns):
+def test_paths_get_a_panel_each(ran, width, n_columns, assert_legible):
     log, way = ran
     paths = [way(0, 1, 2), way(2, 1, 0), way(2, 1, 4), [3, 4], way(0, 1)]
     table = pd.DataFrame({"step": len(log.steps) - 1, "states": paths})
     graph = graph_of_log(log)
     graph.add_edge(3, 4, distance=1.0)
     found = place_sequences(log, table[:3], graph=graph)
-    figure = decoded_path_figure(found, log.steps, log.mdp, cut_track(EIGHT), width=width)
+    figure = decoded_path_figure(found, log.steps, log.mdp, cut_track(EIGHT), width_cm=width)
+    assert_legible(figure)
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert titles == ["Experienced, forward", "Experienced, reverse", "Composed, both ways"]
     assert figure.axes[0].get_subplotspec().get_gridspec().ncols == min(n_columns, 3)
@@ -185,31 +187,32 @@ def shares(n_cells=(12, 20, 40)):
 
 
 def test_a_matrix_shows_what_can_be_seen(ax):
-    draw_confusion(matrices([20]), ax)
+    plot_confusion(matrices([20]), ax)
     assert [label.get_text() for label in ax.get_xticklabels()] == [
         "Forward", "Reverse", "Novel", "Missed",
     ]  # fmt: skip
     assert ax.images[0].get_array().shape == (3, 4)
     assert [text.get_text() for text in ax.texts] == [".50"] * 6
     with pytest.raises(ValueError, match="several rows"):
-        draw_confusion(matrices(), ax)
+        plot_confusion(matrices(), ax)
 
 
 def test_shares_that_are_refused_have_no_dot(ax):
-    draw_shares(shares(), ax)
+    plot_shares(shares(), ax)
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     assert dots[0].get_ydata().tolist() == [0.1, 0.2, 0.3]
     assert dots[1].get_ydata().tolist() == [0.3, 0.33]
     with pytest.raises(ValueError, match="one true share"):
-        draw_shares(shares().assign(true=[0.1, 0.2, 0.3]), ax)
+        plot_shares(shares().assign(true=[0.1, 0.2, 0.3]), ax)
 
 
 @pytest.mark.parametrize(("width", "n_panels"), [(COLUMN_WIDTH, 2), (FULL_WIDTH, 3)])
-def test_the_figure_of_recovery(width, n_panels):
+def test_the_figure_of_recovery(width, n_panels, assert_legible):
     both = pd.concat([shares(), shares().assign(true=0.6)])
-    figure = recovery_figure(matrices(), both, width=width)
+    figure = recovery_figure(matrices(), both, width_cm=width)
+    assert_legible(figure)
     assert len(figure.axes) == n_panels
     assert figure.axes[0].get_title(loc="left") == "20 cells"
-    assert len(recovery_figure(matrices([20]), shares([20]), width=width).axes) == 2
+    assert len(recovery_figure(matrices([20]), shares([20]), width_cm=width).axes) == 2
     with pytest.raises(ValueError, match="must have rows"):
         recovery_figure(matrices()[:0], both)

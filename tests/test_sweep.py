@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.plots.sweep import draw_sweep, sweep_figure
+from analyses.plots.sweep import plot_sweep, sweep_figure
 from replay.simulation import simulate, sweep
 from replay.worlds.mazes import from_ascii
 
@@ -54,11 +54,11 @@ def test_the_figure_shows_means_over_seeds():
     table = pd.DataFrame(
         {"learning_rate": [0.01, 0.01, 1.0, 1.0], "seed": [0, 1, 0, 1], "time_step": 10}
     ).assign(reward_rate=[0.0, 0.2, 0.5, 0.7])
-    ax = draw_sweep(table)
+    ax = plot_sweep(table)
     assert ax.get_xscale() == "log"
     assert ax.lines[0].get_ydata().tolist() == pytest.approx([0.1, 0.6])
     other = pd.concat([table.assign(epsilon=each) for each in (0.1, 0.2)])
     (ax,) = sweep_figure(other).axes
     assert [text.get_text() for text in ax.get_legend().texts] == ["epsilon 0.1", "epsilon 0.2"]
     with pytest.raises(ValueError, match="one parameter or two"):
-        draw_sweep(table.drop(columns="learning_rate"))
+        plot_sweep(table.drop(columns="learning_rate"))

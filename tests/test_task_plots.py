@@ -11,9 +11,9 @@ from matplotlib.quiver import Quiver
 from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 
 from analyses.jobs.run import run
-from analyses.plots.style import KIND_COLOURS
-from analyses.plots.task_mazes import draw_task
-from analyses.plots.tasks import draw_typical_replay, task_figure
+from analyses.plots.style import kind_colour
+from analyses.plots.task_mazes import plot_task
+from analyses.plots.tasks import plot_typical_replay, task_figure
 from analyses.studies import typical_replay
 from analyses.studies.typical_replay import STUDY, measure_typical_replay, typical_replays
 from replay.tasks.published import TASKS, find_task
@@ -104,7 +104,7 @@ def test_both_headings_lie_side_by_side():
     assert abs(task.position[out] - task.position[back]).tolist() == [0, 4]
     drawn = []
     for states in ([out, out + 1, out + 2], [back, back - 1, back - 2]):
-        ax = draw_typical_replay(one_replay(task, states), task, Figure().subplots())
+        ax = plot_typical_replay(one_replay(task, states), task, Figure().subplots())
         (arrows,) = (each for each in ax.collections if isinstance(each, Quiver))
         drawn.append(arrows)
         path = task.position[states]
@@ -112,7 +112,7 @@ def test_both_headings_lie_side_by_side():
         assert np.allclose(arrows.U, 0.9 * np.diff(path[:, 0]))
     assert drawn[0].Y[0] * drawn[1].Y[0] < 0
     first, last = drawn[0].get_facecolor()[[0, -1], :3]
-    assert np.allclose(first, to_rgb(KIND_COLOURS["reverse_episode"]))
+    assert np.allclose(first, to_rgb(kind_colour("reverse_episode")))
     assert last.sum() > first.sum()
 
 
@@ -120,7 +120,7 @@ def test_to_and_fro_keep_apart():
     task = find_task("mattar_open_maze").build()
     one, other = some_path(task)[:2]
     replay = one_replay(task, [one, other, one])
-    ax = draw_typical_replay(replay, task, Figure().subplots())
+    ax = plot_typical_replay(replay, task, Figure().subplots())
     (arrows,) = (each for each in ax.collections if isinstance(each, Quiver))
     apart = np.array([arrows.X[0] - arrows.X[1], arrows.Y[0] - arrows.Y[1]])
     along = task.position[other] - task.position[one]
@@ -133,7 +133,7 @@ def test_barriers_are_those_of_the_block():
     sessions = [block for block in task.blocks if block.n_laps]
     drawn = []
     for block in sessions[:2]:
-        ax = draw_task(task, Figure().subplots(), block=block.name)
+        ax = plot_task(task, Figure().subplots(), block=block.name)
         (lines,) = (each for each in ax.collections if isinstance(each, LineCollection))
         middles = {tuple(segment.mean(axis=0).round(6)) for segment in lines.get_segments()}
         pos = dict(task.graph.nodes(data="pos"))
@@ -144,14 +144,14 @@ def test_barriers_are_those_of_the_block():
         assert len(middles) == 6
         drawn.append(middles)
     assert drawn[0] != drawn[1]
-    ax = draw_task(task, Figure().subplots())
+    ax = plot_task(task, Figure().subplots())
     assert not [line for each in ax.collections if isinstance(each, LineCollection)
                 for line in each.get_segments()]  # fmt: skip
 
 
 def test_rewards_are_as_large_as_they_ever_pay():
     task = find_task("linear_track_4x").build()
-    ax = draw_task(task, Figure().subplots())
+    ax = plot_task(task, Figure().subplots())
     stars = [each for each in ax.collections if isinstance(each, PathCollection)][-2:]
     place = {tuple(star.get_offsets()[0]): star.get_sizes()[0] for star in stars}
     ends = [tuple(task.graph.nodes[node]["pos"]) for node in ("0", "9")]

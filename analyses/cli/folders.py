@@ -32,8 +32,8 @@ def gallery(
 
     The first time, learners are compiled (about a minute).
     """
+    from analyses.plots import save
     from analyses.plots.gallery import gallery_figure
-    from analyses.plots.style import save
     from analyses.studies.gallery import laps, next_replay
 
     check_out(out, ".png")

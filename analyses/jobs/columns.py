@@ -178,6 +178,28 @@ _CLASSIFIED = (
     "episode_matched episode_lag from_current_episode"
 )
 _STEPS = "run episode step time state action reward next_state terminated truncated"
+_FIGURE_COLUMNS = (
+    "account panel quantity protocol measure source read_from value sem n low high sign task "
+    "statistic experiment_sign why"
+)
+_OF_FIGURE = {
+    "panel": Column("the figure of the source", "", "if the paper shows none"),
+    "quantity": Column("what it shows, in words", "", "if the paper shows none"),
+    "protocol": Column("what is simulated", "", "if it is not computed"),
+    "measure": Column("what is measured in it", "", "if it is not computed"),
+    "source": Column("the DOI"),
+    "read_from": Column("where it was read: `text`, or `code` that was run"),
+    "value": Column("what was published", "as in `quantity`", "of ranges and directions"),
+    "sem": Column("its standard error", "as in `quantity`", "if it is not known"),
+    "n": Column("of how many", "", "if it is not known"),
+    "low": Column("the lower end of a published range", "as in `quantity`", "of other rows"),
+    "high": Column("its upper end", "as in `quantity`", "of other rows"),
+    "sign": Column("1 above, -1 below", "", "of other rows"),
+    "task": Column("the task of the experiment that the figure is about", "", "if there is none"),
+    "statistic": Column("the code of the statistic there", "", "if there is none"),
+    "experiment_sign": Column("which way the effect goes there", "", "if there is none"),
+    "why": Column("the reason of a difference, or why it is not computed", "", "if there is none"),
+}
 _NO_CONTROLS = "without controls"
 _NO_REPLAY = "if the learner has no replay there"
 _RATE = Column("the mean over worlds of the normalised reward rate")
@@ -566,6 +588,25 @@ TABLES = {
             "n_path": Column("how often this path was replayed"),
             "n_kind": Column("sequences of this kind"),
             "n_all": Column("all sequences"),
+        },
+    ),
+    "published.csv": _table("quantity of a figure of an account", _FIGURE_COLUMNS, _OF_FIGURE),
+    "parity.csv": _table(
+        "quantity of a figure of an account, beside what is simulated",
+        _FIGURE_COLUMNS + " ours ours_sem ours_n ci_low ci_high experiment experiment_n "
+        "experiment_low experiment_high z agrees experiment_agrees",
+        _OF_FIGURE
+        | {
+            "ours": Column("what is simulated", "as in `quantity`", "if it is not computed"),
+            "ours_sem": Column("its standard error", "as in `quantity`", "if it is not computed"),
+            "ours_n": Column("animals", "", "if it is not computed"),
+            "experiment": Column("the value in the experiment's task", "", "if there is none"),
+            "experiment_n": Column("animals there", "", "if there is none"),
+            "experiment_low": Column("lower end of its 95 % interval", "", "if there is none"),
+            "experiment_high": Column("its upper end", "", "if there is none"),
+            "z": Column("the difference in its standard errors", "", "of ranges and directions"),
+            "agrees": Column("`yes`, `no`, `undecided` or `not computed`"),
+            "experiment_agrees": Column("the same of the experiment", "", "if there is none"),
         },
     ),
     "recovery.csv": _table(

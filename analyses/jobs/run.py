@@ -234,7 +234,7 @@ def draw_figures(study: Study[Any], names: Iterable[str], folder: str | Path) ->
 
 
 def _draw(drawing: Figures, folder: Path) -> list[Path]:
-    from analyses.plots.style import save
+    from analyses.figure_files import save
 
     return [
         path

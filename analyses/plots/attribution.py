@@ -9,32 +9,48 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from analyses.plots.grids import grid, keep_outer_labels
+from analyses.plots.grids import (
+    add_own_legend,
+    grid,
+    keep_outer_labels,
+)
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import Look, label, new_axes, styled, write_empty
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    label,
+    new_axes,
+    own_looks,
+    styled,
+    write_empty,
+)
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["attribution_figure", "attribution_length_figure", "draw_attribution"]
+__all__ = ["attribution_figure", "attribution_length_figure", "plot_attribution"]
 
 _LOOKS: dict[str, Look] = {
     "one": {"label": "In one episode", "color": "#0072b2", "marker": "o"},
     "several": {"label": "In several", "color": "#009e73", "marker": "o"},
     "none": {"label": "In none as a whole", "color": "#d55e00", "marker": "o"},
-}
-_MOVES: dict[str, Look] = {
     "moves": {
         "label": "Single moves, in one episode",
         "color": "#56b4e9",
         "linestyle": (0, (1, 1)),
-    }
+    },
 }
 _SHORT = 8
 _LINE = 16
+_NARROW = 3.0  # cm, of a panel that has no room for a tick at each power of ten
 _COLUMNS = ["of", "over", "up_to", "attribution", "count", "share", "ci_low", "ci_high"]
 
 
-def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_attribution(
+    table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the shares of one learner in one world, with intervals.
 
     Parameters
@@ -45,6 +61,8 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         the share of single moves that were made in one episode; the other moves were in several.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -61,7 +79,7 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> table = pd.DataFrame({"of": "sequences", "over": "episode", "up_to": [1, 2], "count": 5,
     ...                       "attribution": "one", "share": [1.0, 0.4], "ci_low": [1.0, 0.2],
     ...                       "ci_high": [1.0, 0.7]})
-    >>> draw_attribution(table).lines[0].get_ydata().tolist()
+    >>> plot_attribution(table).lines[0].get_ydata().tolist()
     [1.0, 0.4]
     """
     check_table(table, _COLUMNS, "attribution")
@@ -70,7 +88,10 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
             "There are several rows of a share: choose one experiment, learner and view, or use "
             "attribution_figure."
         )
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
+    looks = own_looks(_LOOKS)
+    of_sequences = {name: looks[name] for name in ("one", "several", "none")}
     by_length = bool((table["over"] == "length").any())
     known = table.dropna(subset=["share"]).sort_values("up_to")
     known = known.assign(up_to=known["up_to"].astype(int))
@@ -81,7 +102,7 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         "up_to",
         "share",
         "attribution",
-        _LOOKS,
+        of_sequences,
         shade=None,
         linewidth=1,
         pointsize=1.5,
@@ -89,24 +110,29 @@ def draw_attribution(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     moves = known[of_moves & (known["attribution"] == "one")].assign(attribution="moves")
     moves = moves.drop(columns=["ci_low", "ci_high"])
     if len(moves):
-        draw_curves(moves, ax, "up_to", "share", "attribution", _MOVES, linewidth=1)
+        draw_curves(
+            moves, ax, "up_to", "share", "attribution", {"moves": looks["moves"]}, linewidth=1
+        )
     ax.set(xscale="log", ylim=(-0.04, 1.04), yticks=[0, 0.5, 1])
     is_short = by_length and known["up_to"].max() <= _SHORT
     ticks = FixedLocator(range(2, _SHORT + 1)) if is_short else LogLocator(2 if by_length else 10)
     ax.xaxis.set_major_locator(ticks)
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 
 @styled
-def attribution_figure(table: pd.DataFrame) -> Figure:
+def attribution_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure over learning: learners in rows, experiments in columns.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As in `attribution.csv`, see :func:`analyses.studies.attribution.summarise`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -118,17 +144,19 @@ def attribution_figure(table: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    return _grid(table, "episode", "Episode")
+    return _grid(table, "episode", "Episode", width_cm)
 
 
 @styled
-def attribution_length_figure(table: pd.DataFrame) -> Figure:
+def attribution_length_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure by length: learners in rows, experiments in columns.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As in `attribution.csv`, see :func:`analyses.studies.attribution.summarise`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -140,10 +168,10 @@ def attribution_length_figure(table: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or the table is empty.
     """
-    return _grid(table, "length", "States of the sequence")
+    return _grid(table, "length", "States", width_cm)
 
 
-def _grid(table: pd.DataFrame, over: str, what: str) -> Figure:
+def _grid(table: pd.DataFrame, over: str, what: str, width_cm: float) -> Figure:
     check_table(table, ["experiment", "learner", *_COLUMNS], "attribution")
     table = table[table["over"] == over]
     if table.empty:
@@ -152,12 +180,15 @@ def _grid(table: pd.DataFrame, over: str, what: str) -> Figure:
     learners = in_order(table["learner"], LEARNER_ORDER)
     learners.sort(key=lambda name: name != "episodic_control")
     has_moves = over == "episode" and (table["of"] == "moves").any()
+    looks = own_looks(_LOOKS)
     figure, axes = grid(
         [label(name) for name in experiments] + [""] * (len(learners) - 1) * len(experiments),
         len(experiments),
         0.98,
-        legend=[*_LOOKS.values(), *(_MOVES.values() if has_moves else ())],
+        width_cm=width_cm,
+        legend=[look for name, look in looks.items() if has_moves or name != "moves"],
         letters=False,
+        note=_note(table),
         ylabel="Share of replayed sequences",
         sharex="col",
         sharey=True,
@@ -166,9 +197,21 @@ def _grid(table: pd.DataFrame, over: str, what: str) -> Figure:
     for ax, (learner, experiment) in zip(axes, panels, strict=True):
         rows = table[(table["learner"] == learner) & (table["experiment"] == experiment)]
         if rows["count"].sum():
-            draw_attribution(rows, ax)
+            plot_attribution(rows, ax)
         else:
             write_empty(ax, "no replay")
+        if over == "episode" and width_cm < _NARROW * len(experiments):
+            ax.xaxis.set_major_locator(LogLocator(100))
         ax.set(xlabel=what, ylabel="\n".join(wrap(label(learner), _LINE)))
     keep_outer_labels(axes)
     return figure
+
+
+def _note(table: pd.DataFrame) -> str:
+    n = counted(table.get("n_mdps", ()), "world")
+    many = counted([table.loc[table["of"] == "sequences", "count"].sum()], "sequence")
+    return (
+        f"{many} of three states or more"
+        + (f" in {n} an experiment" if n else "")
+        + ". Bars: 95 % intervals over worlds. Where nothing was replayed there is no point."
+    )

@@ -7,25 +7,42 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+    keep_outer_labels,
+)
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import Look, label, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    label,
+    new_axes,
+    own_looks,
+    styled,
+)
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["bounded_memory_figure", "draw_bounded_memory"]
+__all__ = ["bounded_memory_figure", "plot_bounded_memory"]
 
 _LOOKS: dict[str, Look] = {
     "recent_episodes": {"label": "Recent episodes", "color": "#0072b2", "marker": "o"},
     "fading": {"label": "Fading trace", "color": "#009e73", "marker": "s"},
     "recent_transitions": {"label": "Recent transitions", "color": "#d55e00", "marker": "^"},
     "valuable_transitions": {"label": "Valuable transitions", "color": "#cc79a7", "marker": "D"},
+    "everything": {"label": "Everything", "color": "0.4", "linestyle": "--"},
 }
-_EVERYTHING: Look = {"label": "Everything", "color": "0.4", "linestyle": "--"}
 _COLUMNS = ["retention", "capacity", "n_transitions", "mean", "ci_low", "ci_high"]
 
 
-def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_bounded_memory(
+    table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the reward rate of one experiment against the transitions that were held.
 
     Parameters
@@ -35,6 +52,8 @@ def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         capacity give the dashed line.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -50,39 +69,46 @@ def draw_bounded_memory(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> table = pd.DataFrame({"retention": "fading", "capacity": [1.0, 2.0], "mean": [0.2, 0.4],
     ...                       "n_transitions": [5, 9], "ci_low": [0.1, 0.3], "ci_high": 0.5})
-    >>> draw_bounded_memory(table).lines[-1].get_xdata().tolist()
+    >>> plot_bounded_memory(table).lines[-1].get_xdata().tolist()
     [5.0, 9.0]
     """
     check_table(table, _COLUMNS, "bounded_memory")
     if "experiment" in table and len(table["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; bounded_memory_figure draws several.")
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
+    looks = own_looks(_LOOKS)
     draw_curves(
         table.sort_values(["capacity", "n_transitions"]),
         ax,
         "n_transitions",
         "mean",
         "retention",
-        {name: _LOOKS[name] for name in in_order(table["retention"], _LOOKS)},
+        {name: looks[name] for name in in_order(table["retention"], looks)},
         shade=0.12,
         linewidth=0.9,
         pointsize=2.5,
     )
     unbounded = table[np.isinf(table["capacity"])]
     if len(unbounded):
-        ax.axhline(unbounded["mean"].iloc[0], linewidth=0.8, zorder=1, **_EVERYTHING)
-    ax.set(xscale="log", xlabel="Transitions remembered, at most", ylim=(-0.02, 1.05))
+        ax.axhline(unbounded["mean"].iloc[0], linewidth=0.8, zorder=1, **looks["everything"])
+    ax.set(xscale="log", xlabel="Transitions held at most", ylim=(-0.02, 1.05))
+    add_own_legend(
+        ax, is_new, [looks[name] for name in [*in_order(table["retention"], looks), "everything"]]
+    )
     return ax
 
 
 @styled
-def bounded_memory_figure(table: pd.DataFrame) -> Figure:
+def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of reward rate against memory: a panel for each experiment.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As in `bounded_memory.csv`, see :func:`analyses.studies.bounded_memory.summarise`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -98,16 +124,27 @@ def bounded_memory_figure(table: pd.DataFrame) -> Figure:
     experiments = in_order(table["experiment"], EXPERIMENT_ORDER)
     if not experiments:
         raise ValueError("bounded_memory is empty: there is nothing to draw.")
-    looks = [_LOOKS[name] for name in in_order(table["retention"], _LOOKS)]
+    looks = own_looks(_LOOKS)
+    shown = [looks[name] for name in in_order(table["retention"], looks)]
     figure, axes = grid(
         [label(experiment) for experiment in experiments],
-        len(experiments),
-        2.1,
-        legend=[*looks, _EVERYTHING],
-        legend_columns=5,
+        fitting_columns(len(experiments), width_cm, 4.0),
+        2.1 if width_cm > COLUMN_WIDTH else 1.5,
+        width_cm=width_cm,
+        legend=[*shown, looks["everything"]],
+        note=_note(table),
+        ylabel="Normalised reward rate",
         sharey=True,
     )
     for ax, experiment in zip(axes, experiments, strict=True):
-        draw_bounded_memory(table[table["experiment"] == experiment], ax)
-    axes[0].set_ylabel("Normalised reward rate")
+        plot_bounded_memory(table[table["experiment"] == experiment], ax)
+    keep_outer_labels(axes)
     return figure
+
+
+def _note(table: pd.DataFrame) -> str:
+    n = counted(table.get("n_mdps", ()), "world")
+    return (
+        "Means over a whole run; 0 is the random policy, 1 the optimal one. Bands: 95 % intervals"
+        + (f" over {n} an experiment." if n else " over worlds.")
+    )

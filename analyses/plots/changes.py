@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import add_legend, letter_panels
+from analyses.plots.grids import (
+    add_own_legend,
+    grid,
+)
 from analyses.plots.layers import draw, draw_curves, nominal
 from analyses.plots.style import (
+    COLUMN_WIDTH,
     FULL_WIDTH,
+    counted,
     kind_looks,
     label,
     learner_looks,
     new_axes,
-    new_figure,
     styled,
     time_axis,
     write_empty,
@@ -26,7 +28,7 @@ from analyses.plots.style import (
 from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["changes_figure", "draw_change_rates", "draw_change_replay"]
+__all__ = ["changes_figure", "plot_change_rates", "plot_change_replay"]
 
 _RATES = ["learner", "phase", "time_step", "mean", "ci_low", "ci_high"]
 _REPLAY = ["learner", "phase", "period", "kind", "per_step"]
@@ -35,7 +37,10 @@ _WIDTH = 0.75
 _FEW = 3  # learners whose intervals can be told apart
 
 
-def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_change_rates(
+    rates: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the reward rate of learners through all phases; changes are vertical lines.
 
     Parameters
@@ -44,6 +49,8 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Rows of one world: `learner, phase, time_step, mean, ci_low, ci_high`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -59,12 +66,13 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> rates = pd.DataFrame({"learner": "dyna_q", "phase": [0, 0, 1, 1], "mean": 0.5,
     ...                       "time_step": [10, 20, 10, 20], "ci_low": 0.4, "ci_high": 0.6})
-    >>> ax = draw_change_rates(rates)
+    >>> ax = plot_change_rates(rates)
     >>> ax.lines[0].get_xdata().tolist()
     [10.0, 20.0, 30.0, 40.0]
     """
     check_table(rates, _RATES, "change_rates")
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
     lengths = rates.groupby("phase")["time_step"].max()
     begins = lengths.cumsum() - lengths
     looks = learner_looks(rates["learner"])
@@ -76,10 +84,14 @@ def draw_change_rates(rates: pd.DataFrame, ax: Axes | None = None) -> Axes:
     time_axis(ax, lengths.sum())
     ax.set_ylim(*np.clip([rates["mean"].min() - 0.1, rates["mean"].max() + 0.1], -1.0, 1.5))
     ax.set_ylabel("Normalised reward rate")
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 
-def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_change_replay(
+    replay: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw how much of which kind learners replay before and after changes, as stacked bars.
 
     Parameters
@@ -88,6 +100,8 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Rows of one world: `learner, phase, period, kind, per_step`. Changes are averaged.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -103,12 +117,13 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> replay = pd.DataFrame({"learner": "dyna_q", "phase": 1, "period": ["before", "after"],
     ...                        "kind": "novel_path", "per_step": [0.01, 0.03]})
-    >>> ax = draw_change_replay(replay)
+    >>> ax = plot_change_replay(replay)
     >>> [float(bar.get_width()) for bar in ax.patches if bar.get_width() > 0]
     [1.0, 3.0]
     """
     check_table(replay, _REPLAY, "change_replay")
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
     learners = in_order(replay["learner"], LEARNER_ORDER)
     bars = replay.assign(chains=100 * replay["per_step"]).sort_values(
         "period", key=lambda period: period != "before", kind="stable", ignore_index=True
@@ -129,7 +144,7 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
                 xytext=(2, 0),
                 textcoords="offset points",
                 va="center",
-                fontsize=5.5,
+                fontsize=6,
                 color="0.35",
             )
     if not total.any():
@@ -140,18 +155,23 @@ def draw_change_replay(replay: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.margins(x=0.1)
     ax.set_ylim(len(learners) - 0.5, -0.5)
     ax.set_xlim(left=0)
-    ax.set_xlabel("Chains in 100 steps, before and after a change")
+    ax.set_xlabel("Chains in 100 steps")
+    add_own_legend(ax, is_new, kind_looks(replay.loc[replay["per_step"] > 0, "kind"]).values())
     return ax
 
 
 @styled
-def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
+def changes_figure(
+    rates: pd.DataFrame, replay: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Figure:
     """Make the figure of one world that changes: reward rate above replay.
 
     Parameters
     ----------
     rates, replay : pandas.DataFrame
         ``change_rates`` and ``change_replay`` as :mod:`analyses.studies.changes` makes them.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -167,16 +187,27 @@ def changes_figure(rates: pd.DataFrame, replay: pd.DataFrame) -> Figure:
     worlds = rates["world"].unique()
     if len(worlds) != 1:
         raise ValueError(f"The figure shows one world, got {len(worlds)}.")
-    heights = [2.7, 0.6 + 0.3 * rates["learner"].nunique()]
-    figure = new_figure(FULL_WIDTH, sum(heights))
-    parts: Any = figure.subfigures(2, 1, height_ratios=heights)
-    above, below = parts
-    axes = [part.subplots() for part in (above, below)]
-    draw_change_rates(rates, axes[0]).set_title(label(worlds[0]))
-    draw_change_replay(replay, axes[1])
-    letter_panels(axes)
-    add_legend(above, learner_looks(rates["learner"]).values(), 3)
     shown = replay.loc[replay["per_step"] > 0, "kind"]
-    if len(shown):
-        add_legend(below, kind_looks(shown).values(), 1, loc="outside right upper")
+    figure, axes = grid(
+        [label(worlds[0]), "Before and after a change"],
+        1,
+        [2.5 if width_cm > COLUMN_WIDTH else 1.9, 0.6 + 0.3 * rates["learner"].nunique()],
+        width_cm=width_cm,
+        legend=[*learner_looks(rates["learner"]).values(), *kind_looks(shown).values()],
+        legend_columns=3,
+        note=_note(rates),
+    )
+    plot_change_rates(rates, axes[0])
+    plot_change_replay(replay, axes[1])
     return figure
+
+
+def _note(rates: pd.DataFrame) -> str:
+    n = counted(rates.get("n_mdps", ()), "world")
+    seeds = counted(rates.get("n_seeds", ()), "run")
+    return (
+        "0 is the random policy, 1 the optimal one of the phase; grey lines: changes."
+        + (f" Means of {n} with {seeds} each." if n and seeds else "")
+        + " Bands: 95 % intervals over worlds, cut where the axis ends. Chains have three states "
+        "or more; a learner without a bar replays none."
+    )

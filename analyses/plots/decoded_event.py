@@ -11,12 +11,19 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.plots.grids import add_legend
-from analyses.plots.style import COLUMN_WIDTH, Look, new_axes, new_figure, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    INCH,
+    Look,
+    new_axes,
+    new_figure,
+    styled,
+)
 from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.linearised_track import LinearisedTrack, linearise
 from replay.checks import check_array, check_number
 
-__all__ = ["draw_movements", "draw_posterior", "draw_spikes", "posterior_figure"]
+__all__ = ["plot_movements", "plot_posterior", "plot_spikes", "posterior_figure"]
 
 _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
 # In the order of the posterior of the state-space decoder.
@@ -28,13 +35,15 @@ _MOVEMENT_LOOKS: dict[str, Look] = {
 _FEW_NODES, _LONG_NAME = 12, 6
 
 
-def draw_posterior(
+@styled
+def plot_posterior(
     posterior: ArrayLike,
     track: BinnedTrack,
     ax: Axes | None = None,
     *,
     dt: float = 0.005,
     path: ArrayLike | None = None,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the probability of each place over the time of an event.
 
@@ -46,6 +55,8 @@ def draw_posterior(
         The track that is cut into these bins.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     dt : float, default 0.005
         Length of a time bin, in s.
     path : array_like of int, shape (n_time,), optional
@@ -65,13 +76,13 @@ def draw_posterior(
     --------
     >>> from analyses.recordings.binned_track import cut_track
     >>> from replay.worlds.tracks import make_linear_track
-    >>> ax = draw_posterior(np.eye(20), cut_track(make_linear_track(100.0), 5.0))
+    >>> ax = plot_posterior(np.eye(20), cut_track(make_linear_track(100.0), 5.0))
     >>> ax.get_xlim(), ax.get_ylim()
     ((np.float64(0.0), np.float64(100.0)), (np.float64(0.0), np.float64(100.0)))
     """
     places = _places(posterior, track)
     width = 1000 * check_number("dt", dt, at_least=1e-9)
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     line = linearise(track)
     order = np.argsort(line.low)
     edges = np.append(0.0, line.high[order])
@@ -143,7 +154,8 @@ def _mark_nodes(line: LinearisedTrack, ax: Axes) -> None:
         ax.set_ylabel("Place along the track (cm)")
 
 
-def draw_spikes(
+@styled
+def plot_spikes(
     spikes: Sequence[ArrayLike],
     rates: ArrayLike,
     track: BinnedTrack,
@@ -151,6 +163,7 @@ def draw_spikes(
     *,
     start: float,
     end: float,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the spikes of an event, a row for each cell that fires, sorted by place field.
 
@@ -164,6 +177,8 @@ def draw_spikes(
         The track.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     start, end : float
         From when to when, in s.
 
@@ -182,7 +197,7 @@ def draw_spikes(
     >>> from analyses.recordings.binned_track import cut_track
     >>> from replay.worlds.tracks import make_linear_track
     >>> track = cut_track(make_linear_track(100.0), 5.0)
-    >>> ax = draw_spikes([[0.1], [5.0]], np.eye(20)[[3, 9]], track, start=0.0, end=1.0)
+    >>> ax = plot_spikes([[0.1], [5.0]], np.eye(20)[[3, 9]], track, start=0.0, end=1.0)
     >>> len(ax.collections[0].get_segments())
     1
     """
@@ -191,7 +206,7 @@ def draw_spikes(
         raise ValueError(
             f"rates must have the shape {(len(spikes), track.n_bins)}, got {fields.shape}."
         )
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     peak = linearise(track).centre[fields.argmax(axis=1)]
     times = [np.asarray(each, dtype=float) for each in spikes]
     within = [1000 * (each[(each >= start) & (each < end)] - start) for each in times]
@@ -209,7 +224,14 @@ def draw_spikes(
     return ax
 
 
-def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 0.005) -> Axes:
+@styled
+def plot_movements(
+    posterior: ArrayLike,
+    ax: Axes | None = None,
+    *,
+    dt: float = 0.005,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
     """Draw the probability of each kind of movement over the time of an event.
 
     Parameters
@@ -218,6 +240,8 @@ def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 
         As :func:`analyses.recordings.decoding.state_space_decoder.decode` gives it.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     dt : float, default 0.005
         Length of a time bin, in s.
 
@@ -233,7 +257,7 @@ def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 
 
     Examples
     --------
-    >>> len(draw_movements(np.full((4, 3, 2), 1 / 6)).collections)
+    >>> len(plot_movements(np.full((4, 3, 2), 1 / 6)).collections)
     3
     """
     values = np.asarray(posterior, dtype=float)
@@ -242,7 +266,7 @@ def draw_movements(posterior: ArrayLike, ax: Axes | None = None, *, dt: float = 
             f"The posterior must have the shape (n_time, {len(_MOVEMENT_LOOKS)}, n_bins), got "
             f"{values.shape}."
         )
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     share = values.sum(axis=2)
     time = 1000 * dt * np.arange(len(share) + 1)
     below = np.zeros(len(share) + 1)
@@ -268,7 +292,7 @@ def posterior_figure(
     rates: ArrayLike | None = None,
     path: ArrayLike | None = None,
     title: str = "",
-    width: float = COLUMN_WIDTH,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Figure:
     """Make the figure of a decoded event: spikes, places, and kinds of movement.
 
@@ -291,8 +315,8 @@ def posterior_figure(
         The bin of the decoded path in each time bin.
     title : str, default ""
         Above the figure.
-    width : float, default that of a column
-        In inches.
+    width_cm : float, default 8.5
+        Width of the figure.
 
     Returns
     -------
@@ -320,21 +344,21 @@ def posterior_figure(
         parts = {"spikes": 1.1, **parts}
     if np.ndim(posterior) == 3:
         parts["movements"] = 0.55
-    figure = new_figure(width, 0.45 + 0.9 * sum(parts.values()))
+    figure = new_figure(width_cm / INCH, 0.45 + 0.9 * sum(parts.values()))
     panels = figure.subplots(
         len(parts), squeeze=False, sharex=True, height_ratios=[*parts.values()]
     )
     axes = dict(zip(parts, panels.ravel().tolist(), strict=True))
     if spikes is not None and rates is not None:
-        draw_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
-    draw_posterior(posterior, track, axes["places"], dt=dt, path=path)
+        plot_spikes(spikes, rates, track, axes["spikes"], start=start, end=start + n_time * dt)
+    plot_posterior(posterior, track, axes["places"], dt=dt, path=path)
     bar = figure.colorbar(
         axes["places"].collections[0], ax=axes["places"], aspect=18, pad=0.02, fraction=0.05
     )
     bar.set_label("Probability")
     bar.outline.set_linewidth(0.4)
     if "movements" in parts:
-        draw_movements(posterior, axes["movements"], dt=dt)
+        plot_movements(posterior, axes["movements"], dt=dt)
         axes["places"].set_xlabel("")
         add_legend(figure, list(_MOVEMENT_LOOKS.values()), 3)
     if title:

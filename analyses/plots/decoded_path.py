@@ -11,26 +11,36 @@ from numpy.typing import NDArray
 
 from analyses.plots.grids import add_legend, letter_panels
 from analyses.plots.mdps import draw_scale_bar
-from analyses.plots.style import COLUMN_WIDTH, Look, new_axes, new_figure, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    INCH,
+    Look,
+    new_axes,
+    new_figure,
+    styled,
+)
 from analyses.recordings.binned_track import BinnedTrack
 from analyses.recordings.pieces import experienced_pieces
 from analyses.sequences.experience import Experience
 from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["decoded_path_figure", "draw_decoded_path"]
+__all__ = ["decoded_path_figure", "plot_decoded_path"]
 
 _CORRIDOR = "0.9"
 _PIECE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _BARS = (5, 10, 20, 50, 100, 200)
 
 
-def draw_decoded_path(
+@styled
+def plot_decoded_path(
     sequence: pd.Series,
     steps: pd.DataFrame,
     world: MDP,
     track: BinnedTrack,
     ax: Axes | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw a replayed path on the maze, coloured by the episodes that it is stitched from.
 
@@ -46,6 +56,8 @@ def draw_decoded_path(
         The track.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure. Its data are in cm.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -62,7 +74,7 @@ def draw_decoded_path(
     check_table(steps, ["episode", "step", "state", "next_state"], "steps")
     if world.position is None:
         raise ValueError("The world has no positions: make it of the track graph.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     corridors = track.node_position[track.edges]
     ax.add_collection(
         LineCollection(list(corridors), colors=_CORRIDOR, linewidths=9, capstyle="round", zorder=0)
@@ -118,7 +130,7 @@ def decoded_path_figure(
     world: MDP,
     track: BinnedTrack,
     *,
-    width: float = COLUMN_WIDTH,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Figure:
     """Make the figure of decoded paths on the maze: a panel for each.
 
@@ -132,8 +144,8 @@ def decoded_path_figure(
         The world whose states these are, with positions.
     track : BinnedTrack
         The track.
-    width : float, default that of a column
-        In inches. There are two panels in a row, or four if it is wider than a column.
+    width_cm : float, default 8.5
+        Width of the figure. There are two panels in a row, or four if it is wider than a column.
 
     Returns
     -------
@@ -148,16 +160,16 @@ def decoded_path_figure(
     check_table(sequences, ["states", "step", "location", "direction", "novelty"], "sequences")
     if not len(sequences):
         raise ValueError("sequences has no row: there is no path to draw.")
-    n_columns = min(len(sequences), 2 if width <= COLUMN_WIDTH else 4)
+    n_columns = min(len(sequences), 2 if width_cm <= COLUMN_WIDTH else 4)
     n_rows = -(-len(sequences) // n_columns)
     extent = np.ptp(track.node_position, axis=0) + 16
-    panel = width / n_columns * extent[1] / extent[0]
-    figure = new_figure(width, n_rows * (panel + 0.4) + 0.25)
+    panel = width_cm / INCH / n_columns * extent[1] / extent[0]
+    figure = new_figure(width_cm / INCH, n_rows * (panel + 0.4) + 0.25)
     axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for ax in axes[len(sequences) :]:
         ax.remove()
     for ax, (_, sequence) in zip(axes, sequences.iterrows(), strict=False):
-        draw_decoded_path(sequence, steps, world, track, ax)
+        plot_decoded_path(sequence, steps, world, track, ax)
         ax.set_title(_title(sequence))
         ax.legend(
             loc="upper left", bbox_to_anchor=(0.3, 0), handlelength=1, borderpad=0.1, fontsize=6

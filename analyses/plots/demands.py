@@ -7,15 +7,28 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import (
+    add_own_legend,
+    grid,
+    keep_outer_labels,
+)
 from analyses.plots.layers import draw_curves
-from analyses.plots.style import Look, label, learner_looks, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    label,
+    learner_looks,
+    new_axes,
+    styled,
+)
 from analyses.tables import in_order
 from replay.checks import check_table
 
-__all__ = ["demands_figure", "draw_demands"]
+__all__ = ["demands_figure", "plot_demands"]
 
 _WORLDS = {
     "deterministic_tree_depth": "Tree, deeper",
@@ -26,13 +39,18 @@ _WORLDS = {
 }
 _OPERATIONS = ["backups", "queue_operations", "comparisons"]
 _DEMANDS = {"words": "Words held, at most", "operations": "Operations a step"}
+_PAIRS = "State-action pairs"
+_LEAST_CM = 3.0
 
 
-def draw_demands(
+@styled
+def plot_demands(
     table: pd.DataFrame,
     ax: Axes | None = None,
     what: str = "words",
     looks: Mapping[str, Look] | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the demands of learners in worlds of one kind against their pairs of state and action.
 
@@ -43,6 +61,8 @@ def draw_demands(
         one size are averaged.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     what : {"words", "operations"}, default "words"
         Words of memory; or backups, queue operations and comparisons a step, in sum.
     looks : mapping of str to dict, optional
@@ -62,14 +82,15 @@ def draw_demands(
     --------
     >>> table = pd.DataFrame({"learner": "q_learning", "size": [2, 3], "n_states": [3, 7],
     ...                       "n_actions": 2, "words": [6, 14]})
-    >>> draw_demands(table).lines[0].get_xdata().tolist()
+    >>> plot_demands(table).lines[0].get_xdata().tolist()
     [6.0, 14.0]
     """
     if what not in _DEMANDS:
         raise ValueError(f"what must be one of {', '.join(_DEMANDS)}; got {what!r}.")
     needed = ["words"] if what == "words" else _OPERATIONS
     check_table(table, ["learner", "size", "n_states", "n_actions", *needed], "demands")
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
     looks = learner_looks(table["learner"]) if looks is None else looks
     table = table.assign(
         pairs=table["n_states"] * table["n_actions"], drawn=table[needed].sum(axis=1)
@@ -77,18 +98,26 @@ def draw_demands(
     curves = table.groupby(["learner", "size"], observed=True)[["pairs", "drawn"]].mean()
     draw_curves(curves.reset_index(), ax, "pairs", "drawn", "learner", looks, linewidth=0.9)
     ax.set(xscale="log", yscale="log")
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 3.0) if axis is ax.xaxis else (1.0,)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 
 @styled
-def demands_figure(table: pd.DataFrame) -> Figure:
+def demands_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of demands: a column for each kind of world, words above operations.
+
+    In a narrow figure each kind of world has a row.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As in `demands.csv`, see :func:`analyses.studies.demands.measure`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -105,19 +134,37 @@ def demands_figure(table: pd.DataFrame) -> Figure:
     if not worlds:
         raise ValueError("demands is empty: there is nothing to draw.")
     looks = learner_looks(table["learner"])
-    titles = [_WORLDS.get(world, label(world)) for world in worlds]
+    is_wide = width_cm >= _LEAST_CM * len(worlds)
+    if is_wide:
+        panels = [(what, world) for what in _DEMANDS for world in worlds]
+    else:
+        panels = [(what, world) for world in worlds for what in _DEMANDS]
     figure, axes = grid(
-        [*titles, *[""] * len(worlds)],
-        len(worlds),
-        1.85,
+        [_WORLDS.get(world, label(world)) if what == "words" else "" for what, world in panels],
+        len(worlds) if is_wide else len(_DEMANDS),
+        1.85 if is_wide else 1.2,
+        width_cm=width_cm,
         legend=looks.values(),
+        legend_columns=4,
+        note=_note(table),
         sharex=True,
-        sharey="row",
+        sharey="row" if is_wide else "col",
     )
-    panels = [(what, world) for what in _DEMANDS for world in worlds]
     for ax, (what, world) in zip(axes, panels, strict=True):
-        draw_demands(table[table["world"] == world], ax, what, looks)
-    for ax, title in zip(axes[:: len(worlds)], _DEMANDS.values(), strict=True):
-        ax.set_ylabel(title)
-    axes[len(worlds) + len(worlds) // 2].set_xlabel("Pairs of state and action")
+        plot_demands(table[table["world"] == world], ax, what, looks)
+        ax.set(xlabel=_PAIRS, ylabel=_DEMANDS[what])
+    keep_outer_labels(axes)
+    if is_wide:
+        for k, ax in enumerate(axes[len(worlds) :]):
+            ax.set_xlabel(_PAIRS if k == len(worlds) // 2 else "")
+    else:
+        for ax, (what, _) in zip(axes, panels, strict=True):
+            ax.set_ylabel(_DEMANDS[what])
     return figure
+
+
+def _note(table: pd.DataFrame) -> str:
+    n = counted([table["mdp"].nunique()], "world") if "mdp" in table else ""
+    return "Operations: backups, queue operations and comparisons. Both axes are logarithmic." + (
+        f" Means over {n} of each size." if n else ""
+    )

@@ -9,9 +9,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+)
 from analyses.plots.layers import draw, draw_curves, nominal
-from analyses.plots.style import Look, label, learner_looks, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    label,
+    learner_looks,
+    new_axes,
+    own_looks,
+    styled,
+)
 from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
@@ -19,8 +33,8 @@ __all__ = [
     "differing",
     "discrepancies_figure",
     "discrepancy_curves_figure",
-    "draw_differences",
-    "draw_discrepancy_curves",
+    "plot_differences",
+    "plot_discrepancy_curves",
 ]
 
 _TITLES = {
@@ -46,9 +60,13 @@ _APART = 0.26
 _LINEAR_UP_TO = 0.02
 _TICKS = (-0.5, -0.05, 0, 0.05, 0.5)
 _VISIBLE = 0.02
+_NARROW = 12.0  # cm
 
 
-def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_differences(
+    differences: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw one experiment's differences, with intervals, a row for each discrepancy and learner.
 
     The axis is linear up to 0.02 and logarithmic beyond.
@@ -60,6 +78,8 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
         `discrepancies.csv`. A row without a difference keeps its place.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -75,7 +95,7 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> table = pd.DataFrame({"discrepancy": "D1", "learner": "n_step_td", "period": ["early"],
     ...                       "difference": 0.2, "ci_low": 0.1, "ci_high": 0.3})
-    >>> draw_differences(table).get_yticklabels()[0].get_text()
+    >>> plot_differences(table).get_yticklabels()[0].get_text()
     'n-step TD'
     """
     check_table(
@@ -86,7 +106,8 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
     rows = differences[["discrepancy", "learner"]].drop_duplicates().reset_index(drop=True)
     headings = (rows["discrepancy"] != rows["discrepancy"].shift()).cumsum()
     heights = np.arange(len(rows)) + headings.to_numpy(dtype=float)
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
     shown = differences[differences["difference"].notna()].merge(rows.assign(height=heights))
     shown["height"] += _APART * (shown["period"].map(list(_PERIODS).index) - 1)
     plot = so.Plot(shown, y="height", color="period")
@@ -100,7 +121,8 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
         orient="y",
         legend=False,
     )
-    draw(plot.scale(color=nominal(_PERIODS), marker=nominal(_PERIODS, "marker")), ax)
+    looks = own_looks(_PERIODS)
+    draw(plot.scale(color=nominal(looks), marker=nominal(looks, "marker")), ax)
     ax.axvline(0, color="0.75", linewidth=0.6, zorder=0)
     ax.set_yticks(heights, [label(name) for name in rows["learner"]])
     ax.tick_params(axis="y", length=0)
@@ -110,11 +132,12 @@ def draw_differences(differences: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_locator(FixedLocator(_TICKS))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 
 @styled
-def discrepancies_figure(differences: pd.DataFrame) -> Figure:
+def discrepancies_figure(differences: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of all differences: a panel for each experiment, a row for each learner.
 
     Parameters
@@ -151,15 +174,19 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
         [label(experiment) for experiment in experiments],
         len(experiments),
         0.155 * n_lines + 0.5,
-        legend=[look | {"linestyle": "none"} for look in _PERIODS.values()],
+        width_cm=width_cm,
+        legend=[look | {"linestyle": "none"} for look in own_looks(_PERIODS).values()],
         legend_title="Normalised reward rate of the text's learner minus that of the code's",
         letters=False,
+        note=_note(differences),
         sharey=True,
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         own = differences[differences["experiment"] == experiment].drop(columns="experiment")
-        draw_differences(rows.merge(own, how="left"), ax)
+        plot_differences(rows.merge(own, how="left"), ax)
         ax.spines["left"].set_visible(False)
+        if width_cm < _NARROW:
+            ax.xaxis.set_major_locator(FixedLocator([_TICKS[0], _TICKS[-1]]))
     first: dict[str, float] = {}
     for place, name in zip(
         axes[0].get_yticks(), rows["discrepancy"][:: len(_PERIODS)], strict=True
@@ -180,6 +207,24 @@ def discrepancies_figure(differences: pd.DataFrame) -> Figure:
             if place != axes[0].get_yticks()[0]:
                 ax.axhline(place - 1.5, color="0.9", linewidth=0.6, zorder=0)
     return figure
+
+
+def _note(differences: pd.DataFrame) -> str:
+    n = counted(differences.get("n_mdps", ()), "world")
+    return (
+        "0 is the random policy, 1 the optimal one. Intervals: 95 % over "
+        + (f"{n}." if n else "worlds.")
+        + " Without a point, a difference doesn't concern the learner."
+    )
+
+
+def _curves_note(differences: pd.DataFrame) -> str:
+    n = counted(differences.get("n_mdps", ()), "world")
+    return (
+        "0 is the random policy, 1 the optimal one. Curves that differ visibly; bands: 95 % "
+        + (f"intervals over {n}" if n else "intervals over worlds")
+        + ", cut where the axis ends. Time is logarithmic."
+    )
 
 
 def differing(differences: pd.DataFrame) -> pd.DataFrame:
@@ -210,8 +255,13 @@ def differing(differences: pd.DataFrame) -> pd.DataFrame:
     return shown[["discrepancy", "experiment", "learner"]].drop_duplicates(ignore_index=True)
 
 
-def draw_discrepancy_curves(
-    published: pd.DataFrame, changed: pd.DataFrame, ax: Axes | None = None
+@styled
+def plot_discrepancy_curves(
+    published: pd.DataFrame,
+    changed: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw learning curves of one experiment in pairs: the code's dashed, the text's solid.
 
@@ -223,6 +273,8 @@ def draw_discrepancy_curves(
         Columns `learner, time_step, mean, ci_low, ci_high`, of the same learners.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -238,12 +290,13 @@ def draw_discrepancy_curves(
     --------
     >>> curve = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
     ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
-    >>> ax = draw_discrepancy_curves(curve, curve)
+    >>> ax = plot_discrepancy_curves(curve, curve)
     >>> [line.is_dashed() for line in ax.lines[:2]]
     [True, False]
     """
     columns = ["learner", "time_step", "mean", "ci_low", "ci_high"]
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
     for name, table, line in (("published", published, "--"), ("changed", changed, "-")):
         check_table(table, columns, name)
         looks = {
@@ -257,12 +310,24 @@ def draw_discrepancy_curves(
     lowest = min(published["mean"].min(), changed["mean"].min())
     ax.set(xscale="log", ylim=(min(-0.1, lowest - 0.05), 1.1), xlabel="Time step")
     ax.set_xlim(changed["time_step"].min(), changed["time_step"].max())
+    add_own_legend(
+        ax,
+        is_new,
+        [
+            *({**look, "linestyle": "-"} for look in learner_looks(published["learner"]).values()),
+            *_VERSIONS,
+        ],
+    )
     return ax
 
 
 @styled
 def discrepancy_curves_figure(
-    published: pd.DataFrame, changed: pd.DataFrame, differences: pd.DataFrame
+    published: pd.DataFrame,
+    changed: pd.DataFrame,
+    differences: pd.DataFrame,
+    *,
+    width_cm: float = FULL_WIDTH,
 ) -> Figure:
     """Make the figure of learning curves that differ: a panel for each discrepancy and experiment.
 
@@ -274,6 +339,8 @@ def discrepancy_curves_figure(
         As in `discrepancy_curves.csv`: the same columns and `discrepancy`.
     differences : pandas.DataFrame
         As in `discrepancies.csv`. Panels and curves are those of `differing`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -295,16 +362,18 @@ def discrepancy_curves_figure(
             f"{discrepancy}: {_TITLES.get(str(discrepancy), '')}\n{label(str(experiment))}"
             for (discrepancy, experiment), _ in panels
         ],
-        4,
+        fitting_columns(4, width_cm, 4.0),
         1.5,
+        width_cm=width_cm,
         legend=[*looks, *_VERSIONS],
+        note=_curves_note(differences),
         ylabel="Normalised reward rate",
         sharey=True,
     )
     lowest = 0.0
     for ax, ((_, experiment), rows) in zip(axes, panels, strict=True):
         one = published[published["experiment"] == experiment].merge(rows[["learner"]])
-        draw_discrepancy_curves(one, changed.merge(rows), ax)
+        plot_discrepancy_curves(one, changed.merge(rows), ax)
         lowest = min(lowest, ax.get_ylim()[0])
     axes[0].set_ylim(bottom=lowest)
     return figure

@@ -7,13 +7,25 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+)
 from analyses.plots.layers import draw, nominal, whiskers
-from analyses.plots.style import Look, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    new_axes,
+    own_looks,
+    styled,
+)
 from analyses.tables import in_order
 from replay.checks import check_table
 
-__all__ = ["draw_gain_floor", "gain_floor_figure"]
+__all__ = ["gain_floor_figure", "plot_gain_floor"]
 
 _BARS = (("start", "forward"), ("start", "reverse"), ("goal", "forward"), ("goal", "reverse"))
 _LOOKS: dict[str, Look] = {
@@ -26,7 +38,10 @@ _WIDTH = 0.8
 _COLUMNS = ["task", "setting", "place", "direction", "mean", "ci_low", "ci_high"]
 
 
-def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_gain_floor(
+    gain_floor: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw segments per episode at start and goal, with intervals, as a bar for each setting.
 
     Parameters
@@ -35,6 +50,8 @@ def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Rows of one task: `setting, place, direction, mean, ci_low, ci_high`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -51,13 +68,14 @@ def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> table = pd.DataFrame({"setting": ["floor", "no_floor"], "place": "start",
     ...                       "direction": "forward", "mean": [0.6, 0.0], "ci_low": [0.5, 0.0],
     ...                       "ci_high": [0.7, 0.0]})
-    >>> [float(bar.get_height()) for bar in draw_gain_floor(table).patches]
+    >>> [float(bar.get_height()) for bar in plot_gain_floor(table).patches]
     [0.6]
     """
     check_table(gain_floor, _COLUMNS[1:], "gain_floor")
     if gain_floor.duplicated(["setting", "place", "direction"]).any():
         raise ValueError("A bar has several rows: choose one task, or use gain_floor_figure.")
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
     looks = _looks(gain_floor)
     where = gain_floor.set_index(["place", "direction"]).index
     places = pd.MultiIndex.from_tuples(_BARS).get_indexer(where)
@@ -80,17 +98,20 @@ def draw_gain_floor(gain_floor: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.tick_params(axis="x", length=0)
     ax.set_ylim(bottom=0)
     ax.set_ylabel("Segments per episode")
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 
 @styled
-def gain_floor_figure(gain_floor: pd.DataFrame) -> Figure:
+def gain_floor_figure(gain_floor: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of what the gain floor does: a panel for each task.
 
     Parameters
     ----------
     gain_floor : pandas.DataFrame
         As :func:`analyses.studies.gain_floor.compare_gain_floors` gives it.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -107,16 +128,24 @@ def gain_floor_figure(gain_floor: pd.DataFrame) -> Figure:
     if not tasks:
         raise ValueError("gain_floor is empty: there are no segments to draw.")
     figure, axes = grid(
-        [_TASKS.get(task, task) for task in tasks],
-        len(tasks),
-        2.1,
+        [_title(gain_floor[gain_floor["task"] == task], task) for task in tasks],
+        fitting_columns(len(tasks), width_cm, 7.0),
+        2.1 if width_cm > COLUMN_WIDTH else 1.7,
+        width_cm=width_cm,
         legend=_looks(gain_floor).values(),
+        note="Means over episodes and animals; whiskers: 95 % intervals over animals. 0: none in "
+        "any episode.",
     )
     for ax, task in zip(axes, tasks, strict=True):
-        draw_gain_floor(gain_floor[gain_floor["task"] == task], ax)
+        plot_gain_floor(gain_floor[gain_floor["task"] == task], ax)
     return figure
 
 
 def _looks(gain_floor: pd.DataFrame) -> dict[str, Look]:
     settings = in_order(gain_floor["setting"], _LOOKS)
-    return {name: _LOOKS.get(name, {"label": name, "color": "0.6"}) for name in settings}
+    return own_looks({name: _LOOKS.get(name, {"label": name, "color": "0.6"}) for name in settings})
+
+
+def _title(rows: pd.DataFrame, task: str) -> str:
+    n = counted(rows.get("n", ()), "animal")
+    return f"{_TASKS.get(task, task)} ({n})" if n else _TASKS.get(task, task)

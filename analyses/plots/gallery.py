@@ -15,11 +15,15 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.transforms import ScaledTranslation
 
-from analyses.plots.mdps import draw_ends, draw_mdp, state_positions
+from analyses.plots.grids import add_note, fitting_columns
+from analyses.plots.mdps import draw_ends, plot_mdp, state_positions
 from analyses.plots.style import (
+    COLUMN_WIDTH,
     END_COLOUR,
     FULL_WIDTH,
-    KIND_COLOURS,
+    INCH,
+    SMALL,
+    kind_colour,
     label,
     new_axes,
     new_figure,
@@ -29,7 +33,7 @@ from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["draw_experience", "draw_next_replay", "gallery_figure"]
+__all__ = ["gallery_figure", "plot_experience", "plot_next_replay"]
 
 _N_COLUMNS = 4
 _ORDER_COLOURS = mpl.colormaps["plasma"]
@@ -49,7 +53,10 @@ _STAR: dict[str, Any] = {
 _COLUMNS = ["learner", "phase", "location", "order", "state", "next_state", "change", "kind"]
 
 
-def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Axes:
+@styled
+def plot_experience(
+    steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the paths of all episodes, side by side, and how often each was run.
 
     Parameters
@@ -60,6 +67,8 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Ax
         Where they were run.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -72,8 +81,8 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Ax
         If columns are missing.
     """
     check_table(steps, ["episode", "state", "next_state"], "steps")
-    ax = new_axes() if ax is None else ax
-    draw_mdp(mdp, ax, rewards=False)
+    ax = new_axes(width_cm) if ax is None else ax
+    plot_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     paths = [tuple(_path(steps, episode)) for episode in steps["episode"].unique()]
     counts = Counter(paths[::-1])
@@ -98,14 +107,20 @@ def draw_experience(steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Ax
             textcoords="offset points",
             ha="center",
             va="center_baseline",
-            fontsize=5.5,
+            fontsize=SMALL,
         )
     draw_ends(position[mdp.terminal], ax, size=34)
     return ax
 
 
-def draw_next_replay(
-    replay: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None
+@styled
+def plot_next_replay(
+    replay: pd.DataFrame,
+    steps: pd.DataFrame,
+    mdp: MDP,
+    ax: Axes | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw one replay event on its MDP, over the path of the last episode.
 
@@ -121,6 +136,8 @@ def draw_next_replay(
         Where it happened.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -134,8 +151,8 @@ def draw_next_replay(
     """
     check_table(replay, _COLUMNS[1:], "replay")
     check_table(steps, ["episode", "state", "next_state"], "steps")
-    ax = new_axes() if ax is None else ax
-    draw_mdp(mdp, ax, rewards=False)
+    ax = new_axes(width_cm) if ax is None else ax
+    plot_mdp(mdp, ax, rewards=False)
     position = state_positions(mdp)
     place = position[_path(steps, steps["episode"].iloc[-1])]
     ax.plot(*place.T, color=_LAST_LAP, linewidth=4, solid_capstyle="round", zorder=1)
@@ -174,7 +191,9 @@ def draw_next_replay(
 
 
 @styled
-def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figure:
+def gallery_figure(
+    replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, *, width_cm: float = FULL_WIDTH
+) -> Figure:
     """Make the figure of what each learner would replay next: a panel for each learner.
 
     Parameters
@@ -185,6 +204,8 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
         What was experienced: columns `episode, state, next_state`, in order.
     mdp : MDP
         Where it happened.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -201,19 +222,25 @@ def gallery_figure(replays: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figu
         raise ValueError("replays is empty: there is nothing to draw.")
     silent = replays.groupby("learner", sort=False)["order"].max() < 0
     learners = sorted(in_order(replays["learner"], LEARNER_ORDER), key=lambda name: silent[name])
-    n_rows = -(-(len(learners) + 2) // _N_COLUMNS)
-    figure = new_figure(FULL_WIDTH, 1.4 * n_rows)
+    n_columns = fitting_columns(_N_COLUMNS, width_cm, 4.0)
+    n_rows = -(-(len(learners) + 2) // n_columns)
+    figure = new_figure(width_cm / INCH, 1.4 * n_rows)
     figure.set_layout_engine("constrained", h_pad=0.13, w_pad=0.05)
-    axes = figure.subplots(n_rows, _N_COLUMNS, squeeze=False).ravel()
+    axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for ax in axes[len(learners) + 1 : -1]:
         ax.set_axis_off()
-    draw_experience(steps, mdp, axes[0])
+    plot_experience(steps, mdp, axes[0])
     _title(axes[0], "What was experienced", f"{steps['episode'].nunique()} episodes", "0.35")
     for ax, learner in zip(axes[1:], learners, strict=False):
         own = replays[replays["learner"] == learner]
-        draw_next_replay(own, steps, mdp, ax)
+        plot_next_replay(own, steps, mdp, ax)
         _title(ax, label(learner), *_summary(own))
     _draw_key(axes[-1])
+    add_note(
+        figure,
+        "Arrows go as a move was replayed; one that was replayed again is drawn once. A title in "
+        "the colour of a kind: all sequences are of it. Numbers: how often a path was run.",
+    )
     return figure
 
 
@@ -229,8 +256,8 @@ def _summary(replay: pd.DataFrame) -> tuple[str, str]:
     kinds = replay["kind"].dropna().value_counts().index.tolist()
     text = " + ".join(kind.replace("_", " ") for kind in kinds) or "single moves"
     if replay["phase"].iloc[0] == "start":
-        text += ", at the next start"
-    return text, KIND_COLOURS[kinds[0]] if len(kinds) == 1 else "0.2"
+        text += " (next start)"
+    return text, kind_colour(kinds[0]) if len(kinds) == 1 else "0.2"
 
 
 def _title(ax: Axes, name: str, text: str, colour: str) -> None:
@@ -242,7 +269,7 @@ def _title(ax: Axes, name: str, text: str, colour: str) -> None:
         xycoords="axes fraction",
         xytext=(0, 2),
         textcoords="offset points",
-        fontsize=6.3,
+        fontsize=SMALL,
         color=colour,
         va="bottom",
         annotation_clip=False,
@@ -255,8 +282,8 @@ def _draw_key(ax: Axes) -> None:
     bar = ax.inset_axes((0.03, 0.86, 0.6, 0.07))
     bar.imshow(np.arange(256)[None], cmap=colours, aspect="auto")
     bar.set_axis_off()
-    bar.text(0, 1.3, "first replayed", transform=bar.transAxes, va="bottom", fontsize=6.3)
-    bar.text(1, 1.3, "last", transform=bar.transAxes, va="bottom", ha="right", fontsize=6.3)
+    bar.text(0, 1.3, "first replayed", transform=bar.transAxes, va="bottom", fontsize=SMALL)
+    bar.text(1, 1.3, "last", transform=bar.transAxes, va="bottom", ha="right", fontsize=SMALL)
     nothing: dict[str, Any] = {"linestyle": "none", "color": "none", "markeredgecolor": "black"}
     handles = [
         Line2D([], [], color="0.3", linewidth=_THICK, label="Large change of value"),
@@ -265,4 +292,4 @@ def _draw_key(ax: Axes) -> None:
         Line2D([], [], marker="s", label="Agent", **nothing),
         Line2D([], [], **_STAR, label="End, with reward"),
     ]
-    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.03, -0.1), fontsize=6.3)
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.03, -0.1), fontsize=SMALL)

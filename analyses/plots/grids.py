@@ -3,56 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Literal
+from textwrap import fill
+from typing import Literal, cast
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, FigureBase
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, Look, new_figure, styled
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, INCH, SMALL, Look, new_figure, styled
+from replay.checks import check_number
 
-__all__ = ["add_legend", "grid", "keep_outer_labels", "letter_panels"]
+__all__ = [
+    "add_legend",
+    "add_note",
+    "add_own_legend",
+    "fitting_columns",
+    "grid",
+    "keep_outer_labels",
+    "letter_panels",
+]
 
 Shared = bool | Literal["row", "col"]
 
-_LEGEND_LINE, _LEGEND_MARGIN = 0.17, 0.1  # inches
+_TITLE_LINE, _LEGEND_LINE, _NOTE_LINE, _MARGIN = 0.13, 0.17, 0.12, 0.1  # inches
+_TITLE_LETTER, _LEGEND_LETTER, _NOTE_LETTER = 0.058, 0.051, 0.045  # inches, on average
+_AXIS, _HANDLE = 0.3, 0.45  # inches
+_SMALLER = SMALL / 7
+_OWN_COLUMNS = 3
 
 
 @styled
 def grid(
     titles: Sequence[str],
     n_columns: int,
-    panel_height: float,
+    panel_height: float | Sequence[float],
     *,
+    width_cm: float = FULL_WIDTH,
     legend: Collection[Look] = (),
-    legend_columns: int = 4,
+    legend_columns: int = 5,
     legend_title: str | None = None,
+    labels_cm: float = 0.0,
     letters: bool = True,
+    note: str = "",
     ylabel: str = "",
     sharex: Shared = False,
     sharey: Shared = False,
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure of panels in rows, with a legend below them.
+    """Make a figure of panels in rows, with a legend and a note below them.
 
     Parameters
     ----------
     titles : sequence of str
-        The title of each panel, row by row; it may be empty.
+        The title of each panel, row by row; it may be empty. Long ones are broken into lines.
     n_columns : int
-        Panels in a row, at most. A figure of one column is as wide as a column of a journal, any
-        other as wide as its page.
-    panel_height : float
-        Height of a row (inches).
+        Panels in a row, at most.
+    panel_height : float or sequence of float
+        Height of every row, or of each (inches).
+    width_cm : float, default 17.5
+        Width of the figure.
     legend : collection of dict, optional
         Looks, as of `add_legend`.
-    legend_columns : int, default 4
-        Names in a row of the legend.
+    legend_columns : int, default 5
+        Names in a row of the legend, at most; fewer where the figure is narrow.
     legend_title : str, optional
         A title above the legend.
+    labels_cm : float, default 0
+        Room that names of rows take at the left of the first panel, and titles don't have.
     letters : bool, default True
         Whether panels have letters, if there are several.
+    note : str, default ""
+        What a reader has to know of all panels, as of `add_note`.
     ylabel : str, default ""
         One label of the y axes of all panels.
     sharex, sharey : bool or {"row", "col"}, default False
@@ -71,12 +94,26 @@ def grid(
     >>> [ax.get_title(loc="left") for ax in axes], figure.legends[0].texts[0].get_text()
     (['One', 'Two'], 'Area')
     """
+    width = check_number("width_cm", width_cm, at_least=4) / INCH
     n_columns = min(n_columns, len(titles))
     n_rows = -(-len(titles) // n_columns)
-    n_lines = -(-len(legend) // legend_columns) + (legend_title is not None)
-    height = n_rows * panel_height + _LEGEND_LINE * n_lines + _LEGEND_MARGIN
-    figure = new_figure(FULL_WIDTH if n_columns > 1 else COLUMN_WIDTH, height)
-    panels = figure.subplots(n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey).ravel()
+    heights = (
+        [float(panel_height)] * n_rows
+        if isinstance(panel_height, float | int)
+        else list(panel_height)
+    )
+    line = max(int(((width - labels_cm / INCH) / n_columns - _AXIS) / _TITLE_LETTER), 8)
+    titles = [
+        fill(title, line, break_long_words=False) if "\n" not in title else title
+        for title in titles
+    ]
+    for row in range(n_rows):
+        own = titles[row * n_columns : (row + 1) * n_columns]
+        heights[row] += _TITLE_LINE * max(title.count("\n") for title in own)
+    figure = new_figure(width, sum(heights) + _MARGIN)
+    panels = figure.subplots(
+        n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey, height_ratios=heights
+    ).ravel()
     for ax in panels[len(titles) :]:
         ax.remove()
     axes: list[Axes] = panels[: len(titles)].tolist()
@@ -85,43 +122,118 @@ def grid(
     if letters and len(axes) > 1:
         letter_panels(axes)
     if ylabel:
-        figure.supylabel(ylabel, y=1 - n_rows * panel_height / 2 / height)
+        figure.supylabel(ylabel)
+    if note:
+        add_note(figure, note)
     if legend:
         add_legend(figure, legend, legend_columns, title=legend_title)
     return figure, axes
 
 
+def fitting_columns(n_columns: int, width_cm: float, panel_cm: float) -> int:
+    """Tell how many panels of a least width stand side by side: at least one, at most so many.
+
+    Examples
+    --------
+    >>> fitting_columns(3, 17.5, 4), fitting_columns(3, 8.5, 4)
+    (3, 2)
+    """
+    return max(1, min(n_columns, int(width_cm / panel_cm)))
+
+
 def add_legend(
-    figure: FigureBase,
-    looks: Collection[Look],
-    n_columns: int,
-    loc: Literal["outside lower center", "outside right upper"] = "outside lower center",
-    title: str | None = None,
+    figure: Figure, looks: Collection[Look], n_columns: int, title: str | None = None
 ) -> None:
-    """Add a legend beside the panels of a figure.
+    """Add a legend below the panels of a figure, which becomes higher by it.
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure or matplotlib.figure.SubFigure
+    figure : matplotlib.figure.Figure
         The figure.
     looks : collection of dict
         What is named, in order: `label`, `color` and so on. A look with a line style or a marker is
         a line, any other an area.
     n_columns : int
-        Names in a row.
-    loc : {"outside lower center", "outside right upper"}
-        Where it is; default below the panels.
+        Names in a row, at most; fewer where the figure is narrow.
     title : str, optional
         A title.
     """
-    handles = [_handle(look) for look in looks]
-    figure.legend(
-        handles=handles,
-        loc=loc,
+    width = figure.get_size_inches()[0]
+    is_narrow = width < COLUMN_WIDTH / INCH + _MARGIN
+    names = [len(str(look["label"])) * (_SMALLER if is_narrow else 1.0) for look in looks]
+    n_columns = next(n for n in range(n_columns, 0, -1) if n == 1 or _row_width(names, n) < width)
+    title = None if title is None else fill(title, int(width / _TITLE_LETTER))
+    n_lines = -(-len(looks) // n_columns) + (0 if title is None else title.count("\n") + 1)
+    bottom = _add_room_below(figure, _LEGEND_LINE * n_lines + 0.05)
+    legend = figure.legend(
+        handles=[_handle(look) for look in looks],
+        loc="lower center",
+        bbox_to_anchor=(width / 2, bottom),
+        bbox_transform=figure.dpi_scale_trans,
         ncols=n_columns,
         title=title,
+        borderaxespad=0,
+        borderpad=0,
+        columnspacing=1.2,
         handlelength=None if any(_is_line(look) for look in looks) else 1,
+        fontsize=SMALL if is_narrow else None,
     )
+    legend.set_in_layout(False)
+
+
+def add_own_legend(ax: Axes, is_new: bool, looks: Collection[Look]) -> None:
+    """Add a legend below a panel, if a figure was made for it; one in a grid has that of the grid.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        The panel.
+    is_new : bool
+        Whether its figure was made for it.
+    looks : collection of dict
+        As of `add_legend`.
+    """
+    if is_new and looks:
+        add_legend(cast(Figure, ax.figure), looks, _OWN_COLUMNS)
+
+
+def _row_width(names: list[float], n_columns: int) -> float:
+    """Estimate how wide a legend is (inches)."""
+    n_rows = -(-len(names) // n_columns)
+    longest = [max(names[k : k + n_rows]) for k in range(0, len(names), n_rows)]
+    return sum(_HANDLE + _LEGEND_LETTER * letters for letters in longest)
+
+
+def add_note(figure: Figure, text: str) -> None:
+    """Write below all else what holds for all panels; the figure becomes higher by it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure, without its legend, which stands above.
+    text : str
+        What is counted, what bands and gaps mean, and the like. It is broken into lines.
+    """
+    lines = fill(text, int((figure.get_size_inches()[0] - 0.2) / _NOTE_LETTER))
+    bottom = _add_room_below(figure, _NOTE_LINE * (lines.count("\n") + 1) + 0.05)
+    look: Look = {"fontsize": SMALL, "color": "0.35", "va": "bottom"}
+    written = figure.text(0.1, bottom, lines, transform=figure.dpi_scale_trans, **look)
+    written.set_in_layout(False)
+
+
+def _add_room_below(figure: Figure, room: float) -> float:
+    """Make a figure higher, above what is below its panels; returns where the room begins.
+
+    Lengths are in inches.
+    """
+    width, height = figure.get_size_inches()
+    layout = figure.get_layout_engine()
+    used = height * layout.get()["rect"][1] if isinstance(layout, ConstrainedLayoutEngine) else 0.0
+    figure.set_size_inches(width, height + room)
+    if isinstance(layout, ConstrainedLayoutEngine):
+        share = (used + room) / (height + room)
+        layout.set(rect=(0, share, 1, 1 - share))
+    return float(used + 0.05)
 
 
 def _is_line(look: Look) -> bool:

@@ -12,24 +12,38 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MultipleLocator
 from numpy.typing import NDArray
 
-from analyses.plots.grids import grid
-from analyses.plots.mdps import draw_ends, draw_mdp, maze_cell_size
-from analyses.plots.style import FULL_WIDTH, new_axes, styled
+from analyses.plots.grids import fitting_columns, grid
+from analyses.plots.mdps import draw_ends, maze_cell_size, plot_mdp
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    INCH,
+    VALUE_COLOURS,
+    label,
+    new_axes,
+    styled,
+)
 from replay.checks import check_table
+from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
-__all__ = ["draw_learned_graph", "growth_moments", "learned_graph_figure"]
+__all__ = ["growth_moments", "learned_graph_figure", "plot_learned_graph"]
 
-_COLOURS = "viridis"
+_WIDEST = 60  # edges that are drawn at full width
+_BAR = 0.5  # inches, height of the bar of colours and its label
 
 
-def draw_learned_graph(
+@styled
+def plot_learned_graph(
     graph: nx.MultiDiGraph,
     ax: Axes | None = None,
     mdp: MDP | None = None,
     norm: Normalize | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw a learned graph: states coloured by value, or by visits where values are not known.
 
@@ -39,6 +53,8 @@ def draw_learned_graph(
         As of `EventLog.graph`: nodes with `pos`, `value` and `visits`, edges with `count`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     mdp : MDP, optional
         Drawn pale behind the graph.
     norm : matplotlib.colors.Normalize, optional
@@ -60,7 +76,7 @@ def draw_learned_graph(
     >>> graph.add_node(0, pos=(0, 0), value=0.2, visits=3)
     >>> graph.add_node(1, pos=(10, 0), value=1.0, visits=1)
     >>> _ = graph.add_edge(0, 1, key=2, count=1)
-    >>> ax = draw_learned_graph(graph)
+    >>> ax = plot_learned_graph(graph)
     >>> ax.collections[1].get_array().tolist()
     [0.2, 1.0]
     """
@@ -70,10 +86,10 @@ def draw_learned_graph(
             "Some nodes have no pos, so there is no place to draw them: give the log an MDP with "
             "positions, or set pos with networkx.set_node_attributes."
         )
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     ax.set_axis_off()
     if mdp is not None:
-        draw_mdp(mdp, ax, rewards=False)
+        plot_mdp(mdp, ax, rewards=False)
     nodes = list(graph)
     pairs: dict[frozenset[object], int] = {}
     for state, next_state, count in graph.edges(data="count", default=1):
@@ -83,8 +99,9 @@ def draw_learned_graph(
     ax.add_collection(
         LineCollection(
             [[place[state] for state in pair] for pair in pairs],
-            linewidths=0.4 + 0.3 * np.log10(list(pairs.values()) or [1]),
-            color="0.25",
+            linewidths=(0.4 + 0.3 * np.log10(list(pairs.values()) or [1]))
+            * min(1, _WIDEST / max(len(pairs), 1)) ** 0.5,
+            color="0.45",
             zorder=2,
         )
     )
@@ -94,7 +111,7 @@ def draw_learned_graph(
         xy[:, 0],
         xy[:, 1],
         c=_node_colours(graph),
-        cmap=mpl.colormaps[_COLOURS].with_extremes(bad="0.7"),
+        cmap=mpl.colormaps[VALUE_COLOURS].with_extremes(bad="0.7"),
         plotnonfinite=True,
         norm=norm,
         s=size,
@@ -112,7 +129,13 @@ def draw_learned_graph(
 
 
 @styled
-def learned_graph_figure(graphs: Mapping[int, nx.MultiDiGraph], mdp: MDP | None = None) -> Figure:
+def learned_graph_figure(
+    graphs: Mapping[int, nx.MultiDiGraph],
+    mdp: MDP | None = None,
+    *,
+    learner: str = "",
+    width_cm: float = FULL_WIDTH,
+) -> Figure:
     """Make the figure of a learned graph at several moments, side by side.
 
     Parameters
@@ -121,6 +144,10 @@ def learned_graph_figure(graphs: Mapping[int, nx.MultiDiGraph], mdp: MDP | None 
         The graph by time step, as of `EventLog.graph`.
     mdp : MDP, optional
         Where it was learned, drawn pale behind.
+    learner : str, optional
+        Who learned it, to be named below.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -138,28 +165,52 @@ def learned_graph_figure(graphs: Mapping[int, nx.MultiDiGraph], mdp: MDP | None 
     finite = colours[np.isfinite(colours)]
     norm = Normalize(min(0, finite.min()), finite.max()) if len(finite) else Normalize(0, 1)
     is_maze = mdp is not None and maze_cell_size(mdp) is not None
-    n_columns = len(graphs) if is_maze or mdp is None else min(2, len(graphs))
-    height = FULL_WIDTH / n_columns * (1.0 if is_maze or mdp is None else 0.6)
+    has_maze = is_maze or mdp is None
+    n_columns = fitting_columns(len(graphs) if has_maze else min(2, len(graphs)), width_cm, 4.0)
+    height = width_cm / INCH / n_columns * (_ratio(mdp) if has_maze else 0.6)
     steps = sorted(graphs)
+    known = any(_has_values(graph) for graph in graphs.values())
     figure, axes = grid(
         [f"Step {step:,}: {graphs[step].number_of_nodes()} states" for step in steps],
         n_columns,
-        height + 0.25,
+        height + 0.25 + _BAR / -(-len(graphs) // n_columns),
+        width_cm=width_cm,
+        note=_note(learner, known, mdp),
     )
     for ax, step in zip(axes, steps, strict=True):
-        draw_learned_graph(graphs[step], ax, mdp, norm)
-    known = any(_has_values(graph) for graph in graphs.values())
+        plot_learned_graph(graphs[step], ax, mdp, norm)
     bar = figure.colorbar(
         next(drawn for drawn in axes[0].collections if drawn.get_label() == "states"),
         ax=axes,
         location="bottom",
-        shrink=0.4,
+        shrink=0.4 if width_cm > COLUMN_WIDTH else 0.7,
         aspect=40,
         pad=0.02,
     )
-    bar.set_label("Value" if known else "Visits (log10)", labelpad=1)
+    bar.set_label("Value" if known else "Visits", labelpad=1)
+    if not known:
+        bar.ax.xaxis.set_major_locator(MultipleLocator(1))
+        bar.ax.xaxis.set_major_formatter(FuncFormatter(lambda power, _: f"{10**power:,.0f}"))
     bar.outline.set_linewidth(0.4)
     return figure
+
+
+def _ratio(mdp: MDP | None) -> float:
+    """Tell how high a maze is beside its width."""
+    if mdp is None:
+        return 1.0
+    n_rows, n_columns = layout(mdp).shape
+    return float(n_rows / n_columns)
+
+
+def _note(learner: str, known: bool, mdp: MDP | None) -> str:
+    what = "value, the largest of its action values" if known else "number of visits"
+    return (
+        (f"{label(learner)}, one run. " if learner else "One run. ")
+        + f"A dot is a state that was met, coloured by its {what}; a line is a move that was made, "
+        "thicker the more often."
+        + ("" if mdp is None else " Pale: what the world holds beyond. Star: the end of episodes.")
+    )
 
 
 def growth_moments(

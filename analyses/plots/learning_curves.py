@@ -9,22 +9,39 @@ import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import grid
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+)
 from analyses.plots.layers import draw, draw_curves, nominal
-from analyses.plots.style import Look, label, learner_looks, new_axes, styled, time_axis
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    Look,
+    counted,
+    label,
+    learner_looks,
+    new_axes,
+    styled,
+    time_axis,
+)
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.checks import check_table
 
-__all__ = ["draw_learning_curves", "learning_curves_figure"]
+__all__ = ["learning_curves_figure", "plot_learning_curves"]
 
 _RUNS_SHOWN = 5
 
 
-def draw_learning_curves(
+@styled
+def plot_learning_curves(
     reward_rate: pd.DataFrame,
     ax: Axes | None = None,
     single_runs: pd.DataFrame | None = None,
     looks: Mapping[str, Look] | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the learning curves of one experiment.
 
@@ -35,6 +52,8 @@ def draw_learning_curves(
         interval, bands.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     single_runs : pandas.DataFrame, optional
         Columns `learner, mdp, seed, time_step, reward_rate` (normalised): thin lines, the first
         five runs of each learner.
@@ -55,13 +74,14 @@ def draw_learning_curves(
     --------
     >>> table = pd.DataFrame({"learner": "q_lambda", "time_step": [1, 2], "mean": [0.2, 0.4],
     ...                       "ci_low": [0.1, 0.3], "ci_high": [0.3, 0.5]})
-    >>> draw_learning_curves(table).lines[0].get_ydata().tolist()
+    >>> plot_learning_curves(table).lines[0].get_ydata().tolist()
     [0.2, 0.4]
     """
     check_table(reward_rate, ["learner", "time_step", "mean", "ci_low", "ci_high"], "reward_rate")
     if "experiment" in reward_rate and len(reward_rate["experiment"].unique()) > 1:
         raise ValueError("Draw one experiment on one Axes; learning_curves_figure draws several.")
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
     looks = learner_looks(reward_rate["learner"]) if looks is None else looks
     curves = reward_rate.sort_values("time_step", kind="stable")
     if single_runs is not None and len(single_runs):
@@ -77,12 +97,16 @@ def draw_learning_curves(
     ax.set_ylim(min(-0.1, curves["mean"].min() - 0.05), max(1.1, curves["mean"].max() + 0.05))
     ax.set_ylabel("Normalised reward rate")
     time_axis(ax, curves["time_step"].max())
+    add_own_legend(ax, is_new, looks.values())
     return ax
 
 
 @styled
 def learning_curves_figure(
-    reward_rate: pd.DataFrame, single_runs: pd.DataFrame | None = None
+    reward_rate: pd.DataFrame,
+    single_runs: pd.DataFrame | None = None,
+    *,
+    width_cm: float = FULL_WIDTH,
 ) -> Figure:
     """Make the figure of all learning curves: a panel for each experiment, one legend.
 
@@ -93,6 +117,8 @@ def learning_curves_figure(
         n_mdps, n_seeds`.
     single_runs : pandas.DataFrame, optional
         Normalised windows of a few runs: `experiment, learner, mdp, seed, time_step, reward_rate`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -109,17 +135,36 @@ def learning_curves_figure(
     if not experiments:
         raise ValueError("reward_rate is empty: there are no learning curves to draw.")
     looks = learner_looks(reward_rate["learner"])
+    n_columns = fitting_columns(min(2, len(experiments)), width_cm, 4.0)
     figure, axes = grid(
-        [label(name) for name in experiments],
-        2,
-        2.2,
+        [_title(reward_rate[reward_rate["experiment"] == name], name) for name in experiments],
+        n_columns,
+        2.2 if width_cm > COLUMN_WIDTH else 1.6,
+        width_cm=width_cm,
         legend=looks.values(),
-        legend_columns=3 if len(experiments) > 1 else 2,
+        legend_columns=3,
+        note=_note(reward_rate, single_runs is not None and len(single_runs) > 0),
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         runs = None if single_runs is None else single_runs[single_runs["experiment"] == experiment]
         curves = reward_rate[reward_rate["experiment"] == experiment]
-        draw_learning_curves(curves, ax, runs, looks)
-    for ax in axes[1::2]:
-        ax.set_ylabel("")
+        plot_learning_curves(curves, ax, runs, looks)
+    for k, ax in enumerate(axes):
+        if k % n_columns:
+            ax.set_ylabel("")
     return figure
+
+
+def _title(rows: pd.DataFrame, experiment: str) -> str:
+    n = counted(rows.get("n_mdps", ()), "world")
+    return f"{label(experiment)} ({n})" if n else label(experiment)
+
+
+def _note(reward_rate: pd.DataFrame, has_runs: bool) -> str:
+    seeds = counted(reward_rate.get("n_seeds", ()), "run")
+    return (
+        "0 is the random policy, 1 the optimal one. Lines: means over worlds"
+        + (f", with {seeds} of each learner in a world" if seeds else "")
+        + ". Bands: 95 % intervals over worlds"
+        + ("; thin lines: single runs." if has_runs else ".")
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 import networkx as nx
@@ -16,22 +16,31 @@ from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 from numpy.typing import NDArray
 
 from analyses.plots.grids import grid
-from analyses.plots.style import END_COLOUR, Look, label, new_axes, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    END_COLOUR,
+    FULL_WIDTH,
+    VALUE_COLOURS,
+    Look,
+    label,
+    new_axes,
+    styled,
+)
 from analyses.tables import EXPERIMENT_ORDER, in_order
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
 __all__ = [
     "draw_ends",
-    "draw_mdp",
     "draw_scale_bar",
+    "mark_cut_edges",
     "maze_cell_size",
     "mdps_figure",
+    "plot_mdp",
     "state_positions",
 ]
 
 _WALL, _PALE_WALL = "0.55", "0.85"
-_REWARD_COLOURS = "viridis_r"
 _START_COLOUR = "#d55e00"
 _MARKS: tuple[Look, ...] = (
     {"label": "Start", "marker": "o", "markersize": 4, "color": "white",
@@ -74,7 +83,10 @@ def draw_ends(places: NDArray[np.float64], ax: Axes, size: float = 45, zorder: f
     return ax
 
 
-def draw_mdp(mdp: MDP, ax: Axes | None = None, *, rewards: bool = True) -> Axes:
+@styled
+def plot_mdp(
+    mdp: MDP, ax: Axes | None = None, *, rewards: bool = True, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw an MDP: the walls of a maze, or the graph of any other.
 
     In a graph each line is an action's transition; its width is the probability and its colour the
@@ -87,6 +99,8 @@ def draw_mdp(mdp: MDP, ax: Axes | None = None, *, rewards: bool = True) -> Axes:
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
     rewards : bool, default True
         Whether to show starts, ends, rewards and probabilities; without them the MDP is a pale
         background to draw on.
@@ -99,11 +113,11 @@ def draw_mdp(mdp: MDP, ax: Axes | None = None, *, rewards: bool = True) -> Axes:
     Examples
     --------
     >>> from replay.worlds.mazes import from_ascii
-    >>> ax = draw_mdp(from_ascii("S.G"))
+    >>> ax = plot_mdp(from_ascii("S.G"))
     >>> int(ax.dataLim.width)  # three cells and the walls around
     50
     """
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     position = state_positions(mdp)
     cell_size = maze_cell_size(mdp)
     ax.set_axis_off()
@@ -163,6 +177,46 @@ def draw_scale_bar(ax: Axes, length: float) -> Axes:
     return ax
 
 
+def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
+    """Draw dashes along the sides of a picture beyond which a maze goes on.
+
+    Parameters
+    ----------
+    mdp : MDP
+        A maze.
+    ax : matplotlib.axes.Axes
+        Where a part of it is drawn; its limits are final.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+    """
+    height, width = np.array(layout(mdp).shape) * (maze_cell_size(mdp) or 0.0)
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    sides = {
+        ((0, 0), (0, 1)): left > 0,
+        ((1, 1), (0, 1)): right < width,
+        ((0, 1), (0, 0)): bottom > 0,
+        ((0, 1), (1, 1)): top < height,
+    }
+    for (x, y), goes_on in sides.items():
+        if goes_on:
+            ax.plot(
+                x,
+                y,
+                color="0.35",
+                linestyle=(0, (3, 3)),
+                linewidth=0.8,
+                clip_on=False,
+                transform=ax.transAxes,
+                scalex=False,
+                scaley=False,
+                zorder=9,
+            )
+    return ax
+
+
 def maze_cell_size(mdp: MDP) -> float | None:
     """Width of a maze's cells in cm, or None for an MDP that is not a maze.
 
@@ -216,13 +270,15 @@ def state_positions(mdp: MDP) -> NDArray[np.float64]:
 
 
 @styled
-def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
+def mdps_figure(mdps: Mapping[str, MDP], *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of example MDPs: a panel for each experiment.
 
     Parameters
     ----------
     mdps : mapping of str to MDP
         One example MDP by experiment.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -239,13 +295,15 @@ def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
     experiments = in_order(mdps, EXPERIMENT_ORDER)
     figure, axes = grid(
         [f"{label(name)} ({mdps[name].n_states} states)" for name in experiments],
-        2,
-        2.6,
+        min(2, len(experiments)),
+        2.6 if width_cm > COLUMN_WIDTH else 1.7,
+        width_cm=width_cm,
         legend=_MARKS,
+        note=_note([mdps[name] for name in experiments]),
     )
     for ax, experiment in zip(axes, experiments, strict=True):
         mdp = mdps[experiment]
-        draw_mdp(mdp, ax)
+        plot_mdp(mdp, ax)
         if maze_cell_size(mdp) is not None:
             draw_scale_bar(ax, 100)
         elif ax.collections and (lines := ax.collections[0]).get_array() is not None:
@@ -253,6 +311,19 @@ def mdps_figure(mdps: Mapping[str, MDP]) -> Figure:
             bar.set_label("Reward", labelpad=1)
             bar.outline.set_linewidth(0.4)
     return figure
+
+
+def _note(mdps: Sequence[MDP]) -> str:
+    mazes = [maze_cell_size(mdp) is not None for mdp in mdps]
+    anywhere = [(mdp.start_probability > 0).sum() >= 0.5 * mdp.n_states for mdp in mdps]
+    return " ".join(
+        [
+            *(["Trees: a line is a transition of an action, as wide as it is probable and coloured "
+               "by its reward; grey: none."] * (not all(mazes))),
+            *(["Mazes: grey are walls."] * any(mazes)),
+            *(["Without a mark, episodes start anywhere."] * any(anywhere)),
+        ]
+    )  # fmt: skip
 
 
 def _edges(mdp: MDP) -> pd.DataFrame:
@@ -284,7 +355,7 @@ def _draw_graph(mdp: MDP, position: NDArray[np.float64], ax: Axes, rewards: bool
             paid = np.ma.masked_equal(edges["reward"].to_numpy(), 0)
             lines.set(
                 array=paid,
-                cmap=mpl.colormaps[_REWARD_COLOURS].with_extremes(bad="0.75"),
+                cmap=mpl.colormaps[VALUE_COLOURS].with_extremes(bad="0.75"),
                 clim=(min(0, paid.min()), paid.max()),
             )
         else:

@@ -8,11 +8,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from analyses.plots.grids import add_legend, grid
-from analyses.plots.style import FULL_WIDTH, Look, label, new_axes, new_figure, styled
+from analyses.plots.grids import add_legend, fitting_columns, grid
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    INCH,
+    Look,
+    label,
+    new_axes,
+    new_figure,
+    styled,
+)
 from replay.checks import check_table
 
-__all__ = ["draw_contrast", "draw_parity", "parity_experiments_figure", "parity_figure"]
+__all__ = ["parity_experiments_figure", "parity_figure", "plot_contrast", "plot_parity"]
 
 _COLOURS = {"yes": "#0072b2", "no": "#d55e00", "undecided": "#999999", "": "#ffffff"}
 _LOOKS: list[Look] = [
@@ -34,7 +43,10 @@ _INTERVAL = 1.96
 _SHORT = {"prioritized_memory_access": "Memory access", "prioritized_sweeping": "Sweeping"}
 
 
-def draw_parity(panel: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_parity(
+    panel: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the values of one panel: as published along x, ours along y, with 95 % intervals.
 
     Parameters
@@ -44,6 +56,8 @@ def draw_parity(panel: pd.DataFrame, ax: Axes | None = None) -> Axes:
         agrees`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -59,11 +73,11 @@ def draw_parity(panel: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> panel = pd.DataFrame({"value": [1.0], "sem": 0.1, "ours": 1.1, "ci_low": 0.9,
     ...                       "ci_high": 1.3, "agrees": "yes"})
-    >>> draw_parity(panel).lines[0].get_linestyle()
+    >>> plot_parity(panel).lines[0].get_linestyle()
     ':'
     """
     check_table(panel, ["value", "sem", "ours", "ci_low", "ci_high", "agrees"], "panel")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     ax.axline((0, 0), slope=1, color="0.6", linestyle=":", linewidth=0.8)
     for verdict, rows in panel.groupby("agrees"):
         ax.errorbar(
@@ -80,13 +94,15 @@ def draw_parity(panel: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 @styled
-def parity_figure(parity: pd.DataFrame) -> Figure:
+def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of published and simulated values, a panel for each published figure.
 
     Parameters
     ----------
     parity : pandas.DataFrame
         As ``parity.csv`` has it.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -104,14 +120,25 @@ def parity_figure(parity: pd.DataFrame) -> Figure:
         raise ValueError("parity has no published value that was simulated: nothing can be drawn.")
     panels = list(drawn.groupby(["account", "panel"], sort=False))
     titles = [f"{_name(rows)}:\n{rows['panel'].iloc[0]}" for _, rows in panels]
-    figure, axes = grid(titles, 4, 1.55, legend=_LOOKS, letters=False, ylabel="Here")
+    figure, axes = grid(
+        titles,
+        fitting_columns(4, width_cm, 4.0),
+        1.55,
+        width_cm=width_cm,
+        legend=_LOOKS,
+        letters=False,
+        ylabel="Here",
+    )
     for ax, (_, rows) in zip(axes, panels, strict=True):
-        draw_parity(rows, ax)
+        plot_parity(rows, ax)
         ax.set_xlabel("Published")
     return figure
 
 
-def draw_contrast(effects: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_contrast(
+    effects: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw a row for each effect: under the authors' protocol, and under the experiment's.
 
     Parameters
@@ -120,6 +147,8 @@ def draw_contrast(effects: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Rows of ``parity.csv`` that have a task.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -132,7 +161,7 @@ def draw_contrast(effects: pd.DataFrame, ax: Axes | None = None) -> Axes:
         If columns are missing.
     """
     check_table(effects, _CONTRAST, "effects")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     rows = effects.reset_index(drop=True)
     for place, row in enumerate(rows.to_dict("records")):
         own = row["agrees"] if row["agrees"] in _COLOURS else ""
@@ -176,13 +205,15 @@ def _words(value: float, low: float, high: float) -> str:
 
 
 @styled
-def parity_experiments_figure(parity: pd.DataFrame) -> Figure:
+def parity_experiments_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of effects under the authors' protocols and under those of experiments.
 
     Parameters
     ----------
     parity : pandas.DataFrame
         As ``parity.csv`` has it.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -198,7 +229,7 @@ def parity_experiments_figure(parity: pd.DataFrame) -> Figure:
     effects = parity[parity["task"].notna() & parity["sign"].notna()]
     if effects.empty:
         raise ValueError("parity has no effect that an experiment tests: nothing can be drawn.")
-    figure = new_figure(FULL_WIDTH, 0.28 * len(effects) + 0.8)
-    draw_contrast(effects, figure.subplots())
+    figure = new_figure(width_cm / INCH, 0.28 * len(effects) + 0.8)
+    plot_contrast(effects, figure.subplots())
     add_legend(figure, _VERDICTS, 3)
     return figure

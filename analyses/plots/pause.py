@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba, to_rgba_array
@@ -17,39 +16,34 @@ from matplotlib.quiver import Quiver
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
+from analyses.plots.events import (
+    WHEN,
+    colours_of,
+    draw_arrows,
+    draw_walk,
+    path_so_far,
+    shown_part,
+    world_of,
+)
 from analyses.plots.film import FRAMES_PER_SECOND, Frames, check_film, write_film
-from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
-from analyses.plots.style import KIND_COLOURS, figure_style, label
+from analyses.plots.mdps import draw_scale_bar, maze_cell_size, plot_mdp, state_positions
+from analyses.plots.style import figure_style, label
 from analyses.sequences.pauses import longest_event, replayed_moves
-from analyses.tables import in_order
+from analyses.tables import KINDS, in_order
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
 __all__ = ["animate_pause", "pause_frames"]
 
 _WIDTH, _HEADER, _FOOTER = 3.6, 0.5, 0.62
-_LOWEST, _HIGHEST = 0.7, 3.6
 _DPI = 150
 _FRAMES_A_MOVE = 4
 _MOST_FRAMES = 240
 _AT_REST, _AT_THE_END = 0.8, 2.0
-_PATH_LENGTH = 30
-_SURROUNDINGS = 2.5
-_SMALLEST_PART = 14
-_PATH_COLOUR = "#bfe0f2"
-_SINGLE_COLOUR = "0.45"
 _TO_COME = "0.88"
 _PALEST = 0.3
 _FADING = 12
-_ARROW, _ARROW_SHARE = 1.7 / 72, 0.13
-_GAP = 0.06
 _FEWEST_BARS = 20
-_WHEN = {
-    "episode_end": "pause at the end",
-    "start": "pause at the start",
-    "step": "pause on the way",
-    "rest": "at rest",
-}
 
 
 class _Film(NamedTuple):
@@ -144,28 +138,11 @@ def pause_frames(
     event = longest_event(log, run) if event is None else event
     moves = replayed_moves(log, event, run)
     moves["kind"] = moves["kind"].fillna("single_move")
-    moves["colour"] = moves["kind"].map(KIND_COLOURS).fillna(_SINGLE_COLOUR)
+    moves["colour"] = colours_of(moves)
     steps = log.steps[log.steps["run"] == run]
-    world = log.mdp if mdp is None else mdp
-    if mdp is not None:
-        _check_world(steps, mdp)
-    if world is None:
-        raise ValueError(
-            "The log was saved without its world and knows no positions. Give the world: an MDP "
-            "as mdp=, or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
-        )
+    world = world_of(log, mdp, steps)
     learner = log.runs.set_index("run").loc[run, "learner"]
     return _frames(moves, steps, world, str(learner))
-
-
-def _check_world(steps: pd.DataFrame, mdp: MDP) -> None:
-    made = steps["state"].to_numpy(dtype=np.int64) * mdp.n_states + steps["next_state"]
-    state = mdp.transition_rows() // mdp.n_actions
-    if not np.isin(made, state * mdp.n_states + mdp.successor).all():
-        raise ValueError(
-            f"The log is not from this world ({mdp.name!r}, {mdp.n_states} states): some of its "
-            "moves cannot be made there. Give the world in which the agent was."
-        )
 
 
 def _frames(moves: pd.DataFrame, steps: pd.DataFrame, mdp: MDP, learner: str) -> Frames:
@@ -187,37 +164,33 @@ def _begin(
     """Draw what stays, and make what changes."""
     position = state_positions(mdp)
     first = moves.iloc[0]
-    path = _path_so_far(steps, first)
-    extent, height, to_scale = _extent(
-        position[[*path, *moves["state"], *moves["next_state"], first["location"]]], mdp
+    path = path_so_far(steps, first)
+    extent, height, to_scale = shown_part(
+        position[[*path, *moves["state"], *moves["next_state"], first["location"]]],
+        mdp,
+        0.92 * _WIDTH,
     )
     size = np.array([_WIDTH, _HEADER + height + _FOOTER])
     figure = Figure(figsize=tuple(size), dpi=_DPI)
     FigureCanvasAgg(figure)
     ax = figure.add_axes((0.04, _FOOTER / size[1], 0.92, height / size[1]))
-    draw_mdp(mdp, ax, rewards=False)
-    paid = steps.loc[(steps["step"] <= first["step"]) & (steps["reward"] > 0), "next_state"].tail(1)
-    ends = np.union1d(np.flatnonzero(mdp.terminal), paid)
-    draw_ends(position[ends.astype(int)], ax, size=60, zorder=2)
+    plot_mdp(mdp, ax, rewards=False)
+    draw_walk(steps, first, path, position, mdp, ax)
     ax.set(xlim=extent[0], ylim=extent[1], aspect="equal" if to_scale else "auto")
     if maze_cell_size(mdp) is not None:
         draw_scale_bar(ax, 50)
-    ax.plot(*position[path].T, color=_PATH_COLOUR, linewidth=4, solid_capstyle="round",
-            solid_joinstyle="round", zorder=1)  # fmt: skip
-    agent = position[first["location"]]
-    ax.plot(*agent, "s", markersize=9, color="none", markeredgecolor="black", zorder=7)
 
     def write(x: float, y: float, text: str, **look: Any) -> Any:
         return figure.text(x, 1 - y / size[1], text, va="top", **look)
 
     write(0.04, 0.08, label(learner), fontsize=9, fontweight="bold")
-    when = _WHEN.get(str(first["phase"]), str(first["phase"]))
+    when = WHEN.get(str(first["phase"]), str(first["phase"]))
     write(0.04, 0.27, f"Episode {first['episode']:,}, step {first['step']:,}, {when}", color="0.35")
     count = write(0.96, 0.1, "", ha="right", color="0.35")
     what = write(0.96, 0.27, "", ha="right", fontweight="bold")
     x = 0.96
     colours = moves.set_index("kind")["colour"].to_dict()
-    for kind in reversed(in_order(moves["kind"], KIND_COLOURS)):
+    for kind in reversed(in_order(moves["kind"], KINDS)):
         name = write(x, size[1] - 0.56, label(kind), ha="right", color=colours[kind])
         x = name.get_window_extent().x0 / figure.bbox.width - 0.03
 
@@ -233,7 +206,7 @@ def _begin(
     made = moves[["state", "next_state"]].to_numpy(dtype=np.int64)
     pairs, pair = np.unique(made, axis=0, return_inverse=True)
     return figure, _Film(
-        _arrows(pairs, position, ax),
+        draw_arrows(pairs, position, ax),
         pair,
         ax.plot([], [], linewidth=2.4, solid_capstyle="round", zorder=6)[0],
         ax.plot([], [], "o", markersize=15, alpha=0.25, markeredgewidth=0, zorder=8)[0],
@@ -280,69 +253,6 @@ def _described(move: pd.Series) -> str:
     return f"{walked}{move['length']} states"
 
 
-def _path_so_far(steps: pd.DataFrame, first: pd.Series) -> list[int]:
-    """List the last states of the episode so far; none before it has begun."""
-    if first["phase"] == "start":
-        return []
-    own = steps[(steps["episode"] == first["episode"]) & (steps["step"] <= first["step"])]
-    last = own.tail(_PATH_LENGTH)
-    return [*last["state"].head(1), *last["next_state"]]
-
-
-def _extent(place: NDArray[np.float64], mdp: MDP) -> tuple[NDArray[np.float64], float, bool]:
-    """Find which part is shown, how high in inches it is drawn, and whether it is to scale."""
-    cell_size = maze_cell_size(mdp)
-    if cell_size is None:
-        place = state_positions(mdp)
-    low, high = place.min(axis=0), place.max(axis=0)
-    if cell_size is not None:
-        whole = cell_size * (np.array(mdp.labels).max(axis=0) + 2)
-        middle, side = (low + high) / 2, high - low + 2 * _SURROUNDINGS * cell_size
-        side = np.minimum(np.maximum(side, _SMALLEST_PART * cell_size), whole)
-        low = np.clip(middle - side / 2, 0, whole - side)
-        high = low + side
-    else:
-        margin = 0.06 * (high - low).max()
-        low, high = low - margin, high + margin
-    width = 0.92 * _WIDTH
-    height = width * (high - low)[1] / (high - low)[0]
-    shown = float(np.clip(height, _LOWEST, _HIGHEST))
-    # A world that is far wider than high, such as a tree, is stretched.
-    return np.array([low, high]).T, shown, height >= _LOWEST
-
-
 def _sample(n_moves: int) -> NDArray[np.intp]:
     """Choose which moves have a bar: all, or as many as there are frames."""
     return np.unique(np.linspace(0, n_moves - 1, min(n_moves, _MOST_FRAMES)).round().astype(int))
-
-
-def _arrows(pairs: NDArray[np.int64], position: NDArray[np.float64], ax: Axes) -> Quiver:
-    n_states = len(position)
-    to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])
-    ax.apply_aspect()
-    corners = ax.transData.transform(position)
-    along = corners[pairs[:, 1]] - corners[pairs[:, 0]]
-    length = np.hypot(*along.T)
-    along /= length[:, None]
-    width = min(_ARROW, _ARROW_SHARE * np.median(length) / _DPI)
-    # To and fro keep to the right.
-    right = np.column_stack((along[:, 1], -along[:, 0])) * to_and_fro[:, None]
-    aside = width * _DPI
-    begin, end = (
-        ax.transData.inverted().transform(corners[pairs[:, side]] + aside * right)
-        for side in (0, 1)
-    )
-    return ax.quiver(
-        *(begin + _GAP * (end - begin)).T,
-        *((1 - 2 * _GAP) * (end - begin)).T,
-        angles="xy",
-        scale_units="xy",
-        scale=1,
-        units="inches",
-        width=width,
-        headwidth=3.6,
-        headlength=3.8,
-        headaxislength=3.6,
-        minlength=0,
-        zorder=5,
-    )

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from textwrap import fill
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.style import COLUMN_WIDTH, label, new_axes, new_figure, styled
+from analyses.plots.grids import add_note
+from analyses.plots.style import COLUMN_WIDTH, INCH, label, new_axes, new_figure, styled
 from analyses.tables import KINDS
 from replay.checks import check_table
 
-__all__ = ["draw_recorded_kinds", "recorded_kinds_figure"]
+__all__ = ["plot_recorded_kinds", "recorded_kinds_figure"]
 
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 _APART = 0.15
-_LINE = 64
 
 
-def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_recorded_kinds(
+    kinds: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the share of each kind with its interval, side by side for each size of states.
 
     Parameters
@@ -30,6 +31,8 @@ def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
         :func:`analyses.recordings.find_replay.find_replay` gives them.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -44,12 +47,12 @@ def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> row = {"state_size": 15.0, "share": 0.2, "ci_low": 0.1, "ci_high": 0.4}
-    >>> ax = draw_recorded_kinds(pd.DataFrame([row | {"kind": kind} for kind in KINDS]))
+    >>> ax = plot_recorded_kinds(pd.DataFrame([row | {"kind": kind} for kind in KINDS]))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['15 cm']
     """
     table = check_table(kinds, ["state_size", "kind", "share", "ci_low", "ci_high"], "kinds")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     sizes = sorted(table["state_size"].unique())
     for number, size in enumerate(sizes):
         own = table[table["state_size"] == size].set_index("kind").reindex(KINDS)
@@ -66,18 +69,18 @@ def draw_recorded_kinds(kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 @styled
 def recorded_kinds_figure(
-    kinds: pd.DataFrame, *, note: str = "", width: float = COLUMN_WIDTH
+    kinds: pd.DataFrame, *, note: str = "", width_cm: float = COLUMN_WIDTH
 ) -> Figure:
     """Make the figure of the kinds of replay in a recording.
 
     Parameters
     ----------
     kinds : pandas.DataFrame
-        As for `draw_recorded_kinds`.
+        As for `plot_recorded_kinds`.
     note : str, optional
         What a reader must know of these shares; below them.
-    width : float, default that of a column
-        In inches.
+    width_cm : float, default 8.5
+        Width of the figure.
 
     Returns
     -------
@@ -96,9 +99,8 @@ def recorded_kinds_figure(
     >>> len(figure.axes)
     1
     """
-    lines = fill(note, _LINE)
-    figure = new_figure(width, 0.7 * width + 0.12 * lines.count("\n"))
-    ax = draw_recorded_kinds(kinds, figure.subplots())
+    figure = new_figure(width_cm / INCH, 0.7 * width_cm / INCH)
+    plot_recorded_kinds(kinds, figure.subplots())
     if note:
-        ax.set_xlabel(lines, fontsize=6, loc="left")
+        add_note(figure, note)
     return figure

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import add_legend
-from analyses.plots.style import Look, label, new_axes, new_figure, styled
+from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, new_figure, styled
 from replay.checks import check_table
 
-__all__ = ["draw_beside_accounts", "recorded_statistics_figure"]
+__all__ = ["plot_beside_accounts", "recorded_statistics_figure"]
 
 _COLUMNS = ["statistic", "label", "value", "ci_low", "ci_high", "finding", "source", "task"]
 _COLUMNS += ["published", "published_low", "published_high", "account", "is_control"]
@@ -22,7 +22,10 @@ _HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#d55e00", "#56b4e9", "black", "0.6"
 _WIDTH, _ROW, _N_COLUMNS, _LINE = 7.2, 0.13, 4, 30
 
 
-def draw_beside_accounts(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_beside_accounts(
+    table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw one statistic of a recording beside one study of it and its predictions.
 
     Parameters
@@ -32,6 +35,8 @@ def draw_beside_accounts(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         :func:`analyses.recordings.predictions.beside_predictions` gives them.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -46,7 +51,7 @@ def draw_beside_accounts(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     rows = check_table(table, _COLUMNS, "table")
     if len(rows["finding"].unique()) != 1:
         raise ValueError("The table must have the rows of one finding: choose one.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     first = rows.iloc[0]
     if not np.isnan(first["published"]):
         low, high = first["published_low"], first["published_high"]
@@ -103,11 +108,11 @@ def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
         if number >= len(findings):
             ax.remove()
             continue
-        draw_beside_accounts(rows[rows["finding"] == findings[number]], ax)
+        plot_beside_accounts(rows[rows["finding"] == findings[number]], ax)
         if number % n_columns:
             ax.set_yticklabels([])
     looks: list[Look] = [
-        {"label": "This recording", "color": _HERE},
+        {"label": "Recorded", "color": _HERE},
         {"label": "Published", "color": _PUBLISHED},
         {"label": "Account, 90 % of studies", "color": _ACCOUNT},
         {"label": "Control", "color": _CONTROL},

@@ -8,11 +8,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import add_legend, letter_panels
-from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, new_figure, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    INCH,
+    Look,
+    label,
+    new_axes,
+    new_figure,
+    styled,
+)
 from analyses.tables import in_order
 from replay.checks import check_table
 
-__all__ = ["draw_confusion", "draw_shares", "recovery_figure"]
+__all__ = ["plot_confusion", "plot_shares", "recovery_figure"]
 
 _VISIBLE = 0.005
 _KIND_NAMES = {
@@ -30,7 +38,10 @@ _SETTING_LOOKS = (("#0072b2", 0.0), ("#d55e00", 0.2), ("#009e73", -0.2), ("#cc79
 _BESIDE = 0.09
 
 
-def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_confusion(
+    confusion: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw a confusion matrix: what events of each true kind are found as.
 
     Parameters
@@ -39,6 +50,8 @@ def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Rows of one setting: `truth, found, probability`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -54,13 +67,13 @@ def draw_confusion(confusion: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> table = pd.DataFrame({"truth": "novel_path", "found": ["novel_path", "missed"],
     ...                       "probability": [0.25, 0.75]})
-    >>> [text.get_text() for text in draw_confusion(table).texts]
+    >>> [text.get_text() for text in plot_confusion(table).texts]
     ['.25', '.75']
     """
     check_table(confusion, ["truth", "found", "probability"], "confusion")
     if confusion.duplicated(["truth", "found"]).any():
         raise ValueError("A cell of the matrix has several rows: choose one setting.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     truths = in_order(confusion["truth"], _KIND_NAMES)
     seen = confusion.groupby("found")["probability"].max()
     found = [
@@ -98,7 +111,10 @@ def _share(value: float) -> str:
     return "1" if value > 0.995 else f"{value:.2f}".removeprefix("0")
 
 
-def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_shares(
+    shares: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the share of a kind as it is found and as it is corrected, by the number of cells.
 
     Parameters
@@ -108,6 +124,8 @@ def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ci_high`; `corrected` is NaN where too little is found.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -122,7 +140,7 @@ def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
     check_table(shares, _SHARE_COLUMNS, "shares")
     if len(shares["true"].unique()) != 1:
         raise ValueError("shares must have one true share: choose one.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     ax.axhline(shares["true"].iloc[0], color="0.35", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
     settings = shares[["gain", "speed"]].drop_duplicates().sort_values(["speed", "gain"])
     numbers = sorted(shares["n_cells"].unique())
@@ -151,7 +169,7 @@ def draw_shares(shares: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 @styled
 def recovery_figure(
-    confusion: pd.DataFrame, shares: pd.DataFrame, *, width: float = COLUMN_WIDTH
+    confusion: pd.DataFrame, shares: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH
 ) -> Figure:
     """Make the figure of what recordings find of a known replay.
 
@@ -161,8 +179,8 @@ def recovery_figure(
         `n_cells, gain, speed, truth, found, probability`, as the study `recovery` gives it.
     shares : pandas.DataFrame
         `n_cells, gain, speed, kind, true, found, corrected, ci_low, ci_high`, as it gives them.
-    width : float, default that of a column
-        In inches. Matrices and shares are side by side if it is wider than a column.
+    width_cm : float, default 8.5
+        Width of the figure. Matrices and shares are side by side if it is wider than a column.
 
     Returns
     -------
@@ -185,22 +203,22 @@ def recovery_figure(
     gain, speed = max(counts.index, key=lambda each: (counts[each], each))
     chosen = confusion[(confusion["gain"] == gain) & (confusion["speed"] == speed)]
     numbers = sorted(chosen["n_cells"].unique())
-    is_wide = width > COLUMN_WIDTH
+    is_wide = width_cm > COLUMN_WIDTH
     shown = numbers[: 2 if is_wide else 1] if len(numbers) < 3 else numbers[1 : 3 if is_wide else 2]
-    figure = new_figure(width, 2.25 if is_wide else 4.2)
+    figure = new_figure(width_cm / INCH, 2.25 if is_wide else 4.2)
     axes = (
         figure.subplots(1, len(shown) + 1, width_ratios=[1] * len(shown) + [1.15])
         if is_wide
         else figure.subplots(2, 1)
     )
     for ax, n_cells in zip(axes, shown, strict=False):
-        draw_confusion(chosen[chosen["n_cells"] == n_cells], ax)
+        plot_confusion(chosen[chosen["n_cells"] == n_cells], ax)
         ax.set_title(f"{n_cells} cells")
         if ax is not axes[0]:
             ax.set_ylabel("")
             ax.set_yticks([])
     last = axes[-1]
-    draw_shares(novel, last)
+    plot_shares(novel, last)
     last.set(title="Novel paths", ylabel="Share of replay")
     last.legend(loc="lower right", handlelength=1.0, fontsize=6)
     letter_panels(list(axes))

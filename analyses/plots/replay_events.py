@@ -16,26 +16,34 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
-from analyses.plots.grids import letter_panels
-from analyses.plots.mdps import draw_ends, draw_mdp, draw_scale_bar, maze_cell_size, state_positions
+from analyses.plots.grids import fitting_columns, grid
+from analyses.plots.mdps import (
+    draw_ends,
+    draw_scale_bar,
+    mark_cut_edges,
+    maze_cell_size,
+    plot_mdp,
+    state_positions,
+)
 from analyses.plots.style import (
+    COLUMN_WIDTH,
     END_COLOUR,
     FULL_WIDTH,
+    INCH,
+    SMALL,
+    Look,
     label,
     new_axes,
-    new_figure,
     styled,
-    write_empty,
 )
 from analyses.sequences.experience import Experience
 from replay.checks import check_table
 from replay.worlds.mdp import MDP
 
-__all__ = ["Stretch", "draw_replay", "pick_examples", "replay_events_figure", "stretches"]
+__all__ = ["Stretch", "pick_examples", "plot_replay", "replay_events_figure", "stretches"]
 
 _ORDER_COLOURS = "plasma"
 _LIGHTEST = 0.85
@@ -43,8 +51,21 @@ _EPISODE_COLOURS = ("#8ecae6", "#f7c873", "#9fd8b5", "#e6b0cf", "#b7b2e0", "#d9a
 _SPLICE = "#009e73"
 _NUMBERED = 14
 _NODE_SIZE = 52
-_SURROUNDINGS = 12
+_SURROUNDINGS = 5
 _LONGEST_SHOWN = 30
+_CLEAR = 3
+_HIGHEST = 3.4  # inches
+_CHOSEN_BY = [
+    "run", "step", "phase", "location", "states", "kind", "length", "n_distinct", "n_episodes",
+    "composition_order", "splice_states",
+]  # fmt: skip
+_EXPECTED = ("reverse_episode", "novel_path")
+_WHERE = {
+    "episode_end": "where an episode ended",
+    "start": "before an episode began",
+    "step": "on the way",
+    "rest": "at rest",
+}
 
 
 class Stretch(NamedTuple):
@@ -55,7 +76,7 @@ class Stretch(NamedTuple):
     episode : int
         The latest episode that holds it.
     states : tuple of int
-        The piece with up to 12 states of that episode on either side.
+        The piece with up to 5 states of that episode on either side.
     """
 
     episode: int
@@ -96,7 +117,15 @@ def stretches(path: Sequence[int], steps: pd.DataFrame) -> list[Stretch]:
     return found
 
 
-def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes | None = None) -> Axes:
+@styled
+def plot_replay(
+    sequence: pd.Series,
+    steps: pd.DataFrame,
+    mdp: MDP,
+    ax: Axes | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
     """Draw one replayed sequence on its MDP, with the experience that it is made of.
 
     Parameters
@@ -110,6 +139,8 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes | N
         Where it happened. Of a maze, the part around the sequence is shown.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -124,10 +155,10 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes | N
     wanted = ["run", "step", "location", "states", "splice_states", "orientation", "direction"]
     check_table(sequence.to_frame().T, wanted, "sequence")
     check_table(steps, ["run", "episode", "step", "state", "next_state"], "steps")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     position = state_positions(mdp)
     states = np.asarray(sequence["states"], dtype=np.intp)
-    draw_mdp(mdp, ax, rewards=False)
+    plot_mdp(mdp, ax, rewards=False)
     known = steps[(steps["run"] == sequence["run"]) & (steps["step"] <= sequence["step"])]
     shown = _draw_stretches(stretches(_as_experienced(sequence, states), known), position, ax)
     size = _NODE_SIZE if len(states) <= _NUMBERED else _NODE_SIZE / 3
@@ -141,41 +172,115 @@ def draw_replay(sequence: pd.Series, steps: pd.DataFrame, mdp: MDP, ax: Axes | N
     return ax
 
 
-def pick_examples(sequences: pd.DataFrame) -> dict[str, pd.Series]:
-    """Pick a telling sequence of each kind: without returns, long, if novel of 2 or 3 episodes.
+def pick_examples(sequences: pd.DataFrame, steps: pd.DataFrame) -> dict[str, pd.Series]:
+    """Pick the sequence of each kind that shows best what the kind is.
+
+    What comes first, counts most. Of an experienced path: it begins where the agent is, in the
+    pause at the end of an episode, and visits many states and returns to few. Of a novel path: it
+    begins where the agent is and returns to no state; each piece has three moves or more; there are
+    few pieces, of several episodes; the shortest piece is long, and so is the whole. Of equals the
+    first is picked.
 
     Parameters
     ----------
     sequences : pandas.DataFrame
-        Columns `kind, length, n_distinct, n_episodes` at least.
+        Columns `run, step, phase, location, states, kind, length, n_distinct, n_episodes,
+        composition_order, splice_states` at least.
+    steps : pandas.DataFrame
+        Steps of the log: `run, state, next_state`.
 
     Returns
     -------
     dict of str to pandas.Series
         A row by kind, for `reverse_episode`, `forward_episode` and `novel_path` where there is any
-        of at least three states.
+        of 3 to 30 states.
 
     Raises
     ------
     ValueError
         If columns are missing.
+
+    Examples
+    --------
+    >>> from analyses import classify
+    >>> from replay import simulate
+    >>> from replay.worlds.mazes import from_ascii
+    >>> log = simulate(from_ascii("S...G"), "episodic_control", n_steps=100).log
+    >>> [example["states"].tolist() for example in pick_examples(classify(log), log.steps).values()]
+    [[4, 3, 2, 1, 0]]
     """
-    check_table(sequences, ["kind", "length", "n_distinct", "n_episodes"], "sequences")
+    check_table(sequences, _CHOSEN_BY, "sequences")
+    check_table(steps, ["run", "state", "next_state"], "steps")
     legible = sequences[sequences["length"].between(3, _LONGEST_SHOWN)]
     legible = legible.assign(
-        few=legible["n_episodes"].between(2, 3), returns=legible["length"] - legible["n_distinct"]
+        at_agent=_begin_at_agent(legible, steps),
+        returns=legible["length"] - legible["n_distinct"],
     )
-    best = legible.sort_values(
-        ["few", "returns", "length"], ascending=[False, True, False], kind="stable"
-    ).drop_duplicates("kind")
-    found = {str(row["kind"]): row for _, row in best.iterrows()}
-    kinds = ("reverse_episode", "forward_episode", "novel_path")
-    return {kind: found[kind] for kind in kinds if kind in found}
+    examples = {}
+    for kind in ("reverse_episode", "forward_episode", "novel_path"):
+        own = legible[legible["kind"] == kind]
+        if len(own):
+            ranks = _novel_ranks(own) if kind == "novel_path" else _experienced_ranks(own)
+            best = ranks.sort_values(list(map(str, ranks)), ascending=False, kind="stable").index[0]
+            examples[kind] = sequences.loc[best]
+    return examples
+
+
+def _begin_at_agent(sequences: pd.DataFrame, steps: pd.DataFrame) -> NDArray[np.bool_]:
+    """Tell which sequences begin at the agent's place or one move from it."""
+    first = np.array([states[0] for states in sequences["states"]], dtype=np.int64)
+    location = sequences["location"].to_numpy(dtype=np.int64)
+    pairs = pd.MultiIndex.from_arrays([sequences["run"], first, location])
+    back = pd.MultiIndex.from_arrays([sequences["run"], location, first])
+    made = pd.MultiIndex.from_frame(steps[["run", "state", "next_state"]].drop_duplicates())
+    at_agent: NDArray[np.bool_] = (first == location) | pairs.isin(made) | back.isin(made)
+    return at_agent
+
+
+def _experienced_ranks(sequences: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "at_agent": sequences["at_agent"],
+            "at_end": sequences["phase"] == "episode_end",
+            "straight": sequences["n_distinct"] - sequences["returns"],
+            "states": sequences["n_distinct"],
+        }
+    )
+
+
+def _novel_ranks(sequences: pd.DataFrame) -> pd.DataFrame:
+    pieces = sequences["composition_order"].astype(float)
+    shortest = np.zeros(len(sequences), dtype=np.int64)
+    simple = np.flatnonzero((sequences["returns"] == 0) & (pieces <= pieces.min() + 2))
+    for k in simple:
+        row = sequences.iloc[k]
+        states = np.asarray(row["states"])
+        joints = np.flatnonzero(np.isin(states, row["splice_states"]))
+        shortest[k] = np.diff([0, *joints, len(states) - 1]).min()
+    return pd.DataFrame(
+        {
+            "at_agent": sequences["at_agent"],
+            "simple": sequences["returns"] == 0,
+            "clear": shortest >= _CLEAR,
+            "few": -pieces,
+            "several": sequences["n_episodes"] > 1,
+            "shortest": shortest,
+            "straight": -sequences["returns"],
+            "length": sequences["length"],
+        }
+    )
 
 
 @styled
-def replay_events_figure(sequences: pd.DataFrame, steps: pd.DataFrame, mdp: MDP) -> Figure:
-    """Make the figure of example replays of one MDP: a panel for each kind.
+def replay_events_figure(
+    sequences: pd.DataFrame,
+    steps: pd.DataFrame,
+    mdp: MDP,
+    *,
+    learner: str = "",
+    width_cm: float = FULL_WIDTH,
+) -> Figure:
+    """Make the figure of example replays of one MDP: a panel for each kind that there is.
 
     Parameters
     ----------
@@ -186,38 +291,43 @@ def replay_events_figure(sequences: pd.DataFrame, steps: pd.DataFrame, mdp: MDP)
         Steps of the log: `run, episode, step, state, next_state`.
     mdp : MDP
         Where it happened.
+    learner : str, optional
+        Who replays, to be named below.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure. The panel of forward replay is left out where there is none, as in the paper's
-        learners, which replay backwards.
+        The figure. The text below it says what each panel shows, and which kinds there are not.
 
     Raises
     ------
     ValueError
-        If columns are missing.
+        If columns are missing, or there is no sequence to show.
     """
     check_table(sequences, ["run"], "sequences")
     check_table(steps, ["run"], "steps")
-    examples = pick_examples(sequences[sequences["run"].isin(steps["run"].unique())])
-    kinds = [
-        "reverse_episode",
-        *(["forward_episode"] * ("forward_episode" in examples)),
-        "novel_path",
-    ]
-    figure = new_figure(FULL_WIDTH, FULL_WIDTH / len(kinds) + 0.55)
-    axes = figure.subplots(1, len(kinds))
-    for ax, kind in zip(axes, kinds, strict=True):
-        if kind not in examples:
-            ax.set_axis_off()
-            ax.set_title(label(kind))
-            write_empty(ax, "none in this run")
-            continue
-        example = examples[kind]
-        draw_replay(example, steps, mdp, ax)
-        ax.set_title(f"{label(kind)}, step {example['step']:,}")
-        if maze_cell_size(mdp) is not None:
+    examples = pick_examples(sequences[sequences["run"].isin(steps["run"].unique())], steps)
+    if not examples:
+        raise ValueError(
+            "There is no sequence of 3 to 30 states to show: neither of an episode nor novel."
+        )
+    n_columns = fitting_columns(len(examples), width_cm, 6.0)
+    cell_size = maze_cell_size(mdp)
+    room = min(width_cm / INCH / n_columns, _HIGHEST)
+    figure, axes = grid(
+        [f"{label(kind)}, step {example['step']:,}" for kind, example in examples.items()],
+        n_columns,
+        room * (1.0 if cell_size is not None else 0.7) + 0.2,
+        width_cm=width_cm,
+        legend=_marks(),
+        legend_columns=6,
+        note=_note(examples, steps, learner, cell_size is not None),
+    )
+    for ax, example in zip(axes, examples.values(), strict=True):
+        plot_replay(example, steps, mdp, ax)
+        if cell_size is not None:
             draw_scale_bar(ax, 50)
         episodes = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
         ax.legend(
@@ -226,23 +336,47 @@ def replay_events_figure(sequences: pd.DataFrame, steps: pd.DataFrame, mdp: MDP)
             bbox_to_anchor=(1, 0),
             borderpad=0.2,
             handlelength=1.4,
+            ncols=len(episodes),
         )
-    letter_panels(axes)
-    first, last = _order_colours(2)
-    figure.legend(
-        handles=[
-            _marker("o", label="First state replayed", markerfacecolor=first),
-            _marker("o", label="Last", markerfacecolor=last),
-            _marker("s", label="Agent", markerfacecolor="none", markeredgecolor="k", markersize=8),
-            _marker("*", label="End of episodes", markerfacecolor=END_COLOUR, markersize=9),
-            _marker(
-                "o", label="Splice", markerfacecolor="none", markeredgecolor=_SPLICE, markersize=9
-            ),
-        ],
-        loc="outside lower center",
-        ncols=5,
-    )
     return figure
+
+
+def _note(
+    examples: dict[str, pd.Series], steps: pd.DataFrame, learner: str, has_walls: bool
+) -> str:
+    """Say what each panel shows, and what there is not."""
+    told = [f"{label(learner)}, one run." if learner else "One run."]
+    for letter, (kind, example) in zip("ABC", examples.items(), strict=False):
+        where = _WHERE.get(str(example["phase"]), str(example["phase"]))
+        text = f"{len(example['states'])} states, replayed {where}"
+        if kind == "novel_path":
+            known = steps[(steps["run"] == example["run"]) & (steps["step"] <= example["step"])]
+            found = stretches(_as_experienced(example, np.asarray(example["states"])), known)
+            n = len({piece.episode for piece in found})
+            several = f"{n} episodes" if n > 1 else "one episode, which crossed its own path"
+            text += f", stitched from {len(found)} pieces of {several}"
+        told.append(f"{letter}: {text}." if len(examples) > 1 else f"{text[0].upper()}{text[1:]}.")
+    told.append("The coloured lines go on a little beyond what was replayed.")
+    missing = [label(kind).lower() for kind in _EXPECTED if kind not in examples]
+    if missing:
+        told.append(f"None in this run: {', '.join(missing)}.")
+    if has_walls:
+        told.append("Grey: walls; where the edge is dashed, the maze goes on.")
+    return " ".join(told)
+
+
+def _marks() -> list[Look]:
+    first, last = _order_colours(2)
+    hollow: Look = {"color": "none", "linestyle": "none"}
+    return [
+        {"label": "First state replayed", "marker": "o", "color": first, "linestyle": "none"},
+        {"label": "Last", "marker": "o", "color": last, "linestyle": "none"},
+        {"label": "Agent", "marker": "s", "markeredgecolor": "k", "markersize": 6, **hollow},
+        {"label": "End of episodes", "marker": "*", "color": END_COLOUR, "linestyle": "none",
+         "markeredgecolor": "black", "markeredgewidth": 0.4, "markersize": 7},
+        {"label": "Pieces join", "marker": "o", "markeredgecolor": _SPLICE, "markersize": 6,
+         **hollow},
+    ]  # fmt: skip
 
 
 def _as_experienced(sequence: pd.Series, states: NDArray[np.intp]) -> list[int]:
@@ -309,7 +443,7 @@ def _draw_order(
                 ha="center",
                 va="center_baseline",
                 color="white" if turns[-1] < 0.75 * len(states) else "black",
-                fontsize=5.5 if len(turns) == 1 else 4,
+                fontsize=SMALL,
                 zorder=8,
             )
 
@@ -342,8 +476,4 @@ def _zoom(ax: Axes, place: NDArray[np.float64], mdp: MDP) -> None:
     side = min(side, full.max())
     corner = np.clip((low + high - side) / 2, 0, np.maximum(full - side, 0))
     ax.set(xlim=(corner[0], corner[0] + side), ylim=(corner[1], corner[1] + side))
-
-
-def _marker(marker: str, **look: object) -> Line2D:
-    look = {"linestyle": "none", "markeredgecolor": "none", "markersize": 6, **look}
-    return Line2D([], [], marker=marker, **look)  # type: ignore[arg-type]
+    mark_cut_edges(mdp, ax)

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import seaborn.objects as so
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.plots.grids import grid, keep_outer_labels
+from analyses.plots.grids import (
+    add_own_legend,
+    fitting_columns,
+    grid,
+    keep_outer_labels,
+)
 from analyses.plots.layers import draw, nominal, whiskers
 from analyses.plots.style import (
+    COLUMN_WIDTH,
+    FULL_WIDTH,
+    SMALL,
     Look,
+    counted,
     kind_looks,
     label,
     new_axes,
@@ -23,18 +34,30 @@ from analyses.tables import EXPERIMENT_ORDER, LEARNER_ORDER, in_order
 from replay.checks import check_table
 
 __all__ = [
-    "draw_replay_kinds",
-    "draw_replay_over_time",
+    "plot_replay_kinds",
+    "plot_replay_over_time",
     "replay_kinds_figure",
     "replay_over_time_figure",
 ]
 
+_CHAINS = {"within_event": "within", "across_events": "across"}
+_WHOLE = 0.9999
+_VISIBLE = 0.005
 
-def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axes:
+
+@styled
+def plot_replay_kinds(
+    replay_kinds: pd.DataFrame,
+    ax: Axes | None = None,
+    sizes: Mapping[str, str] | None = None,
+    *,
+    width_cm: float = COLUMN_WIDTH,
+) -> Axes:
     """Draw the shares of kinds of replay as one stacked bar for each learner.
 
-    A whisker at the end of a segment is the interval of that segment's own share. The number of
-    sequences that a bar is of stands to its right.
+    A whisker at the end of a segment is the interval of that segment's own share; the last segment
+    of a bar, which ends at 1, has none. The number of sequences that a bar is of stands to its
+    right.
 
     Parameters
     ----------
@@ -43,6 +66,10 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
         `ci_low, ci_high` where there are intervals.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    sizes : mapping of str to str, optional
+        What stands to the right of a learner's bar; default the number of its sequences.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -58,7 +85,7 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
     --------
     >>> table = pd.DataFrame({"learner": "q_lambda", "kind": ["reverse_episode", "novel_path"],
     ...                       "count": [3, 1], "share": [0.75, 0.25]})
-    >>> [float(bar.get_width()) for bar in draw_replay_kinds(table).patches]
+    >>> [float(bar.get_width()) for bar in plot_replay_kinds(table).patches]
     [0.75, 0.25]
     """
     check_table(replay_kinds, ["learner", "kind", "count", "share"], "replay_kinds")
@@ -67,7 +94,8 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
             "A learner has several rows of one kind: choose one experiment and one kind of "
             "chains, or use replay_kinds_figure."
         )
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
     learners = in_order(replay_kinds["learner"], LEARNER_ORDER)
     counted = replay_kinds.groupby("learner", observed=True)["count"].sum()
     looks = kind_looks(replay_kinds["kind"])
@@ -81,21 +109,26 @@ def draw_replay_kinds(replay_kinds: pd.DataFrame, ax: Axes | None = None) -> Axe
     if "ci_low" in bars and bars["ci_low"].notna().any():
         end = bars.groupby("learner")["share"].cumsum()
         ends = {name: end + bars[name] - bars["share"] for name in ("ci_low", "ci_high")}
-        plot = whiskers(plot, bars[bars["share"] > 0].assign(**ends), "x")
+        plot = whiskers(plot, bars[(bars["share"] > 0) & (end < _WHOLE)].assign(**ends), "x")
     draw(plot.scale(color=nominal(looks), y=so.Nominal(order=learners)), ax)
     for height, learner in enumerate(learners):
         if total := counted[learner]:
             place = (1.02, height)
-            ax.annotate(f"{total:,}", place, va="center", fontsize=6, annotation_clip=False)
+            text = f"{total:,}" if sizes is None else sizes[learner]
+            ax.annotate(text, place, va="center", fontsize=SMALL, annotation_clip=False)
         else:
-            ax.annotate("no replay", (0.02, height), va="center", color="0.45")
+            ax.annotate("no sequence", (0.02, height), va="center", color="0.45")
     ax.set_yticks(range(len(learners)), [label(name) for name in learners])
     ax.tick_params(axis="y", length=0)
     ax.set(xlim=(0, 1), ylim=(len(learners) - 0.4, -0.6), xlabel="Share of chains")
+    add_own_legend(ax, is_new, _occurring(replay_kinds))
     return ax
 
 
-def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_replay_over_time(
+    replay_over_time: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the shares of kinds of replay of one learner over the course of learning.
 
     Parameters
@@ -105,6 +138,8 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None
         end of a window. A window without replay leaves a gap.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -120,7 +155,7 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None
     --------
     >>> table = pd.DataFrame({"time_step": [10, 20], "kind": "novel_path", "count": [1, 2],
     ...                       "share": 1.0})
-    >>> (bars,) = draw_replay_over_time(table).collections
+    >>> (bars,) = plot_replay_over_time(table).collections
     >>> [float(bar.vertices[:, 0].min()) for bar in bars.get_paths()]
     [0.0, 10.0]
     """
@@ -130,16 +165,18 @@ def draw_replay_over_time(replay_over_time: pd.DataFrame, ax: Axes | None = None
             "A window has several rows of one kind: choose one experiment and one learner, or use "
             "replay_over_time_figure."
         )
-    ax = new_axes() if ax is None else ax
+    is_new = ax is None
+    ax = new_axes(width_cm) if ax is None else ax
     looks = kind_looks(replay_over_time["kind"])
     if replay_over_time["count"].sum():
         _draw_windows(replay_over_time, looks, ax)
     else:
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
-        write_empty(ax, "no replay")
+        write_empty(ax, "no sequence")
     ax.set_ylim(0, 1)
     time_axis(ax, replay_over_time["time_step"].max())
+    add_own_legend(ax, is_new, _occurring(replay_over_time))
     return ax
 
 
@@ -161,14 +198,19 @@ def _draw_windows(replay_over_time: pd.DataFrame, looks: dict[str, Look], ax: Ax
 
 
 @styled
-def replay_kinds_figure(replay_kinds: pd.DataFrame) -> Figure:
-    """Make the figure of kinds of replay: experiments in rows, within and across events in columns.
+def replay_kinds_figure(replay_kinds: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
+    """Make the figure of kinds of replay, by learner, in each experiment, within and across events.
+
+    What looks alike is drawn once: experiments and chains in which all learners have the same
+    shares, to a thousandth, have one panel. Learners without any sequence are named below.
 
     Parameters
     ----------
     replay_kinds : pandas.DataFrame
         As in `replay_kinds.csv`: `experiment, learner, chains, kind, count, share`, and
         `ci_low, ci_high` where there are intervals. A learner without replay has rows that count 0.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -182,34 +224,101 @@ def replay_kinds_figure(replay_kinds: pd.DataFrame) -> Figure:
     """
     check_table(replay_kinds, ["experiment", "chains", "learner", "kind", "count"], "replay_kinds")
     experiments = in_order(replay_kinds["experiment"], EXPERIMENT_ORDER)
-    chains = in_order(replay_kinds["chains"], ("within_event", "across_events"))
     if not experiments:
         raise ValueError("replay_kinds is empty: there are no kinds of replay to draw.")
-    panels = [(experiment, chaining) for experiment in experiments for chaining in chains]
+    total = replay_kinds.groupby("learner", observed=True)["count"].sum()
+    silent = [str(name) for name in in_order(total.index[total == 0], LEARNER_ORDER)]
+    if len(silent) == len(total):
+        silent = []
+    table = replay_kinds[~replay_kinds["learner"].isin(silent)]
+    panels = _alike(table, experiments)
     figure, axes = grid(
-        [f"{label(experiment)}, {label(chaining).lower()}" for experiment, chaining in panels],
-        len(chains),
-        0.16 * replay_kinds["learner"].nunique() + 0.5,
-        legend=_occurring(replay_kinds),
-        legend_columns=5,
+        [_described(pairs) for pairs in panels],
+        fitting_columns(3, width_cm, 5.0),
+        0.19 * table["learner"].nunique() + 0.55,
+        width_cm=width_cm,
+        labels_cm=3.6,
+        legend=_occurring(table),
+        note=_kinds_note(table, silent),
         sharex=True,
-        sharey="row",
+        sharey=True,
     )
-    for ax, (experiment, chaining) in zip(axes, panels, strict=True):
-        rows = (replay_kinds["experiment"] == experiment) & (replay_kinds["chains"] == chaining)
-        draw_replay_kinds(replay_kinds[rows], ax)
+    for ax, pairs in zip(axes, panels, strict=True):
+        rows = [
+            table[(table["experiment"] == experiment) & (table["chains"] == chains)]
+            for experiment, chains in pairs
+        ]
+        counts = [own.groupby("learner", observed=True)["count"].sum() for own in rows]
+        sizes = {
+            str(name): _from_to([int(count.get(name, 0)) for count in counts])
+            for name in table["learner"].unique()
+        }
+        plot_replay_kinds(rows[0], ax, sizes)
     keep_outer_labels(axes)
     return figure
 
 
+def _alike(table: pd.DataFrame, experiments: list[str]) -> list[list[tuple[str, str]]]:
+    """Group experiments and chains in which all learners have the same shares."""
+    alike: dict[object, list[tuple[str, str]]] = {}
+    for experiment in experiments:
+        for chains in in_order(table["chains"], tuple(_CHAINS)):
+            rows = table[(table["experiment"] == experiment) & (table["chains"] == chains)]
+            some = rows[rows["count"] > 0]
+            shares = zip(some["learner"], some["kind"], some["share"].round(3), strict=True)
+            alike.setdefault(frozenset(shares), []).append((experiment, chains))
+    return list(alike.values())
+
+
+def _described(pairs: list[tuple[str, str]]) -> str:
+    """Name the experiments and the chains of a panel."""
+    chains = {experiment: [] for experiment, _ in pairs}  # type: dict[str, list[str]]
+    for experiment, chaining in pairs:
+        chains[experiment].append(_CHAINS.get(chaining, chaining))
+    names: dict[str, list[str]] = {}
+    for experiment, some in chains.items():
+        names.setdefault(f"{' and '.join(some)} events", []).append(label(experiment))
+    return "; ".join(f"{'; '.join(own)}: {some}" for some, own in names.items())
+
+
+def _from_to(counts: list[int]) -> str:
+    low, high = min(counts), max(counts)
+    return _rounded(low) if low == high else f"{_rounded(low)} to {_rounded(high)}"
+
+
+def _rounded(count: int) -> str:
+    if count >= 1_000_000:
+        return f"{count / 1e6:.1f}M"
+    return f"{count / 1e3:.0f}k" if count >= 10_000 else f"{count:,}"
+
+
+def _kinds_note(table: pd.DataFrame, silent: list[str]) -> str:
+    n = counted(table.get("n_units", ()), "world")
+    some = kind_looks(table.loc[table["count"] > 0, "kind"].unique()).values()
+    rare = [str(look["label"]).lower() for look in some if look not in _occurring(table)]
+    told = [
+        "At the right: sequences of three states or more",
+        f", in {n} an experiment" if n else "",
+        "; from the least to the most where a panel stands for several. ",
+        "Whiskers: 95 % intervals over worlds.",
+        f" Too few to be seen: {', '.join(rare)}." if rare else "",
+        f" No sequence: {', '.join(map(label, silent))}." if silent else "",
+    ]
+    return "".join(told)
+
+
 @styled
-def replay_over_time_figure(replay_over_time: pd.DataFrame) -> Figure:
+def replay_over_time_figure(
+    replay_over_time: pd.DataFrame, *, width_cm: float = FULL_WIDTH
+) -> Figure:
     """Make the figure of kinds of replay over learning in one experiment: a panel for each learner.
 
     Parameters
     ----------
     replay_over_time : pandas.DataFrame
         Rows of one experiment of `replay_over_time.csv`: `learner, time_step, kind, count, share`.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -227,21 +336,28 @@ def replay_over_time_figure(replay_over_time: pd.DataFrame) -> Figure:
     learners = in_order(replay_over_time["learner"], LEARNER_ORDER)
     if not learners:
         raise ValueError("replay_over_time is empty: there is no replay to draw.")
+    total = replay_over_time.groupby("learner", observed=True)["count"].sum()
+    silent = [name for name in learners if total[name] == 0]
+    learners = [name for name in learners if total[name] > 0] or learners
     figure, axes = grid(
-        [label(learner) for learner in learners],
-        3,
+        [f"{label(learner)} ({_rounded(int(total[learner]))})" for learner in learners],
+        fitting_columns(3, width_cm, 4.0),
         1.15,
+        width_cm=width_cm,
         legend=_occurring(replay_over_time),
-        legend_columns=5,
         letters=False,
+        note="In brackets: sequences of three states or more. A gap: none was replayed then."
+        + (f" No sequence at all: {', '.join(map(label, silent))}." if silent else ""),
         ylabel="Share of chains",
     )
     for ax, learner in zip(axes, learners, strict=True):
-        draw_replay_over_time(replay_over_time[replay_over_time["learner"] == learner], ax)
+        plot_replay_over_time(replay_over_time[replay_over_time["learner"] == learner], ax)
         time_axis(ax, replay_over_time["time_step"].max())
     keep_outer_labels(axes)
     return figure
 
 
 def _occurring(table: pd.DataFrame) -> list[Look]:
-    return list(kind_looks(table.loc[table["count"] > 0, "kind"]).values())
+    """Find the looks of the kinds that can be seen somewhere."""
+    seen = (table["count"] > 0) & (table["share"] > _VISIBLE)
+    return list(kind_looks(table.loc[seen, "kind"]).values())

@@ -1,8 +1,9 @@
-"""One look for all figures: sizes, fonts, colours and names; and how a figure is written.
+"""One look for all figures: widths, colours and names.
 
-Colours are those of Okabe and Ito [1]_, and beyond the paper's learners those of Tol [2]_, which
-remain distinct for colour-blind readers; learners of one family share a hue and differ in line
-style.
+Widths are in cm: a column of a journal is 8.5 cm wide, a page 17.5 cm. No text is smaller than
+6 pt. Colours are those of Okabe and Ito [1]_, and beyond the paper's learners those of Tol [2]_,
+which remain distinct for colour-blind readers; learners of one family share a hue and differ in
+line style.
 
 References
 ----------
@@ -14,68 +15,55 @@ References
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
-from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from inspect import signature
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from analyses.figure_files import FIGURE_SETTINGS
 from analyses.tables import KINDS, LEARNER_ORDER, in_order
-from replay.files import replacing
+from replay.checks import check_number, shown
 
 __all__ = [
     "COLUMN_WIDTH",
     "END_COLOUR",
     "FULL_WIDTH",
-    "KIND_COLOURS",
+    "INCH",
+    "SMALL",
+    "VALUE_COLOURS",
     "Look",
+    "counted",
     "figure_style",
+    "kind_colour",
     "kind_looks",
     "label",
     "learner_looks",
     "new_axes",
     "new_figure",
-    "save",
+    "own_looks",
     "styled",
     "time_axis",
     "write_empty",
 ]
 
-COLUMN_WIDTH = 85 / 25.4
-FULL_WIDTH = 175 / 25.4
+INCH = 2.54  # cm
+COLUMN_WIDTH = 8.5  # cm
+FULL_WIDTH = 17.5  # cm
+SMALL = 6.0  # pt, of the smallest text
+
+VALUE_COLOURS = "viridis_r"
+"""The colours of rewards, values and visits: pale is little, dark is much."""
 
 Look = dict[str, Any]
 """How a name looks in figures: arguments of matplotlib, such as `color` and `linestyle`."""
-
-_RC: dict[Any, Any] = {
-    "axes.labelsize": 7,
-    "axes.linewidth": 0.6,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 7,
-    "figure.constrained_layout.h_pad": 0.05,
-    "figure.constrained_layout.w_pad": 0.05,
-    "figure.labelsize": 7,
-    "font.family": "DejaVu Sans",
-    "font.size": 7,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "legend.handlelength": 2.4,
-    "legend.title_fontsize": 7,
-    "lines.linewidth": 1.2,
-    "pdf.fonttype": 42,
-    "savefig.dpi": 300,
-    "xtick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.labelsize": 7,
-    "ytick.major.width": 0.6,
-}
 
 _LEARNER_LOOKS: dict[str, Look] = {
     "monte_carlo": {"color": "#000000", "linestyle": "-"},
@@ -109,7 +97,7 @@ _OWN_COLOURS = ("#44aa99", "#661100", "#aa7744", "#6699cc", "#aa4499")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
 
 END_COLOUR = "#f0c000"
-KIND_COLOURS = {
+_KIND_COLOURS = {
     "reverse_episode": "#0072b2",
     "forward_episode": "#56b4e9",
     "novel_path": "#d55e00",
@@ -140,7 +128,7 @@ _LABELS = {
     "episodic_sequences": "Episodic control, sequences",
     "retrieved_episodes": "Retrieved episodes",
     "prioritized_memory_access": "Prio. memory access",
-    "prioritized_memory_access_published": "Prio. memory access, as published",
+    "prioritized_memory_access_published": "Memory access, as published",
     "memory_access_forgetting": "Memory access, forgetting",
     "successor_dyna": "SR-Dyna",
     "remembered_errors": "Remembered errors",
@@ -167,28 +155,75 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def figure_style() -> AbstractContextManager[None]:
-    """Set matplotlib's settings to those of all figures, as a context.
+class _Changes(NamedTuple):
+    """What a user wants otherwise, by name."""
+
+    colours: Mapping[str, str]
+    labels: Mapping[str, str]
+
+
+_changes: ContextVar[_Changes] = ContextVar("_changes")
+_UNCHANGED = _Changes({}, {})
+
+
+@contextmanager
+def figure_style(
+    colours: Mapping[str, str] | None = None, labels: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Set matplotlib's settings to those of all figures, as a context, and colours and labels.
+
+    Parameters
+    ----------
+    colours : mapping of str to str, optional
+        Colours of matplotlib by name: of a learner, of a kind of replay, or of anything else that
+        the tables name, such as `recent_episodes`. Others keep theirs.
+    labels : mapping of str to str, optional
+        What stands in figures for a name.
 
     Returns
     -------
     context manager
         Afterwards the settings are what they were.
 
+    Raises
+    ------
+    ValueError
+        If matplotlib doesn't know a colour.
+
     Examples
     --------
-    >>> with figure_style():
-    ...     mpl.rcParams["font.size"]
-    7.0
+    >>> with figure_style({"dyna_q": "black"}, {"dyna_q": "Dyna"}):
+    ...     mpl.rcParams["font.size"], label("dyna_q"), learner_looks(["dyna_q"])
+    (7.0, 'Dyna', {'dyna_q': {'label': 'Dyna', 'color': 'black', 'linestyle': '-'}})
     """
-    return mpl.rc_context(_RC)
+    for name, colour in (colours or {}).items():
+        if not is_color_like(colour):
+            raise ValueError(
+                f"The colour of {name!r} is {shown(colour)}, which matplotlib doesn't know: give a "
+                "name such as 'black' or a code such as '#0072b2'."
+            )
+    before = _changes.get(_UNCHANGED)
+    token = _changes.set(
+        _Changes({**before.colours, **(colours or {})}, {**before.labels, **(labels or {})})
+    )
+    try:
+        with mpl.rc_context(FIGURE_SETTINGS):
+            yield
+    finally:
+        _changes.reset(token)
 
 
 def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorate a function that makes a whole figure, so that it does so within `figure_style`."""
+    """Decorate a function that makes a figure, so that it does so within `figure_style`.
+
+    A function that was given an `Axes` draws in whatever style that has.
+    """
+    names = signature(function)
 
     @wraps(function)
     def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if names.bind_partial(*args, **kwargs).arguments.get("ax") is not None:
+            return function(*args, **kwargs)
         with figure_style():
             return function(*args, **kwargs)
 
@@ -200,48 +235,12 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def new_axes() -> Axes:
-    """Make a figure as wide as a column of a journal, with one Axes."""
+def new_axes(width_cm: float = COLUMN_WIDTH) -> Axes:
+    """Make a figure of a width in cm, by default a column of a journal, with one Axes."""
+    width = check_number("width_cm", width_cm, at_least=1) / INCH
     with figure_style():
-        axes: Axes = new_figure(COLUMN_WIDTH, 0.7 * COLUMN_WIDTH).subplots()
+        axes: Axes = new_figure(width, 0.7 * width).subplots()
     return axes
-
-
-def save(figure: Figure, path: str | Path) -> list[Path]:
-    """Write a figure as .pdf and as .png (300 dpi).
-
-    Each file is written beside its place and renamed into it, so that it is there as a whole or not
-    at all. The same figure gives the same bytes.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure.
-    path : str or pathlib.Path
-        Where to, without a suffix. Missing folders are made.
-
-    Returns
-    -------
-    list of pathlib.Path
-        Both files.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [written.name for written in save(new_figure(2, 1), Path(folder) / "empty")]
-    ['empty.pdf', 'empty.png']
-    """
-    path = Path(path)
-    undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
-    written = []
-    with figure_style():
-        for suffix, metadata in undated.items():
-            target = path.with_name(f"{path.name}.{suffix}")
-            with replacing(target) as beside:
-                figure.savefig(beside, format=suffix, metadata=metadata)
-            written.append(target)
-    return written
 
 
 def label(name: str) -> str:
@@ -252,8 +251,11 @@ def label(name: str) -> str:
     >>> label("n_step_td"), label("my_learner"), label("sfma replay_mode=reverse")
     ('n-step TD', 'my learner', 'SFMA, replay mode reverse')
     """
+    labels = _changes.get(_UNCHANGED).labels
+    if name in labels:
+        return labels[name]
     name, *parameters = str(name).split(" ")
-    known = _LABELS.get(name, name.replace("_", " "))
+    known = labels.get(name, _LABELS.get(name, name.replace("_", " ")))
     return ", ".join((known, *(text.replace("=", " ").replace("_", " ") for text in parameters)))
 
 
@@ -284,7 +286,7 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
         else:
             line_style, colour = next(own)
             looks[name] = {"label": label(name), "color": colour, "linestyle": line_style}
-    return looks
+    return own_looks(looks)
 
 
 def kind_looks(names: Iterable[str]) -> dict[str, Look]:
@@ -306,9 +308,73 @@ def kind_looks(names: Iterable[str]) -> dict[str, Look]:
     {'novel_path': {'label': 'Novel path', 'color': '#d55e00'}}
     """
     kinds = in_order(names, KINDS)
-    return {
-        kind: {"label": label(kind), "color": KIND_COLOURS.get(kind, "#999999")} for kind in kinds
-    }
+    return {kind: {"label": label(kind), "color": kind_colour(kind)} for kind in kinds}
+
+
+def kind_colour(kind: str) -> str:
+    """Colour of a kind of replayed sequence.
+
+    Examples
+    --------
+    >>> kind_colour("novel_path")
+    '#d55e00'
+    """
+    return _changes.get(_UNCHANGED).colours.get(kind, _KIND_COLOURS.get(kind, "#999999"))
+
+
+def own_looks(looks: Mapping[str, Look]) -> dict[str, Look]:
+    """Change looks by name to the colours and labels that `figure_style` was given.
+
+    Parameters
+    ----------
+    looks : mapping of str to dict
+        Looks by name, in order.
+
+    Returns
+    -------
+    dict of str to dict
+        The same, or changed.
+
+    Examples
+    --------
+    >>> with figure_style(labels={"floor": "As published"}):
+    ...     own_looks({"floor": {"label": "With the floor", "color": "black"}})
+    {'floor': {'label': 'As published', 'color': 'black'}}
+    """
+    colours, labels = _changes.get(_UNCHANGED)
+    changed = {}
+    for name, look in looks.items():
+        colour = {"color": colours[name]} if name in colours else {}
+        text = {"label": labels[name]} if name in labels else {}
+        changed[name] = {**look, **colour, **text}
+    return changed
+
+
+def counted(numbers: Iterable[int | float], noun: str) -> str:
+    """Say how many there are of something, or from how many to how many.
+
+    Parameters
+    ----------
+    numbers : iterable of int
+        Counts, such as a column of a table; missing ones are left out.
+    noun : str
+        What is counted, in the singular.
+
+    Returns
+    -------
+    str
+        Such as "50 worlds"; empty where nothing was counted.
+
+    Examples
+    --------
+    >>> counted([50, 100, 50], "world"), counted([1], "run"), counted([], "run")
+    ('50 to 100 worlds', '1 run', '')
+    """
+    known = sorted({int(number) for number in numbers if number == number})
+    if not known:
+        return ""
+    some = f"{known[0]:,}" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,}"
+    return f"{some} {noun}" if known == [1] else f"{some} {noun}s"
 
 
 def time_axis(ax: Axes, last: float) -> None:

@@ -7,16 +7,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from analyses.plots.style import COLUMN_WIDTH, label, new_axes, new_figure, styled
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    INCH,
+    label,
+    new_axes,
+    new_figure,
+    styled,
+)
 from replay.checks import check_table
 
-__all__ = ["draw_sweep", "sweep_figure"]
+__all__ = ["plot_sweep", "sweep_figure"]
 
 _COLUMNS = ["seed", "time_step", "reward_rate"]
 _LOG_RATIO = 9.0  # of the largest value to the smallest
 
 
-def draw_sweep(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
+@styled
+def plot_sweep(
+    table: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw the mean reward rate of whole runs against a parameter.
 
     Parameters
@@ -27,6 +37,8 @@ def draw_sweep(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Student-t intervals.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -42,14 +54,14 @@ def draw_sweep(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
     --------
     >>> table = pd.DataFrame({"learning_rate": [0.1, 0.1, 0.5, 0.5], "seed": [0, 1, 0, 1],
     ...                       "time_step": 100, "reward_rate": [0.1, 0.3, 0.4, 0.6]})
-    >>> draw_sweep(table).lines[0].get_ydata().tolist()
+    >>> plot_sweep(table).lines[0].get_ydata().tolist()
     [0.2, 0.5]
     """
     check_table(table, _COLUMNS, "table")
     parameters = [str(name) for name in table if name not in _COLUMNS]
     if not 1 <= len(parameters) <= 2:
         raise ValueError(f"table must have one parameter or two to draw, got {parameters}.")
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     runs = table.groupby([*parameters, "seed"])["reward_rate"].mean()
     means = runs.groupby(parameters).agg(["mean", "sem", "count"]).reset_index()
     half_width = means["sem"] * stats.t.ppf(0.975, means["count"] - 1)
@@ -80,13 +92,15 @@ def draw_sweep(table: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 @styled
-def sweep_figure(table: pd.DataFrame) -> Figure:
+def sweep_figure(table: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH) -> Figure:
     """Make the figure of a sweep: reward rate against a parameter.
 
     Parameters
     ----------
     table : pandas.DataFrame
         As `replay.sweep` gives it.
+    width_cm : float, default 8.5
+        Width of the figure.
 
     Returns
     -------
@@ -98,6 +112,6 @@ def sweep_figure(table: pd.DataFrame) -> Figure:
     ValueError
         If columns are missing, or there are no or more than two parameters.
     """
-    figure = new_figure(COLUMN_WIDTH, 2.2)
-    draw_sweep(table, figure.subplots())
+    figure = new_figure(width_cm / INCH, 2.2)
+    plot_sweep(table, figure.subplots())
     return figure

@@ -10,10 +10,10 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.patches import Circle, Patch, Polygon
 from numpy.typing import NDArray
 
-from analyses.plots.style import END_COLOUR, new_axes
+from analyses.plots.style import COLUMN_WIDTH, END_COLOUR, new_axes, styled
 from replay.tasks import Task
 
-__all__ = ["HALF_WIDTH", "draw_reward", "draw_task"]
+__all__ = ["HALF_WIDTH", "draw_reward", "plot_task"]
 
 HALF_WIDTH = 4.5
 """Half the width of a corridor as it is drawn, in cm."""
@@ -21,8 +21,14 @@ HALF_WIDTH = 4.5
 _CORRIDOR, _PLACE, _BARRIER = "0.91", "0.72", "0.15"
 
 
-def draw_task(
-    task: Task, ax: Axes | None = None, *, rewards: bool = True, block: str | None = None
+@styled
+def plot_task(
+    task: Task,
+    ax: Axes | None = None,
+    *,
+    rewards: bool = True,
+    block: str | None = None,
+    width_cm: float = COLUMN_WIDTH,
 ) -> Axes:
     """Draw the maze of a task to scale.
 
@@ -46,12 +52,12 @@ def draw_task(
     Examples
     --------
     >>> from replay.tasks.published import find_task
-    >>> ax = draw_task(find_task("linear_track").build())
+    >>> ax = plot_task(find_task("linear_track").build())
     >>> low, high = ax.get_xlim()
     >>> bool(high - low > 180)
     True
     """
-    ax = new_axes() if ax is None else ax
+    ax = new_axes(width_cm) if ax is None else ax
     place = {node: np.array(pos, dtype=float) for node, pos in task.graph.nodes(data="pos")}
     edges = {frozenset(edge) for edge in task.graph.edges}
     shapes: list[Patch] = [Circle(tuple(at), HALF_WIDTH) for at in place.values()]
@@ -97,7 +103,7 @@ def _name_landmarks(
                 textcoords="offset points",
                 ha="center",
                 va="bottom" if above else "top",
-                fontsize=5.5,
+                fontsize=6,
                 color="0.35",
                 annotation_clip=False,
             )

@@ -18,19 +18,21 @@ from numpy.typing import NDArray
 from analyses.plots.grids import letter_panels
 from analyses.plots.mdps import draw_scale_bar
 from analyses.plots.style import (
+    COLUMN_WIDTH,
     END_COLOUR,
     FULL_WIDTH,
-    KIND_COLOURS,
+    INCH,
+    kind_colour,
     label,
     new_axes,
     styled,
 )
-from analyses.plots.task_mazes import HALF_WIDTH, draw_reward, draw_task
+from analyses.plots.task_mazes import HALF_WIDTH, draw_reward, plot_task
 from analyses.tables import KINDS, in_order
 from replay.checks import check_table
 from replay.tasks import Task
 
-__all__ = ["draw_typical_replay", "task_figure"]
+__all__ = ["plot_typical_replay", "task_figure"]
 
 _LIGHTEST, _ASIDE = 0.6, 1.5
 _N_COLUMNS = 3
@@ -38,7 +40,8 @@ _WIDE = 2.5
 _LEFT, _GAP, _BELOW = 0.25, 0.27, 0.3
 _STRIP, _LOWEST, _HIGHEST = 0.3, 1.0, 2.0
 _TITLE, _NOTES, _KEY = 0.45, 0.5, 0.3
-_WIDE_LINE, _NARROW_LINE = 150, 32
+_WIDE_LINE, _NARROW_LINE = 130, 30
+_LETTER = 0.052  # inches, on average
 _REMARK = 170
 _BARS = (10, 20, 50, 100, 200)
 _PAUSES = {
@@ -69,7 +72,10 @@ _Layout = tuple[Figure, list[_Box], tuple[float, float, int]]
 _COLUMNS = ["learner", "kind", "orientation", "phase", "block", "place", "goal", "states"]
 
 
-def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -> Axes:
+@styled
+def plot_typical_replay(
+    replay: pd.Series, task: Task, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
     """Draw one sequence on the maze of its task.
 
     Arrows go as it was replayed, dark for early and light for late, in the colour of its kind. Both
@@ -83,6 +89,8 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -
         Where it happened.
     ax : matplotlib.axes.Axes, optional
         Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
 
     Returns
     -------
@@ -95,12 +103,12 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -
         If columns are missing.
     """
     check_table(replay.to_frame().T, _COLUMNS[1:], "replay")
-    ax = new_axes() if ax is None else ax
-    draw_task(task, ax, rewards=False, block=str(replay["block"]))
+    ax = new_axes(width_cm) if ax is None else ax
+    plot_task(task, ax, rewards=False, block=str(replay["block"]))
     states = [int(state) for state in str(replay["states"]).split()]
     path = task.position[states]
     order = np.linspace(0, _LIGHTEST, len(path) - 1)[:, None]
-    colour = np.array(to_rgb(KIND_COLOURS[replay["kind"]]))
+    colour = np.array(to_rgb(kind_colour(replay["kind"])))
     step = np.diff(path, axis=0)
     moves = list(pairwise(states))
     # To and fro keep to the right.
@@ -136,7 +144,7 @@ def draw_typical_replay(replay: pd.Series, task: Task, ax: Axes | None = None) -
 
 
 @styled
-def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
+def task_figure(typical: pd.DataFrame, task: Task, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of a task: its maze, and what learners typically replay there.
 
     Parameters
@@ -145,6 +153,8 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
         Rows of this task of a table as :func:`analyses.studies.typical_replay.measure` gives it.
     task : Task
         The task.
+    width_cm : float, default 17.5
+        Width of the figure.
 
     Returns
     -------
@@ -162,14 +172,15 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
         raise ValueError(f"There is no typical replay of the task {task.name!r} to draw.")
     extent = np.ptp(task.position, axis=0) + 3.2 * HALF_WIDTH
     is_wide = extent[0] / extent[1] > _WIDE
-    figure, boxes, notes = (_strips if is_wide else _grid)(typical, extent[1] / extent[0])
+    lay_out = _strips if is_wide else _grid
+    figure, boxes, notes = lay_out(typical, extent[1] / extent[0], width_cm / INCH)
     maze, *panels = (figure.add_axes(box) for box in boxes)
-    draw_task(task, maze, block=typical["block"].iloc[0])
+    plot_task(task, maze, block=typical["block"].iloc[0])
     maze.set_title(_TITLES.get(task.name, label(task.name)), pad=12)
     if "Positions are drawn only" not in task.remark:  # else there is nothing to scale
         draw_scale_bar(maze, min(_BARS, key=lambda length: abs(length - 0.2 * extent[0])))
     for ax, (_, replay) in zip(panels, typical.iterrows(), strict=True):
-        draw_typical_replay(replay, task, ax)
+        plot_typical_replay(replay, task, ax)
         _title(ax, replay, with_learner=is_wide)
     letter_panels([maze, *panels])
     figure.text(
@@ -184,37 +195,58 @@ def task_figure(typical: pd.DataFrame, task: Task) -> Figure:
     return figure
 
 
-def _strips(typical: pd.DataFrame, ratio: float) -> _Layout:
+def _strips(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
     """Lay out a wide maze: one panel below the other, then notes."""
-    width = FULL_WIDTH - _LEFT
+    width = full - _LEFT
     each = max(width * ratio, _STRIP) + _TITLE
-    size = np.array([FULL_WIDTH, each * (len(typical) + 1) + _NOTES + _KEY])
+    line = int(width / _LETTER)
+    notes = _NOTES * max(1.0, _WIDE_LINE / line)
+    size = np.array([full, each * (len(typical) + 1) + notes + _KEY])
     figure = Figure(figsize=tuple(size))
     boxes = [
         _box(size, _LEFT, each * row + _TITLE, width - 0.1, each - _TITLE)
         for row in range(len(typical) + 1)
     ]
     below = each * (len(typical) + 1) + 0.15
-    return figure, boxes, (_LEFT / size[0], 1 - below / size[1], _WIDE_LINE)
+    return figure, boxes, (_LEFT / size[0], 1 - below / size[1], line)
 
 
-def _grid(typical: pd.DataFrame, ratio: float) -> _Layout:
-    """Lay out the maze with notes below it, and to the right a row for each learner."""
+def _grid(typical: pd.DataFrame, ratio: float, full: float) -> _Layout:
+    """Lay out the maze with notes beside or below it, and rows for each learner.
+
+    On a page the learners' rows are to the right of the maze, in a column of a journal below it.
+    """
     learners = list(dict.fromkeys(typical["learner"]))
-    width = (FULL_WIDTH - _LEFT) / (1 + _N_COLUMNS) - _GAP
+    is_page = full > COLUMN_WIDTH / INCH + 1
+    n_columns = _N_COLUMNS if is_page else 2
+    width = (full - _LEFT) / (1 + _N_COLUMNS if is_page else 2) - _GAP
     height = np.clip(width * ratio, _LOWEST, _HIGHEST)
     each = height + _TITLE + _BELOW
-    rows = max(len(learners), 2)
-    size = np.array([FULL_WIDTH, each * rows + _KEY])
+    at = [
+        (row, place)
+        for row, learner in enumerate(learners)
+        for place in range(int((typical["learner"] == learner).sum()))
+    ]
+    # The rows that a learner's panels need, if there are more than stand side by side.
+    counts = typical["learner"].value_counts()
+    lines = [-(-int(counts[learner]) // n_columns) for learner in learners]
+    begin = np.cumsum([0, *lines])[:-1] + (0 if is_page else 1)
+    n_rows = max(begin[-1] + lines[-1], 2)
+    size = np.array([full, each * n_rows + _KEY])
     figure = Figure(figsize=tuple(size))
     boxes = [_box(size, _LEFT, _TITLE, width, height)]
-    for row, learner in enumerate(learners):
-        for column in range(1, 1 + int((typical["learner"] == learner).sum())):
-            x, y = _LEFT + column * (width + _GAP), each * row + _TITLE
-            if column == 1:
-                figure.text(x / size[0], 1 - (y - 0.3) / size[1], label(learner), weight="bold")
-            boxes.append(_box(size, x, y, width, height))
-    return figure, boxes, (_LEFT / size[0], 1 - (each + 0.1) / size[1], _NARROW_LINE)
+    for row, place in at:
+        column = place % n_columns + (1 if is_page else 0)
+        line = begin[row] + place // n_columns
+        x, y = _LEFT + column * (width + _GAP), each * line + _TITLE
+        if place == 0:
+            name = label(learners[row])
+            figure.text(x / size[0], 1 - (y - 0.3) / size[1], name, weight="bold")
+        boxes.append(_box(size, x, y, width, height))
+    if is_page:
+        return figure, boxes, (_LEFT / size[0], 1 - (each + 0.1) / size[1], _NARROW_LINE)
+    x = _LEFT + width + _GAP
+    return figure, boxes, (x / size[0], 1 - 0.3 / size[1], int((full - x) / _LETTER))
 
 
 def _box(size: NDArray[np.float64], x: float, y: float, width: float, height: float) -> _Box:
@@ -231,7 +263,7 @@ def _title(ax: Axes, replay: pd.Series, with_learner: bool) -> None:
     if with_learner:
         text = f"{label(replay['learner'])}, {text}"
     for line, colour, size, y in (
-        (kind, KIND_COLOURS[replay["kind"]], 7, 11),
+        (kind, kind_colour(replay["kind"]), 7, 11),
         (text, "0.35", 6, 3),
     ):
         ax.annotate(
@@ -265,8 +297,9 @@ def _key(figure: Figure, typical: pd.DataFrame) -> None:
         Line2D([], [], linestyle="none", markeredgewidth=0.6, label=name, **mark)
         for name, mark in zip(("Animal", "Reward"), marks, strict=True)
     ]
-    handles += [Line2D([], [], color=KIND_COLOURS[kind], label=label(kind)) for kind in kinds]
-    figure.legend(handles=handles, loc="lower center", ncols=len(handles), handlelength=1.4)
+    handles += [Line2D([], [], color=kind_colour(kind), label=label(kind)) for kind in kinds]
+    per_row = len(handles) if figure.get_size_inches()[0] > COLUMN_WIDTH / INCH + 1 else 3
+    figure.legend(handles=handles, loc="lower center", ncols=per_row, handlelength=1.4)
 
 
 def _chosen(remark: str) -> str:

@@ -294,7 +294,7 @@ def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
 
     matrix, shares = results.read("recovery_matrix.csv"), results.read("recovery_shares.csv")
     kinds = matrix[matrix["what"] == "kind"]
-    yield "recovery", recovery_figure(kinds, shares, width=FULL_WIDTH)
+    yield "recovery", recovery_figure(kinds, shares, width_cm=FULL_WIDTH)
 
 
 STUDY = Study(

@@ -18,7 +18,7 @@ from analyses.plots.page.models import model_run
 from analyses.plots.page.packing import pack
 from analyses.plots.page.runs import ShownRun
 from analyses.plots.page.worlds import describe_world
-from analyses.plots.style import END_COLOUR, KIND_COLOURS, label
+from analyses.plots.style import END_COLOUR, kind_colour, label
 from analyses.sequences.runs import Columns, runs_of
 from analyses.tables import KINDS
 from replay.checks import check_flag, check_list, check_text, check_whole, shown
@@ -143,7 +143,7 @@ def _data(
         "version": __version__,
         "title": title or _title(names, runs),
         "counted": _counted(runs, min_length, across_events),
-        "kinds": [{"name": kind, "label": label(kind), "colour": KIND_COLOURS[kind]}
+        "kinds": [{"name": kind, "label": label(kind), "colour": kind_colour(kind)}
                   for kind in KINDS],
         "phases": list(PHASES),
         "palette": _palette(),

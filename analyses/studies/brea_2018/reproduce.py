@@ -130,7 +130,9 @@ def _draw_replay_events(results: Results) -> Iterator[tuple[str, Figure]]:
         log = _first_log(results, name, _EVENT_LEARNERS, _ROWS_OF_EVENTS)
         if log is not None:
             sequences = classify(log, across_events=True, min_length=3)
-            yield f"replay_events_{name}", replay_events_figure(sequences, log.steps, mdp)
+            learner = str(log.runs["learner"].iloc[0])
+            figure = replay_events_figure(sequences, log.steps, mdp, learner=learner)
+            yield f"replay_events_{name}", figure
 
 
 def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
@@ -142,7 +144,8 @@ def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
             log = EventLog(log.tables, log.provenance, mdp)
             moments = growth_moments(log.steps)
             graphs = {moment: log.graph(until=moment) for moment in moments}
-            yield f"learned_graph_{name}", learned_graph_figure(graphs, mdp)
+            learner = str(log.runs["learner"].iloc[0])
+            yield f"learned_graph_{name}", learned_graph_figure(graphs, mdp, learner=learner)
 
 
 def _first_log(

@@ -1,0 +1,76 @@
+"""The files of figures, and matplotlib's settings for all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from replay.files import replacing
+
+__all__ = ["FIGURE_SETTINGS", "save"]
+
+FIGURE_SETTINGS: dict[Any, Any] = {
+    "axes.labelsize": 7,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 7,
+    "figure.constrained_layout.h_pad": 0.05,
+    "figure.constrained_layout.w_pad": 0.05,
+    "figure.labelsize": 7,
+    "font.family": "DejaVu Sans",
+    "font.size": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "legend.title_fontsize": 7,
+    "lines.linewidth": 1.2,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300,
+    "xtick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.labelsize": 7,
+    "ytick.major.width": 0.6,
+}
+"""What all figures set of matplotlib: fonts, lines, layout, and how files are written."""
+
+
+def save(figure: Figure, path: str | Path) -> list[Path]:
+    """Write a figure as .pdf and as .png (300 dpi).
+
+    Each file is written beside its place and renamed into it, so that it is there as a whole or not
+    at all. The same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    path : str or pathlib.Path
+        Where to, without a suffix. Missing folders are made.
+
+    Returns
+    -------
+    list of pathlib.Path
+        Both files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [written.name for written in save(Figure((2, 1)), Path(folder) / "empty")]
+    ['empty.pdf', 'empty.png']
+    """
+    path = Path(path)
+    undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
+    written = []
+    with mpl.rc_context(FIGURE_SETTINGS):
+        for suffix, metadata in undated.items():
+            target = path.with_name(f"{path.name}.{suffix}")
+            with replacing(target) as beside:
+                figure.savefig(beside, format=suffix, metadata=metadata)
+            written.append(target)
+    return written

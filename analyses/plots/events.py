@@ -1,0 +1,385 @@
+"""One replay event as a picture: the agent in its world, and the moves that were replayed."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.quiver import Quiver
+from numpy.typing import NDArray
+
+from analyses.plots.grids import add_note
+from analyses.plots.mdps import (
+    draw_ends,
+    draw_scale_bar,
+    mark_cut_edges,
+    maze_cell_size,
+    plot_mdp,
+    state_positions,
+)
+from analyses.plots.style import (
+    COLUMN_WIDTH,
+    INCH,
+    counted,
+    kind_colour,
+    label,
+    new_figure,
+    styled,
+)
+from analyses.sequences.pauses import longest_event, replayed_moves
+from analyses.tables import KINDS, in_order
+from replay.checks import check_number
+from replay.log.event_log import EventLog
+from replay.worlds.mdp import MDP
+
+__all__ = [
+    "PATH_COLOUR",
+    "WHEN",
+    "colours_of",
+    "draw_arrows",
+    "draw_walk",
+    "path_so_far",
+    "plot_event",
+    "shown_part",
+    "world_of",
+]
+
+PATH_COLOUR = "#bfe0f2"
+WHEN = {
+    "episode_end": "pause at the end",
+    "start": "pause at the start",
+    "step": "pause on the way",
+    "rest": "at rest",
+}
+
+_LOWEST, _HIGHEST = 0.7, 3.6
+_SURROUNDINGS = 2.5
+_SMALLEST_PART = 14
+_PATH_LENGTH = 30
+_LIGHTEST = 0.65
+_ARROW, _ARROW_SHARE = 1.7 / 72, 0.13
+_GAP = 0.06
+_SINGLE = "single_move"
+_SINGLE_COLOUR = "0.45"
+_TITLE, _KEY, _SIDE = 0.4, 0.16, 0.1  # inches
+
+
+@styled
+def plot_event(
+    log: EventLog,
+    event: int | None = None,
+    ax: Axes | None = None,
+    width_cm: float = COLUMN_WIDTH,
+    *,
+    run: int = 0,
+    mdp: MDP | None = None,
+) -> Axes:
+    """Draw one replay event on its world.
+
+    The agent is a square, the way by which it came a pale line; stars mark where episodes end and
+    where it was last paid. Arrows go as a move was replayed, in the colour of the kind of the
+    sequence that it belongs to, dark for early and light for late. A move that was replayed several
+    times is drawn once, as its first time.
+
+    Parameters
+    ----------
+    log : EventLog
+        A model's log, or a recording.
+    event : int, optional
+        The number of the replay event; by default that of the longest sequence.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure, as high as the part of the world that is shown.
+    width_cm : float, default 8.5
+        Width of a new figure.
+    run : int, default 0
+        Which run of the log.
+    mdp : MDP, optional
+        The world, for the positions of its states; by default that of the log.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`. Colours and names can be changed with :func:`analyses.plots.figure_style`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such event, no world, or a world that the log is not from.
+
+    Examples
+    --------
+    >>> from replay import simulate
+    >>> from replay.worlds.mazes import from_ascii
+    >>> run = simulate(from_ascii("S..G"), "episodic_control", n_steps=40)
+    >>> ax = plot_event(run.log, 0)
+    >>> print(ax.get_title(loc="left"))
+    Episodic control, pause at the end
+    episode 0, step 20: 9 moves replayed
+    """
+    event = longest_event(log, run) if event is None else event
+    moves = replayed_moves(log, event, run)
+    steps = log.steps[log.steps["run"] == run]
+    world = world_of(log, mdp, steps)
+    position = state_positions(world)
+    first = moves.iloc[0]
+    path = path_so_far(steps, first)
+    seen = position[[*path, *moves["state"], *moves["next_state"], first["location"]]]
+    width = check_number("width_cm", width_cm, at_least=4) / INCH
+    limits, height, to_scale = shown_part(seen, world, width - 2 * _SIDE)
+    kinds = in_order(moves["kind"].fillna(_SINGLE), KINDS)
+    is_new = ax is None
+    if ax is None:
+        ax = _new_axes(width, height + _KEY * (len(kinds) + 1))
+    plot_mdp(world, ax, rewards=False)
+    draw_walk(steps, first, path, position, world, ax)
+    ax.set(xlim=limits[0], ylim=limits[1], aspect="equal" if to_scale else "auto")
+    is_maze = maze_cell_size(world) is not None
+    if is_maze:
+        draw_scale_bar(ax, 50)
+        mark_cut_edges(world, ax)
+    once = moves.drop_duplicates(["state", "next_state"])
+    arrows = draw_arrows(once[["state", "next_state"]].to_numpy(dtype=np.int64), position, ax)
+    order = np.linspace(0, _LIGHTEST, max(once["order"].max() + 1, 2))[once["order"]][:, None]
+    dark = np.array([to_rgb(colour) for colour in colours_of(once)])
+    arrows.set_facecolor(list(dark + order * (1 - dark)))
+    learner = label(str(log.runs.set_index("run").loc[run, "learner"]))
+    when = WHEN.get(str(first["phase"]), str(first["phase"]))
+    ax.set_title(
+        f"{learner}, {when}\nepisode {first['episode']:,}, step {first['step']:,}: "
+        f"{counted([len(moves)], 'move')} replayed"
+    )
+    ax.legend(
+        handles=[Line2D([], [], color=_colour(kind), label=label(kind)) for kind in kinds],
+        loc="upper right",
+        bbox_to_anchor=(1, 0),
+        borderaxespad=0.2,
+        handlelength=1.2,
+    )
+    if is_new:
+        add_note(
+            cast(Figure, ax.figure),
+            "Arrows: moves as replayed, dark first, light last. Square: the agent. Pale line: how "
+            "it came. Star: an end, or where it was last paid."
+            + (" Dashed edge: the maze goes on." if is_maze else ""),
+        )
+    return ax
+
+
+def _new_axes(width: float, height: float) -> Axes:
+    """Make a figure as high as what it shows and its title."""
+    figure = new_figure(width, height + _TITLE)
+    ax: Axes = figure.subplots()
+    return ax
+
+
+def draw_walk(
+    steps: pd.DataFrame,
+    first: pd.Series,
+    path: list[int],
+    position: NDArray[np.float64],
+    mdp: MDP,
+    ax: Axes,
+) -> None:
+    """Draw how the agent came, where it is, where episodes end and where it was last paid.
+
+    Parameters
+    ----------
+    steps : pandas.DataFrame
+        Steps of the run: `step, reward, next_state`.
+    first : pandas.Series
+        The first move of an event, as `replayed_moves` has it.
+    path : list of int
+        States by which the agent came.
+    position : ndarray of float64, shape (n_states, 2)
+        Positions of states.
+    mdp : MDP
+        The world.
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    """
+    paid = steps.loc[(steps["step"] <= first["step"]) & (steps["reward"] > 0), "next_state"].tail(1)
+    ends = np.union1d(np.flatnonzero(mdp.terminal), paid)
+    draw_ends(position[ends.astype(int)], ax, size=60, zorder=2)
+    ax.plot(*position[path].T, color=PATH_COLOUR, linewidth=4, solid_capstyle="round",
+            solid_joinstyle="round", zorder=1)  # fmt: skip
+    agent = position[first["location"]]
+    ax.plot(*agent, "s", markersize=9, color="none", markeredgecolor="black", zorder=7)
+
+
+def _colour(kind: str) -> str:
+    return _SINGLE_COLOUR if kind == _SINGLE else kind_colour(kind)
+
+
+def colours_of(moves: pd.DataFrame) -> list[str]:
+    """Find the colour of each replayed move: that of its kind, or grey for a single move.
+
+    Parameters
+    ----------
+    moves : pandas.DataFrame
+        As :func:`analyses.sequences.pauses.replayed_moves` gives it: `kind`.
+
+    Returns
+    -------
+    list of str
+        A colour of matplotlib for each move.
+    """
+    return [_colour(str(kind)) for kind in moves["kind"].astype(object).fillna(_SINGLE)]
+
+
+def world_of(log: EventLog, mdp: MDP | None, steps: pd.DataFrame) -> MDP:
+    """Find the world in which a log is drawn.
+
+    Parameters
+    ----------
+    log : EventLog
+        A log.
+    mdp : MDP or None
+        The world that a user gave.
+    steps : pandas.DataFrame
+        Steps of the run that is drawn: `state, next_state`.
+
+    Returns
+    -------
+    MDP
+        `mdp`, or else that of the log.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or the log is not from it.
+    """
+    if mdp is not None:
+        _check_world(steps, mdp)
+    world = log.mdp if mdp is None else mdp
+    if world is None:
+        raise ValueError(
+            "The log was saved without its world and knows no positions. Give the world: an MDP "
+            "as mdp=, or --mdp FILE, as analyses.jobs.mdp_files.write_mdps writes it."
+        )
+    return world
+
+
+def _check_world(steps: pd.DataFrame, mdp: MDP) -> None:
+    made = steps["state"].to_numpy(dtype=np.int64) * mdp.n_states + steps["next_state"]
+    state = mdp.transition_rows() // mdp.n_actions
+    if not np.isin(made, state * mdp.n_states + mdp.successor).all():
+        raise ValueError(
+            f"The log is not from this world ({mdp.name!r}, {mdp.n_states} states): some of its "
+            "moves cannot be made there. Give the world in which the agent was."
+        )
+
+
+def path_so_far(steps: pd.DataFrame, first: pd.Series) -> list[int]:
+    """List the last states of the episode so far; none before it has begun.
+
+    Parameters
+    ----------
+    steps : pandas.DataFrame
+        Steps of the run: `episode, step, state, next_state`.
+    first : pandas.Series
+        The first move of an event, as `replayed_moves` has it.
+
+    Returns
+    -------
+    list of int
+        At most 31 states, in the order of the walk.
+    """
+    if first["phase"] == "start":
+        return []
+    own = steps[(steps["episode"] == first["episode"]) & (steps["step"] <= first["step"])]
+    last = own.tail(_PATH_LENGTH)
+    return [*last["state"].head(1), *last["next_state"]]
+
+
+def shown_part(
+    place: NDArray[np.float64], mdp: MDP, width: float
+) -> tuple[NDArray[np.float64], float, bool]:
+    """Find which part of a world is shown.
+
+    Parameters
+    ----------
+    place : ndarray of float64, shape (n_places, 2)
+        Positions that are to be seen.
+    mdp : MDP
+        The world; of one that is no maze, all is shown.
+    width : float
+        How wide it is drawn (inches).
+
+    Returns
+    -------
+    limits : ndarray of float64, shape (2, 2)
+        Limits of the x and of the y axis.
+    height : float
+        How high it is drawn (inches).
+    to_scale : bool
+        Whether it is drawn to scale; what is far wider than high, such as a tree, is stretched.
+    """
+    cell_size = maze_cell_size(mdp)
+    if cell_size is None:
+        place = state_positions(mdp)
+    low, high = place.min(axis=0), place.max(axis=0)
+    if cell_size is not None:
+        whole = cell_size * (np.array(mdp.labels).max(axis=0) + 2)
+        middle, side = (low + high) / 2, high - low + 2 * _SURROUNDINGS * cell_size
+        side = np.minimum(np.maximum(side, _SMALLEST_PART * cell_size), whole)
+        low = np.clip(middle - side / 2, 0, whole - side)
+        high = low + side
+    else:
+        margin = 0.06 * (high - low).max()
+        low, high = low - margin, high + margin
+    height = width * (high - low)[1] / (high - low)[0]
+    shown = float(np.clip(height, _LOWEST, _HIGHEST))
+    return np.array([low, high]).T, shown, height >= _LOWEST
+
+
+def draw_arrows(pairs: NDArray[np.int64], position: NDArray[np.float64], ax: Axes) -> Quiver:
+    """Draw moves as arrows; to and fro keep to the right.
+
+    Parameters
+    ----------
+    pairs : ndarray of int64, shape (n_moves, 2)
+        Where each move begins and where it ends.
+    position : ndarray of float64, shape (n_states, 2)
+        Positions of states.
+    ax : matplotlib.axes.Axes
+        Where to draw; its limits are final.
+
+    Returns
+    -------
+    matplotlib.quiver.Quiver
+        The arrows, in the order of `pairs`.
+    """
+    n_states = len(position)
+    to_and_fro = np.isin(pairs @ [n_states, 1], pairs @ [1, n_states])
+    ax.apply_aspect()
+    dpi = ax.figure.dpi
+    corners = ax.transData.transform(position)
+    along = corners[pairs[:, 1]] - corners[pairs[:, 0]]
+    length = np.hypot(*along.T)
+    along /= length[:, None]
+    width = min(_ARROW, _ARROW_SHARE * np.median(length) / dpi)
+    right = np.column_stack((along[:, 1], -along[:, 0])) * to_and_fro[:, None]
+    aside = width * dpi
+    begin, end = (
+        ax.transData.inverted().transform(corners[pairs[:, side]] + aside * right)
+        for side in (0, 1)
+    )
+    return ax.quiver(
+        *(begin + _GAP * (end - begin)).T,
+        *((1 - 2 * _GAP) * (end - begin)).T,
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        units="inches",
+        width=width,
+        headwidth=3.6,
+        headlength=3.8,
+        headaxislength=3.6,
+        minlength=0,
+        zorder=5,
+    )

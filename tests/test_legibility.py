@@ -1,0 +1,179 @@
+"""Every figure can be read in a column of a journal and on its page, and tells what it shows."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses import classify, plots
+from analyses.tables import EXPERIMENT_ORDER
+from replay import simulate
+from replay.experiments import PAPER_LEARNERS
+from replay.tasks.published import TASKS
+from replay.worlds.mazes import random_maze
+from replay.worlds.trees import deterministic_tree, stochastic_tree
+
+LONG_NAMES = ["prioritized_sweeping_optimistic", "prioritized_sweeping_reset"]
+ELSEWHERE = {  # with the tests of their modules
+    "decoded_path_figure",
+    "gallery_figure",
+    "page_figure",
+    "parity_experiments_figure",
+    "parity_figure",
+    "posterior_figure",
+    "recorded_kinds_figure",
+    "recorded_statistics_figure",
+    "recovery_figure",
+    "study_figures",
+    "sweep_figure",
+}
+
+
+def table(**columns):
+    """All combinations of lists, with the values that curves and bars need."""
+    lists = {name: values for name, values in columns.items() if isinstance(values, list)}
+    index = pd.MultiIndex.from_product(lists.values(), names=lists)
+    rows = index.to_frame(index=False)
+    values = 0.2 + 0.6 * np.random.default_rng(1).random(len(rows))
+    rows = rows.assign(mean=values, share=values, count=50, n_mdps=50, n_seeds=8)
+    rows = rows.assign(ci_low=values - 0.1, ci_high=values + 0.1)
+    return rows.assign(**{name: value for name, value in columns.items() if name not in lists})
+
+
+def rates():
+    return table(experiment=[*EXPERIMENT_ORDER], learner=LONG_NAMES, time_step=[250_000, 1_000_000])
+
+
+def kinds(**columns):
+    rows = table(learner=[*PAPER_LEARNERS], kind=["reverse_episode", "novel_path"], **columns)
+    return rows.assign(share=0.5, n_units=50, ci_low=0.4, ci_high=0.6)
+
+
+def replay_kinds():
+    chains = {"experiment": [*EXPERIMENT_ORDER], "chains": ["within_event", "across_events"]}
+    return kinds(**chains)
+
+
+def mdps():
+    return {
+        "deterministic_tree": deterministic_tree(depth=3),
+        "stochastic_tree": stochastic_tree(seed=1),
+        "maze": random_maze(12, seed=1),
+    }
+
+
+def replayed():
+    maze = random_maze(12, seed=3)
+    log = simulate(maze, "prioritized_sweeping", n_steps=4000, seed=1).log
+    return classify(log, across_events=True), log.steps, maze
+
+
+def graphs():
+    """What was known at three moments."""
+    _, steps, maze = replayed()
+    found = {}
+    for moment in (500, 2000, 3999):
+        graph = nx.MultiDiGraph()
+        for state in np.unique(steps["next_state"][: moment + 1]):
+            graph.add_node(state, pos=tuple(maze.position[state]), value=np.nan, visits=state + 1)
+        found[moment] = graph
+    return found, maze
+
+
+def differences():
+    rows = table(
+        discrepancy=["D1", "D4"],
+        experiment=[*EXPERIMENT_ORDER],
+        learner=LONG_NAMES,
+        period=["early", "whole", "late"],
+    )
+    return rows.assign(difference=rows["mean"])
+
+
+def changes():
+    index = {"world": "moving_reward", "learner": ["dyna_q", "prioritized_sweeping forgetting=0.5"],
+             "phase": [0, 1]}  # fmt: skip
+    replay = table(period=["before", "after"], kind=["novel_path"], per_step=0.02, **index)
+    return table(time_step=[5000, 10_000], **index), replay
+
+
+def demands():
+    worlds = ["deterministic_tree_depth", "stochastic_tree_actions", "maze_size"]
+    rows = table(world=worlds, learner=LONG_NAMES, size=[2, 3, 4], mdp=[0, 1])
+    operations = {"backups": 1.0, "queue_operations": 2.0, "comparisons": 3.0}
+    n_states = 4 ** rows["size"]
+    return rows.assign(n_states=n_states, n_actions=4, words=90 * n_states, **operations)
+
+
+def bounded_memory():
+    rows = table(
+        experiment=["deterministic_tree", "stochastic_tree", "maze"],
+        retention=["recent_episodes", "valuable_transitions"],
+        capacity=[5.0, 50.0, np.inf],
+    )
+    return rows.assign(n_transitions=rows["capacity"].replace(np.inf, 3000))
+
+
+def attribution():
+    rows = table(
+        experiment=[*EXPERIMENT_ORDER],
+        learner=["prioritized_sweeping_reset"],
+        over=["episode", "length"],
+        up_to=[2, 8, 5000],
+        attribution=["one", "several", "none"],
+    )
+    return rows.assign(of="sequences")
+
+
+def gain_floor():
+    return table(
+        task=["linear_track", "open_maze"],
+        setting=["floor", "no_floor", "no_need"],
+        place=["start", "goal"],
+        direction=["forward", "reverse"],
+    ).assign(n=50)
+
+
+def typical(name):
+    task = TASKS[name].build()
+    run = {"block": "training", "place": 0, "goal": 3, "states": "0 1 2 3", "min_length": 5}
+    rows = table(learner=LONG_NAMES, kind=["forward_episode", "novel_path"], orientation="forward",
+                 phase="episode_end", n_path=40, n_kind=50, n_all=1200, **run)  # fmt: skip
+    return rows, task
+
+
+FIGURES = {
+    "attribution_figure": lambda: (attribution(),),
+    "attribution_length_figure": lambda: (attribution(),),
+    "bounded_memory_figure": lambda: (bounded_memory(),),
+    "changes_figure": changes,
+    "demands_figure": lambda: (demands(),),
+    "discrepancies_figure": lambda: (differences(),),
+    "discrepancy_curves_figure": lambda: (
+        rates(),
+        rates().assign(discrepancy="D1"),
+        differences()[lambda rows: rows["discrepancy"] == "D1"],
+    ),
+    "gain_floor_figure": lambda: (gain_floor(),),
+    "learned_graph_figure": graphs,
+    "learning_curves_figure": lambda: (rates(),),
+    "mdps_figure": lambda: (mdps(),),
+    "replay_events_figure": replayed,
+    "replay_kinds_figure": lambda: (replay_kinds(),),
+    "replay_over_time_figure": lambda: (kinds(time_step=[250_000, 1_000_000])[:20],),
+    "task_figure": lambda: typical("w_track"),
+}
+
+
+def test_every_figure_is_looked_at():
+    made = {name for name in plots.__all__ if name.endswith(("_figure", "_figures"))}
+    assert {*FIGURES} | ELSEWHERE == made
+
+
+@pytest.mark.parametrize("width", [8.5, pytest.param(17.5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_legible(name, width, assert_legible):
+    figure = getattr(plots, name)(*FIGURES[name](), width_cm=width)
+    assert figure.get_size_inches()[0] == pytest.approx(width / 2.54)
+    assert figure.get_size_inches()[1] < 24.7 / 2.54  # the height of a page
+    assert_legible(figure)

@@ -1,0 +1,194 @@
+"""The tutorials run, and what they say is true in the run."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TUTORIALS = Path(__file__).parents[1] / "figures" / "tutorials"
+
+# What each tutorial tells, as expressions of its variables; and changes that make it small.
+FACTS = {
+    "paper_question": {
+        "earned": "earned.to_dict()",
+        "novel": "novel.to_dict()",
+        "control": "counts.query(\"learner == 'episodic_control'\").set_index('kind')['share']"
+        ".to_dict()",
+        "last": "curves[curves['time_step'] > 7000].groupby('learner', observed=True)['mean']"
+        ".mean().to_dict()",
+    },
+    "own_maze_and_learner": {
+        "lengths": "{name: steps[:6].tolist() for name, steps in lengths.items()}",
+        "early": "[(own.query('episode < 5')['kind'] == 'ambiguous').sum().item()"
+        " for own in sequences.values()]",
+        "later": "[own.query('episode >= 5')['kind'].value_counts(normalize=True).to_dict()"
+        " for own in sequences.values()]",
+        "known": "[log.graph(until=step).number_of_nodes() for step in moments]",
+    },
+    "animal_moves": {
+        "laps": "laps.map(len).tolist()",
+        "silent": "silent",
+        "counts": "counts.pivot(index='learner', columns='kind', values='count').T.to_dict()",
+        "single": "len(logs['dyna_q'].backups)",
+    },
+    "own_finding": {
+        "evidence": "evidence.set_index('account')['evidence'].to_dict()",
+        "predicted": "evidence.set_index('account')['predicted'].dropna().to_dict()",
+        "highest": "evidence.set_index('account')['predicted_high'].dropna().to_dict()",
+    },
+    "decoded_recording": {
+        "is_replay": "found.events['is_replay'].tolist()",
+        "n_active": "found.events['n_active'].min().item()",
+        "kinds": "counts.to_dict()",
+        "first": "found.events['kind'].iloc[0]",
+        "mixed": "found.sequences.groupby('direction', observed=True)['kind'].unique()"
+        ".map(list).to_dict()",
+        "novel": "kinds.query(\"kind == 'novel_path'\").set_index('state_size')['share'].to_dict()",
+    },
+}
+SMALL = {
+    "own_finding": {
+        "ACCOUNTS = None": "ACCOUNTS = ['sfma', 'episodic_control', 'trajectory_sampling']",
+        "N_DRAWS = 4": "N_DRAWS = 2",
+    }
+}
+DRIVER = """
+import json, sys
+told = {}
+for path, folder, source, facts in json.load(sys.stdin):
+    sys.argv = [path, folder]
+    names = {"__name__": "__main__"}
+    exec(compile(source, path, "exec"), names)
+    told[path] = {name: eval(fact, names) for name, fact in facts.items()}
+print("FACTS" + json.dumps(told))
+"""
+
+
+def run(names, folder, changes, **environment):
+    """Run tutorials in one process of their own; returns their facts by name."""
+    work = []
+    for name in names:
+        path = TUTORIALS / f"{name}.py"
+        source = path.read_text()
+        for old, new in changes.get(name, {}).items():
+            assert old in source
+            source = source.replace(old, new)
+        work.append((str(path), str(folder / name), source, FACTS[name]))
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER], input=json.dumps(work), capture_output=True, text=True,
+        env=os.environ | environment, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.rpartition("FACTS")[2])
+    return {Path(path).stem: facts for path, facts in told.items()}
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    return tmp_path_factory.mktemp("tutorials")
+
+
+@pytest.fixture(scope="module")
+def told(pictures):
+    # As plain Python nothing is compiled; only decoding is too slow for that.
+    names = [name for name in FACTS if name != "decoded_recording"]
+    return run(names, pictures, SMALL, NUMBA_DISABLE_JIT="1")
+
+
+def prose(name):
+    """The text of a tutorial, without line breaks."""
+    cells = re.split(r"(?m)^# %%", (TUTORIALS / f"{name}.py").read_text())
+    text = " ".join(cell for cell in cells if cell.startswith(" [markdown]"))
+    return " ".join(text.replace("\n#", " ").split())
+
+
+def test_every_tutorial_is_tested():
+    assert {path.stem for path in TUTORIALS.glob("*.py")} == {*FACTS}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_a_tutorial_opens_as_a_notebook(name):
+    """It begins with a title, cells alternate with text, and code is short enough to read."""
+    source = (TUTORIALS / f"{name}.py").read_text()
+    assert source.startswith("# %% [markdown]\n# # ")
+    cells = re.split(r"(?m)^# %%", source)[1:]
+    texts = [cell.removeprefix(" [markdown]\n") for cell in cells if cell.startswith(" [mark")]
+    assert all(line.startswith("#") for text in texts for line in text.strip().splitlines())
+    assert 2 * len(texts) >= len(cells)
+    assert 250 <= len(prose(name).split()) <= 1000  # about five minutes with the code
+
+
+def test_the_paper_question(told, pictures):
+    facts, text = told["paper_question"], prose("paper_question")
+    ours, other = facts["earned"]["prioritized_sweeping"], facts["earned"]["episodic_control"]
+    assert f"earns {ours:.2f} of what could be earned, and episodic control {other:.2f}" in text
+    assert min(facts["last"].values()) > 0.8
+    assert facts["novel"]["prioritized_sweeping"] > 0.9
+    assert facts["novel"]["episodic_control"] == 0
+    assert facts["control"]["reverse_episode"] == pytest.approx(0.95, abs=0.005)
+    assert facts["control"]["ambiguous"] == pytest.approx(0.05, abs=0.005)
+    made = {path.stem for path in (pictures / "paper_question").glob("*.png")}
+    assert made == {"maze", "learning_curves", "kinds", "examples"}
+
+
+def test_own_maze_and_learner(told):
+    facts, text = told["own_maze_and_learner"], prose("own_maze_and_learner")
+    forward, backwards = facts["lengths"]["forward"], facts["lengths"]["backwards"]
+    assert forward[0] == backwards[0] == 119
+    assert "the same 119 steps" in text
+    assert f"the second episode takes {backwards[1]} steps" in text
+    assert "take {}, {} and {} steps".format(*forward[1:4]) in text
+    assert forward[4] > 2 * forward[5]  # only the sixth is short
+    assert min(facts["early"]) > 0
+    assert facts["later"][0]["forward_episode"] > 0.98
+    assert facts["later"][1]["reverse_episode"] > 0.98
+    assert facts["known"][0] == 4
+
+
+def test_animal_moves(told):
+    facts = told["animal_moves"]
+    assert facts["laps"] == 12 * [13]
+    assert len(facts["silent"]) == 5
+    counts = facts["counts"]
+    for name in ("monte_carlo", "episodic_control", "episodic_sequences"):
+        assert counts[name]["reverse_episode"] == 12
+    for name in ("trajectory_sampling", "retrieved_episodes", "prioritized_memory_access"):
+        assert counts[name]["forward_episode"] > 0.98 * sum(counts[name].values())
+    assert counts["prioritized_sweeping"]["reverse_episode"] == 6
+    assert sum(counts["dyna_q"].values()) == 0 < facts["single"]
+    assert not any(own["novel_path"] for own in counts.values())
+
+
+def test_own_finding(told):
+    """In small; the whole is a slow test."""
+    facts = told["own_finding"]
+    assert facts["evidence"]["episodic_control"] == pytest.approx(-4.32, abs=0.01)
+    assert facts["predicted"]["episodic_control"] == 1
+    assert facts["predicted"]["trajectory_sampling"] == 0
+    assert facts["predicted"]["sfma (as published)"] == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.slow
+def test_own_finding_against_all_accounts(tmp_path):
+    facts = run(["own_finding"], tmp_path, {})["own_finding"]
+    gains = {name: bits for name, bits in facts["evidence"].items() if bits > 0}
+    assert gains == {"sfma (as published)": pytest.approx(0.9, abs=0.05)}
+    assert len(facts["evidence"]) - len(facts["predicted"]) >= 3
+    assert facts["highest"]["prioritized_memory_access"] == pytest.approx(0.4, abs=0.05)
+    assert -1 < facts["evidence"]["prioritized_memory_access"] < 0
+
+
+def test_a_decoded_recording(tmp_path):
+    facts = run(["decoded_recording"], tmp_path, {})["decoded_recording"]
+    assert facts["is_replay"] == 12 * [True]
+    assert facts["n_active"] >= 4
+    assert sum(facts["kinds"].values()) == 12
+    assert {*facts["kinds"]} == {"forward_episode", "reverse_episode", "novel_path"}
+    assert facts["mixed"]["mixed"] == ["novel_path"]
+    assert facts["first"] != "novel_path"
+    sizes = sorted(facts["novel"], key=float)
+    assert facts["novel"][sizes[0]] > facts["novel"][sizes[-1]]
