@@ -423,7 +423,7 @@ def test_whiskers_are_the_intervals(ax):
 
 def test_a_learner_without_replay_says_so(ax):
     plot_replay_kinds(replay_kinds().assign(count=0, share=np.nan), ax)
-    assert "no replay" in [text.get_text() for text in ax.texts]
+    assert "no sequence" in [text.get_text() for text in ax.texts]
     plot_replay_over_time(
         pd.DataFrame({"time_step": [1], "kind": "novel_path", "count": 0, "share": np.nan}), ax
     )
@@ -829,7 +829,7 @@ def test_a_script_draws_its_figures(script, made, tmp_path, monkeypatch):
 
 def test_each_script_says_what_is_missing(tmp_path, monkeypatch):
     scripts = sorted(path.stem for path in FIGURES.glob("*.py"))
-    assert len(scripts) == 15
+    assert len(scripts) == 16
     for script in set(scripts) - {"mdps", "replay_events", "learned_graph"}:
         with pytest.raises(FileNotFoundError, match=r"(csv|parquet) is missing"):
             run_script(script, tmp_path, monkeypatch)
