@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from analyses.plots.parity import parity_experiments_figure, parity_figure
+from analyses.studies.laps import LapProtocol, run_laps
 from analyses.studies.parity.agreement import compare_panels, published_panels
 from analyses.studies.parity.memory_access import (
     PROTOCOLS,
@@ -20,7 +21,9 @@ from analyses.studies.parity.replayed_pairs import mean_directionality
 from analyses.studies.parity.sfma import SFMA_PROTOCOLS, measure_sfma
 from analyses.studies.parity.shortcuts import count_shortcuts
 from analyses.studies.parity.textbook import TEXTBOOK_PROTOCOLS
+from replay import MDP
 from replay.data import reference_table
+from replay.learners import find_learner
 
 SHIPPED = "parity/parity"
 NO_EXPERIMENTS = pd.DataFrame(columns=["account", "task", "statistic", "value"])
@@ -178,6 +181,23 @@ def test_arms_are_matched_either_way_with_two_errors():
 def test_a_shock_that_is_remembered_is_replayed():
     found = measure_memory_access("shock", 0)
     assert found == {"shock_zone_before": 0.0, "shock_zone_after": 1.0}
+
+
+def test_who_never_bumps_explores_as_often_as_told():
+    """On a track either way is then as likely; a bump that is drawn anew would be greedy."""
+    mdp = MDP.from_tables(
+        [[max(s - 1, 0), s, s, min(s + 1, 9)] for s in range(10)],
+        np.zeros(10),
+        start=9,
+        terminal=[0],
+    )
+    protocol = LapProtocol(mdp, [np.array([9])] * 10, mdp.terminal, lambda rng, lap: 1.0)
+    learner = find_learner("q_learning", {"epsilon": 0.5, "learning_rate": 1.0})
+    steps = run_laps(protocol, learner, n_laps=300, seed=0, only_moves=True).steps
+    assert (steps["state"] != steps["next_state"]).all()
+    learned = steps[(steps["episode"] >= 20) & steps["state"].between(1, 8)]
+    away = learned["next_state"] > learned["state"]
+    assert away.mean() == pytest.approx(0.25, abs=0.03)
 
 
 def test_a_seed_gives_the_same_animal():

@@ -112,7 +112,7 @@ def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
         if number % n_columns:
             ax.set_yticklabels([])
     looks: list[Look] = [
-        {"label": "This recording", "color": _HERE},
+        {"label": "Recorded", "color": _HERE},
         {"label": "Published", "color": _PUBLISHED},
         {"label": "Account, 90 % of studies", "color": _ACCOUNT},
         {"label": "Control", "color": _CONTROL},

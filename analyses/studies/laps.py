@@ -68,7 +68,7 @@ def run_laps(
     max_steps : int, optional
         After so many steps a lap is cut off.
     only_moves : bool, default False
-        Whether actions that lead nowhere are never taken: they are drawn anew.
+        Whether actions that lead nowhere are never taken: any of the others takes their place.
     log : {"replay", "all"}, default "replay"
         What is kept.
 
@@ -99,8 +99,9 @@ def run_laps(
     lap = 0
     while lap < n_laps:
         writer.lengthen(driver.time + 1)
-        while only_moves and leads_to[driver.state, driver.action] == driver.state:
-            driver.clock.action[0] = driver.choose(driver.state)
+        if only_moves and leads_to[driver.state, driver.action] == driver.state:
+            moves = np.flatnonzero(leads_to[driver.state] != driver.state)
+            driver.clock.action[0] = rng.choice(moves)
         reward[paid] = protocol.draw_reward(rng, lap)
         start_state[0] = rng.choice(protocol.starts[driver.state])
         driver.act(world, 1, max_steps)

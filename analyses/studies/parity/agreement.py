@@ -53,10 +53,10 @@ def compare_panels(
     """Hold simulated animals against published values, row by row.
 
     A value agrees if the two means are no further apart than three standard errors of their
-    difference; where the published error is not known, the spread of ours stands for theirs. A
-    range agrees if the mean is in it, or within three of its errors. A direction agrees if the
-    interval of ours excludes 0 on that side, disagrees if it does on the other, and is else
-    undecided.
+    difference; where the published error is not known, or is 0 since a rare event never came, the
+    spread of ours stands for theirs. A range agrees if the mean is in it, or within three of its
+    errors. A direction agrees if the interval of ours excludes 0 on that side, disagrees if it does
+    on the other, and is else undecided.
 
     Parameters
     ----------
@@ -106,7 +106,8 @@ def compare_panels(
     table = table.merge(_means(experiments, by, "experiment"), "left", by)
     theirs = table["sem"].to_numpy(float)
     spread = table["ours_sem"] * np.sqrt(table["ours_n"] / table["n"])
-    error = np.hypot(table["ours_sem"], np.where(np.isnan(theirs), spread.fillna(0.0), theirs))
+    unknown = np.isnan(theirs) | (theirs == 0.0)
+    error = np.hypot(table["ours_sem"], np.where(unknown, spread.fillna(0.0), theirs))
     apart = table["ours"] - table["value"]
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(np.abs(apart) < 1e-9, 0.0, apart / error)
