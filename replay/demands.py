@@ -31,6 +31,7 @@ from replay.learners import find_learner
 from replay.learners.contract import Known, Learner, Sizes, Transition, resolve
 from replay.log.event_log import EventLog
 from replay.parts import priority_queue
+from replay.parts.propagator import Propagator
 from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
 
@@ -136,7 +137,7 @@ def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
     """Copy a learner so that it does the same and counts it."""
     number = _number_type(tally)
     functions = _copied(found.module, lambda queue: _count_queue(queue, tally, number))
-    module = SimpleNamespace(**functions, COMPILED=False)
+    module = SimpleNamespace(**functions | {"COMPILED": False})
     copied = resolve(module, found.params, name=found.name)
 
     def init(params: Any, sizes: Sizes) -> Any:
@@ -218,7 +219,9 @@ def _with_kind(dtype: np.dtype, kind: str, new: Any) -> np.dtype:
 
 
 def _converted(memory: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """Change all arrays of a memory and of its parts."""
+    """Change all arrays of a memory and of its parts, but for what a kernel of its own computes."""
+    if isinstance(memory, Propagator):
+        return memory
     if isinstance(memory, np.ndarray):
         return change(memory)
     if isinstance(memory, tuple):

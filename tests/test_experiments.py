@@ -75,7 +75,8 @@ def test_parameters_are_the_published_codes(name):
     column = {"stochastic_tree": 1, "maze": 2}.get(name, 0)
     assert list(experiment.parameters) == list(LEARNERS)
     assert tuple(LEARNERS)[:9] == PAPER_LEARNERS
-    assert {each.discount for each in experiment.parameters.values()} == {experiment.discount}
+    discounts = {getattr(each, "discount", None) for each in experiment.parameters.values()}
+    assert discounts == {experiment.discount, None}  # who computes no values needs none
     for (learner, key), values in PUBLISHED.items():
         assert getattr(experiment.parameters[learner], key) == values[column], (learner, key)
     checked = {key for _, key in PUBLISHED}

@@ -29,10 +29,12 @@ def learners(
     rows = []
     for learner in LEARNERS:
         told = find_learner(learner).description
-        rows.append((learner, told.stores, told.pauses, told.priority, told.source))
-    print_table(("learner", "stores", "replays at", "what is next", "source"), rows)
+        values = "yes" if told.computes_values else "no"
+        rows.append((learner, told.stores, told.pauses, told.priority, values, told.source))
+    print_table(("learner", "stores", "replays at", "what is next", "values", "source"), rows)
     print_text(
-        "\nsteps: after each; ends and starts: of episodes. Parameters: replay learners NAME"
+        "\nsteps: after each; ends and starts: of episodes. Learners without values act at random, "
+        "and say only what is replayed. Parameters: replay learners NAME"
     )
 
 

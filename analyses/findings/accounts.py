@@ -152,6 +152,22 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Mattar & Daw 2018",
     ),
+    "memory_access_forgetting": Account(
+        "memory_access_forgetting",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "inverse_temperature": LogUniform(1.0, 20.0, "around Mattar & Daw's (2018) 5"),
+            "max_backups": _REACTIVATIONS,
+            "forgetting": LogUniform(
+                1e-4, 0.1, "half of a value is lost in a few steps, or in a session"
+            ),
+            "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
+            "transition_rate": Uniform(0.1, 0.95, "up to Mattar & Daw's (2018) 0.9"),
+        },
+        fixed={"gain_floor": 0.0},  # there is always something to gain
+        source="Antonov et al. 2022",
+    ),
     "dyna_q": Account(
         "dyna_q",
         {
@@ -162,6 +178,29 @@ ACCOUNTS: dict[str, Account] = {
             **_ENDS,
         },
         source="Sutton 1990",
+    ),
+    "successor_dyna": Account(
+        "successor_dyna",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "reward_rate": _LEARNING_RATE,
+            "n_replays": _REACTIVATIONS,
+            "forgetting": Uniform(0.0, 0.5, "Russek et al. (2017) draw the latest steps first"),
+        },
+        source="Russek et al. 2017",
+    ),
+    "remembered_errors": Account(
+        "remembered_errors",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "n_replays": _REACTIVATIONS,
+            "bias": OneOf(
+                ("proportional", "prioritized"), "Roscow et al. (2025) have both biases by error"
+            ),
+        },
+        source="Roscow et al. 2025",
     ),
     "trajectory_sampling": Account(
         "trajectory_sampling",
@@ -234,6 +273,41 @@ ACCOUNTS: dict[str, Account] = {
             **_ENDS,
         },
         source="Gershman & Daw 2017",
+    ),
+    "spectral_generator": Account(
+        "spectral_diffusion",
+        {
+            "tempo": LogUniform(0.1, 10.0, "from jumps across a track to steps to neighbours"),
+            "stability": Uniform(
+                0.5, 1.1, "from McNamee et al.'s (2021) superdiffusion to what they fit to sleep"
+            ),
+            "goal_weight": LogUniform(1.0, 100.0, "from none to McNamee et al.'s (2021) 100"),
+            "dwell": OneOf((False, True), "McNamee et al. (2021) have both"),
+            "n_replays": _REACTIVATIONS,
+        },
+        as_published={
+            "tempo": 5.0 / 15.0**0.5,  # tau = 5, with a jump rate of 15
+            "stability": 0.5,
+            "goal_weight": 100.0,
+            "dwell": False,
+            "n_replays": 10,
+        },
+        source="McNamee et al. 2021",
+    ),
+    "context_reactivation": Account(
+        "context_reactivation",
+        {
+            "drift": Uniform(0.3, 0.95, "from contexts that last for many places to few"),
+            "item_to_context": LogUniform(
+                0.01, 1.0, "from places that keep their own context to Zhou et al.'s (2025) mixture"
+            ),
+            "salience": LogUniform(0.1, 10.0, "rewards are encoded faster; by how much is open"),
+            "replay_share": Uniform(0.0, 0.1, "replay teaches too, but less than experience"),
+            "choice_exponent": LogUniform(1.0, 20.0, "from matching to nearly the most active"),
+            "stopping": Uniform(0.02, 0.2, "5 to 50 places, as many as a ripple spans"),
+            "n_replays": _REACTIVATIONS,
+        },
+        source="Zhou et al. 2025",
     ),
     **{name: Account(name, control.priors, source="control") for name, control in CONTROLS.items()},
 }

@@ -19,7 +19,7 @@ from replay.checks import check_table
 __all__ = ["draw_evidence", "draw_found_accounts", "page_figure", "study_figures"]
 
 _COLOURS = "PuOr"
-_LEAST, _MOST = -4.5, 4.5  # bits; the least that a finding can cost is -4.3
+_LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 _ROW, _CELL = 0.235, 0.44  # inches
 _LABELS = 4.6
 _TOP, _FOOT, _BESIDE = 1.45, 1.3, 2.1  # above, below and between the panels

@@ -85,9 +85,15 @@ _LEARNER_LOOKS: dict[str, Look] = {
     "retrieved_episodes": {"color": "#d55e00", "linestyle": (0, (4, 1, 1, 1))},
     "prioritized_memory_access": {"color": "#332288", "linestyle": "-"},
     "prioritized_memory_access_published": {"color": "#332288", "linestyle": (0, (4, 1))},
+    "memory_access_forgetting": {"color": "#332288", "linestyle": (0, (1, 0.8))},
+    "successor_dyna": {"color": "#999933", "linestyle": (0, (1, 0.8))},
+    "remembered_errors": {"color": "#117733", "linestyle": "-"},
     "full_backups": {"color": "#0072b2", "linestyle": (0, (1, 0.8))},
+    "spectral_diffusion": {"color": "#88ccee", "linestyle": "-"},
+    "spectral_superdiffusion": {"color": "#88ccee", "linestyle": (0, (4, 1))},
+    "context_reactivation": {"color": "#ddcc77", "linestyle": "-"},
 }
-_OWN_COLOURS = ("#44aa99", "#661100", "#117733", "#6699cc", "#aa4499")
+_OWN_COLOURS = ("#44aa99", "#661100", "#aa7744", "#6699cc", "#aa4499")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
 
 END_COLOUR = "#f0c000"
@@ -123,7 +129,13 @@ _LABELS = {
     "retrieved_episodes": "Retrieved episodes",
     "prioritized_memory_access": "Prio. memory access",
     "prioritized_memory_access_published": "Memory access, as published",
+    "memory_access_forgetting": "Memory access, forgetting",
+    "successor_dyna": "SR-Dyna",
+    "remembered_errors": "Remembered errors",
     "full_backups": "Prio. sweeping, full backups",
+    "spectral_diffusion": "Spectral generator, diffusion",
+    "spectral_superdiffusion": "Spectral, superdiffusion",
+    "context_reactivation": "Context-driven reactivation",
     "reverse_episode": "Episode, reverse",
     "forward_episode": "Episode, forward",
     "novel_path": "Novel path",

@@ -23,10 +23,10 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests
 from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
-from analyses.studies.baselines import Baselines, baselines
+from analyses.studies.baselines import Baselines, baselines, check_computes_values
 from analyses.tables import KINDS
 from replay.checks import check_table, check_whole
-from replay.learners import LEARNERS, find_learner
+from replay.learners import LEARNERS
 from replay.simulation import Run, simulate
 from replay.worlds.changing_worlds import find_world
 from replay.worlds.protocols import Protocol
@@ -382,7 +382,7 @@ def plan_change(
     Raises
     ------
     ValueError
-        If a name is unknown, or a number out of range.
+        If a name is unknown, a learner computes no values, or a number is out of range.
     """
     check_whole("The number of worlds", n_mdps, at_least=1, at_most=MOST)
     check_whole("The number of seeds", n_seeds, at_least=1, at_most=MOST)
@@ -396,7 +396,7 @@ def plan_change(
     if not learners:
         raise ValueError("Name at least one learner.")
     for learner, params in learners.values():
-        find_learner(learner, params)
+        check_computes_values(learner, params)
     _draw_world(world, 0, n_steps, n_rest, seed)
     return ChangePlan(world, learners, n_mdps, n_seeds, n_steps, n_rest, seed)
 

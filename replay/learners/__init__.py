@@ -7,6 +7,7 @@ from typing import Any
 
 from replay.checks import unknown_name
 from replay.learners import (
+    context_reactivation,
     dyna_q,
     episodic_control,
     episodic_sequences,
@@ -17,8 +18,11 @@ from replay.learners import (
     prioritized_sweeping,
     q_lambda,
     q_learning,
+    remembered_errors,
     retrieved_episodes,
     sfma,
+    spectral_generator,
+    successor_dyna,
     trajectory_sampling,
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
@@ -55,7 +59,16 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
         prioritized_memory_access,
         prioritized_memory_access.Params(pre_explored=True, one_step_late=True),
     ),
+    "memory_access_forgetting": (
+        prioritized_memory_access,
+        prioritized_memory_access.Params(forgetting=0.02),
+    ),
+    "successor_dyna": (successor_dyna, successor_dyna.Params()),
+    "remembered_errors": (remembered_errors, remembered_errors.Params()),
     "full_backups": (full_backups, full_backups.Params()),
+    "spectral_diffusion": (spectral_generator, spectral_generator.Params()),
+    "spectral_superdiffusion": (spectral_generator, spectral_generator.Params(stability=0.5)),
+    "context_reactivation": (context_reactivation, context_reactivation.Params()),
 }
 """Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
 

@@ -8,8 +8,9 @@ one that stands here: its text says what a hook may assume, its body is the defa
 
 ``Params``
     A NamedTuple of scalars (float, int, bool), each with a default, so that ``Params()`` is the
-    learner as it is without further word. ``discount`` must be among them, and ``epsilon`` too if
-    the module has no `act` of its own. The annotation of a parameter says what it may be:
+    learner as it is without further word. ``discount`` must be among them if values are computed,
+    and ``epsilon`` if the module has no `act` of its own. The annotation of a parameter says what
+    it may be:
 
     >>> class Params(NamedTuple):
     ...     discount: Annotated[float, Between(0.0, 1.0)] = 0.99
@@ -43,6 +44,11 @@ worlds that change, and in the experience of animals. A transition may lead from
 the order in which they make them; `record` also takes ``log=None``. Of the phases of
 :mod:`replay.log.backups`, backups of the transition itself are ``ONLINE``, those of earlier
 transitions that its error reaches at once are ``TRACE``, and those in a pause have its phase.
+
+A *generator* is a learner that computes no values: an account of what is reactivated next, and no
+more. It says so in its `Description`, its action values stay 0, and it acts at random; in `replay`
+it calls :func:`replay.log.backups.reactivate`, which logs moves from place to place without an
+action, as they would be decoded. Rewards per step tell nothing of it.
 
 Randomness comes from ``rng`` alone, a :class:`numpy.random.Generator`. `replay` has a generator of
 its own, so that what it draws changes neither outcomes nor exploration.
@@ -267,6 +273,8 @@ class Description(NamedTuple):
         What decides which backup comes next; empty if it never replays.
     source : str
         Authors and year of the papers that it follows, with commas between them.
+    computes_values : bool, default True
+        Whether it learns action values; a generator does not.
 
     Examples
     --------
@@ -280,6 +288,7 @@ class Description(NamedTuple):
     phases: tuple[int, ...]
     priority: str
     source: str
+    computes_values: bool = True
 
     @property
     def pauses(self) -> str:
@@ -606,7 +615,8 @@ def resolve(module: Any, params: Any = None, *, name: str = "", defaults: Any = 
         raise TypeError(f"{odd[0]} of the learner {name!r} must be a function.")
     if defaults is None:
         defaults = functions["Params"]()
-    expected = ("discount",) if hooks["act"] is not act else ("discount", "epsilon")
+    needs_discount = hooks["description"](defaults).computes_values
+    expected = ("discount",) * needs_discount + ("epsilon",) * (hooks["act"] is act)
     if not set(expected) <= set(getattr(defaults, "_fields", ())):
         raise TypeError(
             f"Params of the learner {name!r} must be a NamedTuple with {' and '.join(expected)}."

@@ -11,10 +11,19 @@ Nothing is replayed before the first reward. Besides Q the learner keeps only wh
 of each pair led to. It computes anew only the gains that a backup may have changed, and need once a
 pause, by what moved in T.
 
+Who forgets has something to gain from what is long learned [2]_: with `forgetting`, at each step,
+before it is learned from, all action values move a share of the way to `forgotten_value`. Actions
+that are often chosen are kept up by experience; those that are worse than what is forgotten tends
+to seem better than they are, and are replayed for that. Of that paper the abstract and summary were
+read: that it is action values that decay, all alike and at each step, is chosen here. Its own agent
+also forgets how its small task is laid out; here what each pair led to last is kept, and T is.
+
 References
 ----------
 .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
    https://doi.org/10.1038/s41593-018-0232-z
+.. [2] Antonov et al. (2022), Optimism and pessimism in optimised replay.
+   https://doi.org/10.1371/journal.pcbi.1009634
 """
 
 from typing import Annotated, NamedTuple
@@ -59,7 +68,7 @@ from replay.parts.memory_access.priority_table import (
     refresh,
     weigh_by_need,
 )
-from replay.parts.memory_access.values import change_value, state_value
+from replay.parts.memory_access.values import change_value, forget_values, state_value
 from replay.parts.memory_access.whereabouts import (
     Whereabouts,
     is_enough,
@@ -150,6 +159,10 @@ class Params(NamedTuple):
         known world as often as episodes start there, else to that of the episode that ended.
     pre_explored : bool
         Whether every action was tried once in every state before the first step, without reward.
+    forgetting : float
+        Share of the way to `forgotten_value` that all action values move at each step.
+    forgotten_value : float
+        What an action value is once all is forgotten.
     """
 
     discount: Share = 0.9
@@ -178,6 +191,8 @@ class Params(NamedTuple):
     on_policy: bool = False
     link_starts: bool = True
     pre_explored: bool = False
+    forgetting: Share = 0.0
+    forgotten_value: Annotated[float, Between(-LARGEST_NUMBER, LARGEST_NUMBER)] = 0.0
 
 
 class Memory(NamedTuple):
@@ -225,8 +240,10 @@ def description(params: Params) -> Description:
     phases = (at_start if phase == START else phase for phase in phases_of(params.replay_at))
     terms = ["gain"] * params.use_gain + ["need"] * (params.need != ONE)
     stores = "the last try of each pair; moves between states"
-    priority = " x ".join(terms) or "any"
-    return Description(stores, tuple(sorted(phases)), priority, "Mattar & Daw 2018")
+    priority, source = " x ".join(terms) or "any", "Mattar & Daw 2018"
+    if params.forgetting > 0.0:
+        stores, source = f"{stores}; fading values", f"{source}, Antonov et al. 2022"
+    return Description(stores, tuple(sorted(phases)), priority, source)
 
 
 def evaluates(params: Params) -> bool:
@@ -295,6 +312,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     Q, traces, n_actions = memory.action_values, memory.traces, memory.action_values.shape[1]
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     note_step(memory.whereabouts, s, r)
+    forget_values(params, memory)
     observe(memory.model, s, a, s_next, transition.terminated)
     move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a] = s_next

@@ -1,7 +1,8 @@
 """The buffer that learners write their backups to while a kernel runs.
 
-A learner calls :func:`record` for every backup it makes. Without a log (``log=None``) the call
-compiles to nothing, so a learner has one source for both.
+A learner calls :func:`record` for every backup it makes, and one that computes no values calls
+:func:`reactivate` for every move from one reactivated place to the next. Without a log
+(``log=None``) the calls compile to nothing, so a learner has one source for both.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from replay.jit import inlined
 from replay.log.arrays import uninitialised
 
 __all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
-__all__ += ["EVALUATION", "BackupBuffer", "Log", "backup_buffer", "keeps", "record"]
+__all__ += ["EVALUATION", "BackupBuffer", "Log", "backup_buffer", "keeps", "reactivate", "record"]
 
 PHASES = ("online", "trace", "step", "episode_end", "start", "rest")
 ONLINE, TRACE, STEP, EPISODE_END, START, REST = range(6)
@@ -267,6 +268,41 @@ def record(
     number: int = counter[_N_KEPT]
     counter[_N_KEPT] = number + 1
     return number
+
+
+@inlined
+def reactivate(
+    log: BackupBuffer | None,
+    phase: int,
+    state: int,
+    next_state: int,
+    priority: float = np.nan,
+    pop: int = 0,
+) -> int:
+    """Log that one place was reactivated after another, without any backup.
+
+    As in decoded replay the action is -1: the move is listed in order of time, and says nothing of
+    the orientation in which it was experienced.
+
+    Parameters
+    ----------
+    log : BackupBuffer or None
+        Where to; None logs nothing.
+    phase : int
+        ``STEP``, ``EPISODE_END``, ``START`` or ``REST``.
+    state, next_state : int
+        The place reactivated before and this one; the same for one that stands alone.
+    priority : float, default nan
+        Why this place was chosen; nan where there is no such quantity.
+    pop : int, default 0
+        Which reactivation of the event this is.
+
+    Returns
+    -------
+    int
+        The row, counted over the run, or -1 if it is not kept.
+    """
+    return record(log, phase, state, -1, next_state, np.nan, np.nan, np.nan, priority, pop)
 
 
 @inlined

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 
 __all__ = ["EPSILON_GREEDY", "POLICIES", "SOFTMAX", "Policy", "best_tried", "best_value"]
-__all__ += ["draw_action", "draw_weighted", "epsilon_greedy", "mean_value", "softmax"]
+__all__ += ["draw_action", "draw_uniform", "draw_weighted", "epsilon_greedy", "mean_value"]
+__all__ += ["softmax"]
 
 POLICIES = ("softmax", "epsilon_greedy")
 SOFTMAX, EPSILON_GREEDY = range(2)
@@ -65,6 +66,31 @@ def best_tried(action_values: NDArray[np.float64], state: int) -> float:
         if best < value < np.inf:
             best = value
     return best if best > -np.inf else 0.0
+
+
+@inlined
+def draw_uniform(action_values: NDArray[np.float64], rng: np.random.Generator) -> int:
+    """Draw any action, whatever the values, with one random number.
+
+    Parameters
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Only their number counts.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    int
+        The action.
+
+    Examples
+    --------
+    >>> draw_uniform(np.zeros((2, 1)), np.random.default_rng(0))
+    0
+    """
+    n_actions: int = action_values.shape[1]
+    return min(int(rng.random() * n_actions), n_actions - 1)
 
 
 @inlined

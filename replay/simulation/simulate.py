@@ -228,7 +228,7 @@ def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
 
 def _check_world(found: Learner, mdp: MDP) -> None:
     """Refuse a world in which this learner can't learn anything, or its values have no bound."""
-    if found.params.discount == 1.0:
+    if found.description.computes_values and found.params.discount == 1.0:
         why = "with a discount of 1 values are sums over an episode"
         cure = "take a discount below 1"
     elif found.needs_episodes:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, digests
+from analyses.studies.baselines import check_computes_values
 from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_choice, check_whole
 from replay.experiments import (
@@ -172,7 +173,7 @@ def plan_reproduction(
     Raises
     ------
     ValueError
-        If a name is unknown or a number out of range.
+        If a name is unknown, a learner computes no values, or a number is out of range.
 
     Examples
     --------
@@ -189,6 +190,8 @@ def plan_reproduction(
         else _QUICK[name]
         for name in names
     }
+    for name in found.values():
+        check_computes_values(name)
     steps = n_steps if isinstance(n_steps, Mapping) else dict.fromkeys(names, n_steps)
     for name in steps:
         if find_experiment(name).name not in names:

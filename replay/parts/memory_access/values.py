@@ -10,7 +10,7 @@ from replay.jit import inlined
 from replay.parts.memory_access.priority_table import mark_stale
 from replay.parts.policies import Policy, best_value, mean_value
 
-__all__ = ["change_value", "state_value"]
+__all__ = ["change_value", "forget_values", "state_value"]
 
 
 @inlined
@@ -60,3 +60,21 @@ def change_value(params: Any, memory: Any, s: int, a: int, change: float) -> Non
         while edge >= 0:
             mark_stale(memory.table, model.edges[edge]["state"])
             edge = model.edges[edge]["next_in"]
+
+
+@inlined
+def forget_values(params: Any, memory: Any) -> None:
+    """Let the values of all tried pairs decay by a step.
+
+    Parameters
+    ----------
+    params, memory : NamedTuple
+        Of the learner; ``forgetting`` is the share of the way to ``forgotten_value``.
+    """
+    if params.forgetting == 0.0:
+        return
+    for s in range(len(memory.values)):
+        for a in range(memory.action_values.shape[1]):
+            distance = params.forgotten_value - memory.action_values[s, a]
+            if memory.next_state[s, a] >= 0 and distance != 0.0:
+                change_value(params, memory, s, a, params.forgetting * distance)

@@ -1,0 +1,254 @@
+"""Context-driven reactivation: places call up contexts, and contexts call up places (CMR-replay).
+
+It computes no values. Every place that is entered is an item f. It calls up the context that it is
+associated with, c_in = M_fc f, into which the present context c drifts; then the item and the new
+context are associated:
+
+    c <- rho c + beta c_in,  M_fc[:, f] += gamma_fc c,  M_cf[f, :] += gamma_cf c,
+
+with c_in and c of length 1. Salient experiences are encoded at higher rates. In replay the same
+goes on without input: places compete by their activation M_cf c, one is drawn that was not yet
+reactivated in this pause, its context is called up, and so on. Awake, replay begins with the
+present context, into which that of the place where the agent is has drifted; what was experienced
+last is then most active, so that sequences run backwards. At rest it begins with noise; places
+that followed what is reactivated are then more active than those before, since their contexts hold
+it, so that sequences run forwards.
+
+Of the paper the abstract and the captions of its figures could be read, not its methods, and its
+code could not be had: the equations of drift and association are those of the context maintenance
+and retrieval model [2]_, on which it builds. What is chosen here: each place is at first associated
+with a feature of its own, with strength 1, both ways; a reward of size r raises both rates by the
+factor 1 + salience |r|; noise is uniform over the features of known places; the probability of a
+place is proportional to a power of its activation; after each reactivation the pause ends with
+probability `stopping`, which stands for items of no relevance that compete; what is reactivated is
+associated again, at a share of the rates. No number here is the paper's.
+
+References
+----------
+.. [1] Zhou et al. (2025), A unifying account of replay as context-driven memory reactivation.
+   https://doi.org/10.7554/eLife.99931
+.. [2] Polyn, Norman & Kahana (2009), A context maintenance and retrieval model of organizational
+   processes in free recall. https://doi.org/10.1037/a0014420
+"""
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from replay.checks import LARGEST_NUMBER
+from replay.learners.contract import (
+    Between,
+    Count,
+    Description,
+    Known,
+    Pause,
+    Share,
+    Sizes,
+    Transition,
+)
+from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.policies import draw_uniform, draw_weighted
+
+__all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
+__all__ += ["replay"]
+
+_PRESENT, _REPLAYED, _CALLED_UP = range(3)
+
+
+class Params(NamedTuple):
+    """Parameters of context-driven reactivation.
+
+    Attributes
+    ----------
+    drift : float
+        beta: how much of the context that an item calls up enters the present one.
+    item_to_context, context_to_item : float
+        gamma_fc and gamma_cf: how fast items and contexts are associated.
+    salience : float
+        By how much a reward of 1 raises these rates.
+    replay_share : float
+        The share of these rates at which what is reactivated is associated again.
+    choice_exponent : float
+        The power of its activation to which the probability of a place is proportional.
+    stopping : float
+        Probability that the pause ends after a reactivation.
+    n_replays : int
+        Places reactivated at each pause, at most.
+    """
+
+    drift: Annotated[float, Between(0.01, 1.0)] = 0.8
+    item_to_context: Share = 0.2
+    context_to_item: Share = 1.0
+    salience: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1.0
+    replay_share: Share = 0.01
+    choice_exponent: Annotated[float, Between(0.0, 100.0)] = 5.0
+    stopping: Share = 0.1
+    n_replays: Count = 20
+
+
+class Memory(NamedTuple):
+    """What context-driven reactivation keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        0.
+    known : Numbering
+        The places that were met; items and features of contexts go by their numbers.
+    to_context : ndarray of float64, shape (n_states, n_states)
+        M_fc, transposed: row i is the context of item i.
+    to_item : ndarray of float64, shape (n_states, n_states)
+        M_cf, transposed: row j is how strongly feature j activates each item.
+    context : ndarray of float64, shape (3, n_states)
+        c awake, c in replay, and c_in.
+    activation : ndarray of float64, shape (n_states,)
+        What the probabilities of places in replay are proportional to.
+    is_used : ndarray of bool, shape (n_states,)
+        Which were reactivated in this pause.
+    """
+
+    action_values: NDArray[np.float64]
+    known: Numbering
+    to_context: NDArray[np.float64]
+    to_item: NDArray[np.float64]
+    context: NDArray[np.float64]
+    activation: NDArray[np.float64]
+    is_used: NDArray[np.bool_]
+
+
+def description(params: Params) -> Description:
+    """Say what is stored, and what is replayed when and why."""
+    phases, source = (EPISODE_END, START, REST), "Zhou et al. 2025"
+    return Description("places and contexts", phases, "activation by context", source, False)
+
+
+def init(params: Params, sizes: Sizes) -> Memory:
+    """Make the memory of a learner that has experienced nothing."""
+    n_states = sizes.n_states
+    return Memory(
+        np.zeros((n_states, sizes.n_actions)),
+        numbering(n_states),
+        np.eye(n_states),
+        np.eye(n_states),
+        np.zeros((3, n_states)),
+        np.zeros(n_states),
+        np.zeros(n_states, dtype=np.bool_),
+    )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    """Bound the reactivations of the next step."""
+    return 2 * params.n_replays
+
+
+def n_words(params: Params, memory: Memory, known: Known) -> int:
+    """Count the numbers held: both associations between known places, and the present context."""
+    n = int(memory.known.n[0])
+    return 2 * n * n + 2 * n
+
+
+def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
+    """Draw any action."""
+    return draw_uniform(memory.action_values, rng)
+
+
+def _normalise(vector: NDArray[np.float64], n: int) -> None:
+    """Give a vector the length 1, unless it is 0."""
+    square = 0.0
+    for j in range(n):
+        square += vector[j] * vector[j]
+    if square > 0.0:
+        length = math.sqrt(square)
+        for j in range(n):
+            vector[j] /= length
+
+
+def _drift(params: Params, memory: Memory, item: int, which: int) -> None:
+    """Let a context drift into the one that an item calls up."""
+    n, c, called_up = memory.known.n[0], memory.context[which], memory.context[_CALLED_UP]
+    for j in range(n):
+        called_up[j] = memory.to_context[item, j]
+    _normalise(called_up, n)
+    overlap = 0.0
+    for j in range(n):
+        overlap += c[j] * called_up[j]
+    beta = params.drift
+    rho = math.sqrt(max(1.0 + beta * beta * (overlap * overlap - 1.0), 0.0)) - beta * overlap
+    for j in range(n):
+        c[j] = rho * c[j] + beta * called_up[j]
+    _normalise(c, n)
+
+
+def _associate(params: Params, memory: Memory, item: int, which: int, rate: float) -> None:
+    c = memory.context[which]
+    for j in range(memory.known.n[0]):
+        memory.to_context[item, j] += rate * params.item_to_context * c[j]
+        memory.to_item[j, item] += rate * params.context_to_item * c[j]
+
+
+def _encode(params: Params, memory: Memory, item: int, reward: float) -> None:
+    _drift(params, memory, item, _PRESENT)
+    _associate(params, memory, item, _PRESENT, 1.0 + params.salience * abs(reward))
+
+
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Encode the place that was entered, and before a first step the one that was left."""
+    if memory.known.n[0] == 0:
+        _encode(params, memory, meet(memory.known, transition.state), 0.0)
+    item = meet(memory.known, transition.next_state)
+    _encode(params, memory, item, transition.reward)
+
+
+def _begin(params: Params, memory: Memory, pause: Pause, rng: Generator) -> None:
+    """Set the context with which replay begins."""
+    n, c = memory.known.n[0], memory.context[_REPLAYED]
+    for j in range(n):
+        c[j] = rng.random() if pause.phase == REST else memory.context[_PRESENT, j]
+        memory.is_used[j] = False
+    _normalise(c, n)
+    here = memory.known.number[pause.state]
+    if pause.phase == START and here >= 0:
+        _drift(params, memory, here, _REPLAYED)
+
+
+def _drawn_item(params: Params, memory: Memory, rng: Generator) -> int:
+    """Let places compete; return -1 if none is active."""
+    n, c, activation = memory.known.n[0], memory.context[_REPLAYED], memory.activation
+    for i in range(n):
+        activation[i] = 0.0
+    for j in range(n):
+        for i in range(n):
+            activation[i] += c[j] * memory.to_item[j, i]
+    largest = 0.0
+    for i in range(n):
+        if memory.is_used[i]:
+            activation[i] = 0.0
+        largest = max(largest, activation[i])
+    for i in range(n):
+        if activation[i] > 0.0:
+            activation[i] = (activation[i] / largest) ** params.choice_exponent
+    return draw_weighted(activation, n, rng)
+
+
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Reactivate one place after the other, each by the context of those before."""
+    if pause.phase == STEP or memory.known.n[0] == 0:
+        return
+    _begin(params, memory, pause, rng)
+    last = pause.state
+    for pop in range(params.n_replays):
+        item = _drawn_item(params, memory, rng)
+        if item < 0:
+            break
+        place, weight = memory.known.met[item], memory.activation[item]
+        reactivate(log, pause.phase, place if pop == 0 else last, place, weight, pop)
+        last = place
+        memory.is_used[item] = True
+        _drift(params, memory, item, _REPLAYED)
+        _associate(params, memory, item, _REPLAYED, params.replay_share)
+        if rng.random() < params.stopping:
+            break

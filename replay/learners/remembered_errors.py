@@ -1,0 +1,188 @@
+"""Replay biased by remembered prediction errors: what surprised most is replayed most.
+
+Q-learning, whose latest try of each pair is remembered with the size of the prediction error that
+it brought. In a pause `n_replays` of these experiences are drawn, and teach Q-learning again:
+
+``proportional``
+    with a probability proportional to the remembered error;
+``prioritized``
+    the largest remembered error first, each experience once;
+``reward``
+    with a probability proportional to the size of the reward;
+``random``
+    any.
+
+The first two are what the paper calls RPE-proportional and RPE-prioritised replay, the others its
+controls. An error is that of the moment when it was experienced: replay does not change what is
+remembered of it, other than in prioritized experience replay. Of the paper the abstract and the
+caption of its figure 5 were read. Its rats ran six arms and its model replayed between sessions, 1
+to 20 samples; that there is replay at the end of every episode too, and one memory a pair instead
+of one a trial, is chosen here.
+
+References
+----------
+.. [1] Roscow et al. (2025), Post-learning replay of hippocampal-striatal activity is biased by
+   reward-prediction signals. https://doi.org/10.1038/s41467-025-65354-2
+"""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from replay.learners import q_learning
+from replay.learners.contract import (
+    Choice,
+    Count,
+    Description,
+    Known,
+    Pause,
+    Share,
+    Sizes,
+    Transition,
+    Value,
+)
+from replay.log.backups import EPISODE_END, ONLINE, REST, Log, record
+from replay.parts.experiences import (
+    Experiences,
+    experience_at,
+    experience_words,
+    experiences_of,
+)
+from replay.parts.policies import draw_weighted
+
+__all__ = ["BIASES", "PRIORITIZED", "PROPORTIONAL", "RANDOM", "REWARD", "Memory", "Params"]
+__all__ += ["description", "init", "learn", "most_backups", "n_words", "replay"]
+
+BIASES = ("proportional", "prioritized", "reward", "random")
+"""What decides which experience is replayed."""
+PROPORTIONAL, PRIORITIZED, REWARD, RANDOM = range(4)
+
+
+class Params(NamedTuple):
+    """Parameters of replay biased by remembered prediction errors.
+
+    Attributes
+    ----------
+    discount : float
+        Weight of the future, a step.
+    epsilon : float
+        Probability of a uniformly random action.
+    learning_rate : float
+        Share of the way to the target that an action value moves.
+    n_replays : int
+        Experiences replayed at each pause.
+    bias : {"proportional", "prioritized", "reward", "random"}
+        What decides which.
+    initial_value : float
+        Action value of an untried pair; infinite: untried actions are preferred.
+    """
+
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    learning_rate: Share = 0.1
+    n_replays: Count = 20
+    bias: Annotated[int, Choice(BIASES)] = PROPORTIONAL
+    initial_value: Value = 0.0
+
+
+class Memory(NamedTuple):
+    """What is kept.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    experiences : Experiences
+        The last outcome of each pair tried; its strength is the size of its error then.
+    weights : ndarray of float64, shape (n_states * n_actions,)
+        What the probabilities of experiences are proportional to.
+    """
+
+    action_values: NDArray[np.float64]
+    experiences: Experiences
+    weights: NDArray[np.float64]
+
+
+def description(params: Params) -> Description:
+    """Say what is stored, and what is replayed when and why."""
+    priorities = ("remembered error", "largest remembered error", "remembered reward", "at random")
+    stores = "the last try of each pair, and its error"
+    return Description(stores, (EPISODE_END, REST), priorities[params.bias], "Roscow et al. 2025")
+
+
+def init(params: Params, sizes: Sizes) -> Memory:
+    """Make the memory of a learner that has experienced nothing."""
+    n_states, n_actions = sizes.n_states, sizes.n_actions
+    return Memory(
+        np.full((n_states, n_actions), params.initial_value),
+        experiences_of(n_states, n_actions),
+        np.zeros(n_states * n_actions),
+    )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    """Bound the backups of the next step."""
+    return 1 + params.n_replays
+
+
+def n_words(params: Params, memory: Memory, known: Known) -> int:
+    """Count the numbers held: Q of each pair, and its experience."""
+    return known.pairs + experience_words(memory.experiences, known.pairs)
+
+
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Make the backup of the transition, and remember it and its error."""
+    Q, s, a, r = memory.action_values, transition.state, transition.action, transition.reward
+    s_next, terminated = transition.next_state, transition.terminated
+    target = q_learning.target(params, Q, r, s_next, terminated)
+    experience = memory.experiences.rows[experience_at(memory.experiences, s, a)]
+    experience["next_state"] = s_next
+    experience["reward"] = r
+    experience["terminated"] = terminated
+    experience["strength"] = abs(target - Q[s, a]) if Q[s, a] < np.inf else abs(target)
+    before = q_learning.back_up(params, Q, s, a, r, s_next, terminated)
+    record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
+
+
+def _weigh(params: Params, memory: Memory) -> None:
+    rows, weights = memory.experiences.rows, memory.weights
+    for i in range(memory.experiences.n_known[0]):
+        if params.bias == RANDOM:
+            weights[i] = 1.0
+        elif params.bias == REWARD:
+            weights[i] = abs(rows[i]["reward"])
+        else:
+            weights[i] = rows[i]["strength"]
+
+
+def _chosen(params: Params, memory: Memory, rng: Generator) -> int:
+    """Choose an experience; return -1 if nothing speaks for any."""
+    weights, n = memory.weights, memory.experiences.n_known[0]
+    if params.bias != PRIORITIZED:
+        return draw_weighted(weights, n, rng)
+    best = -1
+    for i in range(n):
+        if weights[i] > 0.0 and (best < 0 or weights[i] > weights[best]):
+            best = i
+    return best
+
+
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Learn again from what is remembered, above all from what surprised."""
+    if pause.phase != EPISODE_END and pause.phase != REST:
+        return
+    Q = memory.action_values
+    _weigh(params, memory)
+    for pop in range(params.n_replays):
+        place = _chosen(params, memory, rng)
+        if place < 0:
+            break
+        experience, weight = memory.experiences.rows[place], memory.weights[place]
+        s, a, s_next = experience["state"], experience["action"], experience["next_state"]
+        r, terminated = experience["reward"], experience["terminated"]
+        before = q_learning.back_up(params, Q, s, a, r, s_next, terminated)
+        record(log, pause.phase, s, a, s_next, before, Q[s, a], r, weight, pop)
+        if params.bias == PRIORITIZED:
+            memory.weights[place] = 0.0

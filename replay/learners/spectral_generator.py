@@ -1,0 +1,171 @@
+"""Spectral generator: places drawn one after the other from a propagator of the learned graph.
+
+It computes no values. What is learned is a graph: places, joined where a move led from one to the
+other, in either direction. Its generator is O = T - I, with T the random walk on the graph; the
+propagator that is sampled has the generator's eigenvectors, and eigenvalues modulated as in grid
+cells along the dorsoventral axis:
+
+    P = sum over k of exp(-|lambda_k|^alpha / tau) phi_k phi_k^-1
+
+With alpha = 1 that is diffusion, the matrix exponential of O / tau. With alpha below 1 it is
+superdiffusion: large spatial scales weigh more, and there are jumps to remote places. With alpha
+above 1, which the authors call turbulence, entries may be negative; all of a row are then raised by
+the lowest, as in their code. A place that was rewarded when it was entered last is left
+`goal_weight` times more slowly, so that superdiffusion, not diffusion, over-represents it from
+afar. Awake, sampling begins where the agent is; at rest at any known place.
+
+The published code scales O by a jump rate r and by sigma^2. Neither is needed here: what counts is
+(r sigma^2)^alpha / tau, so that figures 2 and 3, with r = 1 and 15, have tempo 1 and, for alpha =
+0.5, 5 / sqrt(15). The paper's environments are given, ours are learned; it leaves open where
+sampling begins at rest, and which pauses have how many places. A spectrum chosen by an optimiser
+for the least autocorrelation, the paper's third regime, is not here: for a lag of one step the
+least is 0, which any spectrum without `dwell` has.
+
+References
+----------
+.. [1] McNamee et al. (2021), Flexible modulation of sequence generation in the
+   entorhinal-hippocampal system. https://doi.org/10.1038/s41593-021-00831-7
+"""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
+from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.policies import draw_uniform
+from replay.parts.propagator import (
+    Propagator,
+    draw_next,
+    probability_of_next,
+    propagate,
+    propagator_of,
+)
+
+__all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
+__all__ += ["replay"]
+
+
+class Params(NamedTuple):
+    """Parameters of the spectral generator.
+
+    Attributes
+    ----------
+    tempo : float
+        tau. The smaller, the further a sequence goes from one place to the next.
+    stability : float
+        alpha: 1 is diffusion, less is superdiffusion, more is turbulence.
+    goal_weight : float
+        How many times more slowly a rewarded place is left than others.
+    dwell : bool
+        Whether a place may follow itself.
+    n_replays : int
+        Places reactivated at each pause, after the first.
+    """
+
+    tempo: Annotated[float, Between(1e-3, 1e6)] = 1.0
+    stability: Annotated[float, Between(0.01, 10.0)] = 1.0
+    goal_weight: Annotated[float, Between(1.0, 1e6)] = 1.0
+    dwell: bool = False
+    n_replays: Count = 20
+
+
+class Memory(NamedTuple):
+    """What the spectral generator keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        0.
+    known : Numbering
+        The places that were met.
+    is_linked : ndarray of bool, shape (n_states, n_states)
+        Which of them are joined, by their numbers.
+    is_goal : ndarray of bool, shape (n_states,)
+        Which were rewarded when they were entered last, by their numbers.
+    propagator : Propagator
+        P, between known places, as of the latest pause.
+    is_stale : ndarray of bool, shape (1,)
+        Whether P is out of date.
+    """
+
+    action_values: NDArray[np.float64]
+    known: Numbering
+    is_linked: NDArray[np.bool_]
+    is_goal: NDArray[np.bool_]
+    propagator: Propagator
+    is_stale: NDArray[np.bool_]
+
+
+def description(params: Params) -> Description:
+    """Say what is stored, and what is replayed when and why."""
+    regime = "diffusion" if params.stability == 1.0 else "turbulence"
+    regime = "superdiffusion" if params.stability < 1.0 else regime
+    phases, priority = (EPISODE_END, START, REST), f"{regime} on the graph"
+    return Description("a graph of places", phases, priority, "McNamee et al. 2021", False)
+
+
+def init(params: Params, sizes: Sizes) -> Memory:
+    """Make the memory of a learner that has experienced nothing."""
+    n_states = sizes.n_states
+    return Memory(
+        np.zeros((n_states, sizes.n_actions)),
+        numbering(n_states),
+        np.zeros((n_states, n_states), dtype=np.bool_),
+        np.zeros(n_states, dtype=np.bool_),
+        propagator_of(n_states),
+        np.zeros(1, dtype=np.bool_),
+    )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    """Bound the reactivations of the next step."""
+    return 2 * params.n_replays
+
+
+def n_words(params: Params, memory: Memory, known: Known) -> int:
+    """Count the numbers held: the graph and P between known places, and what each place is."""
+    n = int(memory.known.n[0])
+    return 2 * n * n + 3 * n
+
+
+def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
+    """Draw any action."""
+    return draw_uniform(memory.action_values, rng)
+
+
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Join the two places, and note whether the second is rewarded."""
+    n_before = memory.known.n[0]
+    i = meet(memory.known, transition.state)
+    j = meet(memory.known, transition.next_state)
+    is_goal = transition.reward > 0.0
+    is_linked = i == j or memory.is_linked[i, j]
+    if n_before < memory.known.n[0] or not is_linked or memory.is_goal[j] != is_goal:
+        memory.is_linked[i, j] = memory.is_linked[j, i] = i != j
+        memory.is_goal[j] = is_goal
+        memory.is_stale[0] = True
+
+
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Draw one place after the other."""
+    n, places, P = memory.known.n[0], memory.known.met, memory.propagator
+    if pause.phase == STEP or n == 0 or params.n_replays == 0:
+        return
+    if memory.is_stale[0]:
+        graph = memory.is_linked[:n, :n], memory.is_goal[:n], params.goal_weight
+        propagate(P, *graph, params.tempo, params.stability, params.dwell)
+        memory.is_stale[0] = False
+    here = int(rng.random() * n) if pause.phase == REST else memory.known.number[pause.state]
+    if here < 0:
+        return
+    for pop in range(params.n_replays):
+        following = draw_next(P, n, here, rng)
+        if following < 0:
+            break
+        priority = probability_of_next(P, n, here, following)
+        reactivate(log, pause.phase, places[here], places[following], priority, pop)
+        here = following

@@ -1,0 +1,199 @@
+"""SR-Dyna: the successor representation, learned from steps and from replay.
+
+What is learned is not values, but where one goes: row (s, a) of the matrix H tells how often each
+pair will be visited from (s, a) on, discounted, by the greedy policy. Each step, and each backup in
+replay, moves one row towards that of the best pair that follows,
+
+    H(s, a, :) += alpha * (1(s, a) + gamma H(s', a*, :) - H(s, a, :)),    Q = H w,
+
+and rewards w of pairs are learned beside it. So a reward that moves is known everywhere at once,
+where Q-learning would have to learn anew; but that a path is blocked, or that another policy is
+better now, is known elsewhere only after replay. Pairs are drawn at random among those that were
+tried, and their outcomes from what followed, the latest first of all.
+
+Of the paper the abstract was read, and what others write of it. Chosen here: the best pair that
+follows is one that was tried, the first of several; the share of an outcome falls by `forgetting`
+with each other one (the paper draws stored steps by recency); replay is after each step and at
+rest. Memory grows with the square of the number of pairs.
+
+References
+----------
+.. [1] Russek et al. (2017), Predictive representations can link model-based reinforcement learning
+   to model-free mechanisms. https://doi.org/10.1371/journal.pcbi.1005768
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from replay.learners.contract import Count, Description, Known, Pause, Share, Sizes, Transition
+from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, Log, record
+from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.outcomes import (
+    Outcomes,
+    draw_outcome,
+    outcome_words,
+    outcomes_of,
+    remember_outcome,
+)
+from replay.parts.world_model import WorldModel, model_words, world_model
+
+__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
+__all__ += ["replay"]
+
+
+class Params(NamedTuple):
+    """Parameters of SR-Dyna.
+
+    Attributes
+    ----------
+    discount : float
+        gamma: weight of the future, a step.
+    epsilon : float
+        Probability of a uniformly random action.
+    learning_rate : float
+        alpha: share of the way to its target that a row of H moves.
+    reward_rate : float
+        Share of the way to the latest reward of its pair that w moves.
+    n_replays : int
+        Rows backed up at each pause.
+    forgetting : float
+        By which share the other outcomes of a pair count less after each one.
+    """
+
+    discount: Share = 0.99
+    epsilon: Share = 0.1
+    learning_rate: Share = 0.3
+    reward_rate: Share = 0.3
+    n_replays: Count = 10
+    forgetting: Share = 0.2
+
+
+class Memory(NamedTuple):
+    """What SR-Dyna keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    pairs : Numbering
+        The pairs that were tried, as state * n_actions + action.
+    occupancy : ndarray of float64, shape (n_states * n_actions, n_states * n_actions)
+        H, by the numbers of pairs.
+    weights : ndarray of float64, shape (n_states * n_actions,)
+        w, the reward of each pair, by its number.
+    model : WorldModel
+        The transitions seen.
+    outcomes : Outcomes
+        What they brought.
+    """
+
+    action_values: NDArray[np.float64]
+    pairs: Numbering
+    occupancy: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    model: WorldModel
+    outcomes: Outcomes
+
+
+def description(params: Params) -> Description:
+    """Say what is stored, and what is replayed when and why."""
+    stores = "successors of each pair; a model of all transitions"
+    return Description(stores, (STEP, EPISODE_END, REST), "at random", "Russek et al. 2017")
+
+
+def init(params: Params, sizes: Sizes) -> Memory:
+    """Make the memory of a learner that has experienced nothing."""
+    shape = (sizes.n_states, sizes.n_actions)
+    n_pairs = sizes.n_states * sizes.n_actions
+    model = world_model(*shape, sizes.n_transitions, forgetting=params.forgetting)
+    return Memory(
+        np.zeros(shape),
+        numbering(n_pairs),
+        np.zeros((n_pairs, n_pairs)),
+        np.zeros(n_pairs),
+        model,
+        outcomes_of(model),
+    )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    """Bound the backups of the next step."""
+    return 1 + params.n_replays
+
+
+def n_words(params: Params, memory: Memory, known: Known) -> int:
+    """Count the numbers held: H, Q and w of the pairs that were tried, the model, outcomes."""
+    n = int(memory.pairs.n[0])
+    held = model_words(memory.model) + outcome_words(memory.outcomes, memory.model)
+    return n * n + 2 * n + held
+
+
+def _best_pair(memory: Memory, s: int) -> int:
+    """Return the number of the best pair of a state that was tried; -1 if none was."""
+    best, n_actions = -1, memory.action_values.shape[1]
+    highest = -np.inf
+    for a in range(n_actions):
+        number = memory.pairs.number[s * n_actions + a]
+        if number >= 0 and memory.action_values[s, a] > highest:
+            best, highest = number, memory.action_values[s, a]
+    return best
+
+
+def _learn_reward(params: Params, memory: Memory, pair: int, reward: float) -> None:
+    """Move w of a pair, and with it the values of all that lead there."""
+    Q, pairs = memory.action_values, memory.pairs
+    change = params.reward_rate * (reward - memory.weights[pair])
+    memory.weights[pair] += change
+    if change != 0.0:
+        n_actions = Q.shape[1]
+        for i in range(pairs.n[0]):
+            Q[pairs.met[i] // n_actions, pairs.met[i] % n_actions] += (
+                change * memory.occupancy[i, pair]
+            )
+
+
+def _back_up(params: Params, memory: Memory, pair: int, s_next: int, terminated: bool) -> float:
+    """Move a row of H towards its target, and return the value of its pair."""
+    H, n = memory.occupancy, memory.pairs.n[0]
+    following = -1 if terminated else _best_pair(memory, s_next)
+    value = 0.0
+    for k in range(n):
+        target = 1.0 if k == pair else 0.0
+        if following >= 0:
+            target += params.discount * H[following, k]
+        H[pair, k] += params.learning_rate * (target - H[pair, k])
+        value += H[pair, k] * memory.weights[k]
+    return value
+
+
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Remember the transition, and learn its reward and its row of H."""
+    Q, s, a, s_next = (
+        memory.action_values,
+        transition.state,
+        transition.action,
+        transition.next_state,
+    )
+    remember_outcome(memory.outcomes, memory.model, 0.0, transition)
+    pair, before = meet(memory.pairs, s * Q.shape[1] + a), Q[s, a]
+    _learn_reward(params, memory, pair, transition.reward)
+    Q[s, a] = _back_up(params, memory, pair, s_next, transition.terminated)
+    record(log, ONLINE, s, a, s_next, before, Q[s, a], transition.reward)
+
+
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Back up rows of H from what followed pairs drawn at random."""
+    Q, model, outcomes = memory.action_values, memory.model, memory.outcomes
+    if pause.phase == START:
+        return
+    for pop in range(params.n_replays):
+        edge = draw_outcome(outcomes, model, rng)
+        s, a = model.edges[edge]["state"], model.edges[edge]["action"]
+        s_next, outcome = model.edges[edge]["next_state"], outcomes.rows[edge]
+        pair, before = memory.pairs.number[s * Q.shape[1] + a], Q[s, a]
+        Q[s, a] = _back_up(params, memory, pair, s_next, outcome["terminated"])
+        reward = outcome["reward"]
+        record(log, pause.phase, s, a, s_next, before, Q[s, a], reward, pop=pop)

@@ -1,0 +1,63 @@
+"""Things that were met, numbered in the order in which they were: places, or pairs."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import inlined
+
+__all__ = ["Numbering", "meet", "numbering"]
+
+
+class Numbering(NamedTuple):
+    """The arrays of that list.
+
+    Attributes
+    ----------
+    met : ndarray of int32, shape (n_things,)
+        What was met; the first `n` count.
+    number : ndarray of int32, shape (n_things,)
+        The number of each in that list; -1 of one that was never met.
+    n : ndarray of int64, shape (1,)
+        How many there are.
+    """
+
+    met: NDArray[np.int32]
+    number: NDArray[np.int32]
+    n: NDArray[np.int64]
+
+
+def numbering(n_things: int) -> Numbering:
+    """Make a list of what was met, which is nothing yet.
+
+    Parameters
+    ----------
+    n_things : int
+        The most that may be met.
+
+    Returns
+    -------
+    Numbering
+        The list.
+
+    Examples
+    --------
+    >>> known = numbering(3)
+    >>> [int(meet(known, place)) for place in (2, 0, 2)]
+    [0, 1, 0]
+    """
+    number = np.full(n_things, -1, dtype=np.int32)
+    return Numbering(np.zeros(n_things, np.int32), number, np.zeros(1, np.int64))
+
+
+@inlined
+def meet(known: Numbering, thing: int) -> int:
+    """Return the number of a thing, the next one if it is new."""
+    if known.number[thing] < 0:
+        n = known.n[0]
+        known.number[thing] = n
+        known.met[n] = thing
+        known.n[0] = n + 1
+    number: int = known.number[thing]
+    return number

@@ -1,0 +1,84 @@
+"""Memory access that forgets: nothing changes without forgetting, and what changes with it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from replay import feed, simulate
+from replay.learners.prioritized_memory_access import Params
+from replay.worlds.mazes import from_ascii, two_way_track
+
+MAZE = from_ascii("S...\n.#..\n...G")
+MEMORY_ACCESS = Params()._asdict()
+
+
+@pytest.mark.parametrize("mdp", [MAZE, two_way_track(4)], ids=["maze", "track"])
+@pytest.mark.parametrize("forgotten_value", [0.0, 3.0])
+def test_who_forgets_nothing_is_memory_access_bit_by_bit(mdp, forgotten_value):
+    params = MEMORY_ACCESS | {"forgetting": 0.0, "forgotten_value": forgotten_value}
+    runs = [
+        simulate(mdp, learner, given, n_steps=1500, seed=2, log="all")
+        for learner, given in (
+            ("memory_access_forgetting", params),
+            ("prioritized_memory_access", {}),
+        )
+    ]
+    for name in ("steps", "backups"):
+        ours, theirs = (run.log.columns(name) for run in runs)
+        for column, values in ours.items():
+            assert values.tobytes() == theirs[column].tobytes(), column
+    ours, theirs = (run.memory.action_values for run in runs)
+    assert ours.tobytes() == theirs.tobytes()
+
+
+def choices(actions, rewards):
+    """One state, and actions that end the episode, as often as they are listed."""
+    return pd.DataFrame(
+        {
+            "state": 0,
+            "action": actions,
+            "reward": np.asarray(rewards, float)[actions],
+            "next_state": 1,
+            "terminated": True,
+            "start_state": 0,
+        }
+    )
+
+
+def values_after(moves, n_actions, **params):
+    kept = {}
+    given = {"max_backups": 0, "discount": 0.9, **params}
+    sizes = {"n_states": 2, "n_actions": n_actions, "params": given}
+    feed("memory_access_forgetting", moves, **sizes, on_step=kept.__setitem__)
+    return kept[len(moves) - 1].action_values[0]
+
+
+def test_values_decay_by_a_share_a_step():
+    moves = choices([0, 1, 1, 1], [1.0, -1.0])
+    found = values_after(moves, 2, forgetting=0.1, forgotten_value=0.5)
+    expected = 0.5 + 0.5 * 0.9**3
+    assert found == pytest.approx([expected, -1.0])
+    assert values_after(choices([0], [1.0]), 3, forgetting=0.1, forgotten_value=0.5)[1:] == (
+        pytest.approx([0.0, 0.0])  # never tried, so nothing is forgotten
+    )
+
+
+def replayed(forgetting):
+    """Replay of the worst action, of the best one and in all, by one who chooses the best."""
+    rng = np.random.default_rng(0)
+    actions = np.concatenate(
+        [[0, 1, 2], np.where(rng.random(400) < 0.95, 2, rng.integers(3, size=400))]
+    )
+    moves = choices(actions, [-1.0, 0.3, 1.0])
+    params = {"forgetting": forgetting, "min_priority": 1e-6, "discount": 0.9}
+    log = feed("memory_access_forgetting", moves, n_states=2, n_actions=3, params=params)
+    own = log.backups.query("step > 20 and phase in ('episode_end', 'start')")
+    return (own["action"] == 0).sum(), (own["action"] == 2).sum(), len(own)
+
+
+def test_actions_that_were_wrongly_upgraded_are_replayed():
+    """The paper's claim: forgetful agents replay sub-optimal actions more than optimal ones."""
+    worst, best, n = replayed(0.02)
+    assert n > 100
+    assert worst > 2 * best
+    assert replayed(0.0)[2] == 0  # without forgetting nothing is left to be gained
