@@ -28,6 +28,7 @@ def fed(moves, seed=0, **params):
     return log.backups, kept[len(moves) - 1]
 
 
+@pytest.mark.filterwarnings("ignore:.*no row of transitions is terminated")
 @given(data=st.data())
 def test_drift_and_association_are_those_of_the_equations(data):
     path = data.draw(st.lists(st.integers(0, N - 1), min_size=2, max_size=15))

@@ -96,7 +96,7 @@ def test_damage_to_any_file_is_found_named_and_put_right(made, folder, damage):
     names = [name for name in digests(made) if name != ".lock"]
     listings = [name for name in names if name.endswith(".sha256")]
     files = [name for name in names if name not in listings]
-    assert sum(name.startswith("logs") for name in files) == 2 * 4
+    assert sum(name.startswith("logs") for name in files) == 2 * 5
     for name in names:
         assert is_whole(folder)
         damage(folder / name)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from analyses.studies.simulated_animals import (
-    SETTINGS,
+    SAME_PARAMETERS,
     animal_seed,
     parameters,
     simulated_replays,
@@ -40,7 +40,7 @@ def test_identities(counts):
 def test_settings():
     assert parameters("q_learning") == {"learning_rate": 1.0, "discount": 0.9}
     assert parameters("full_backups") == {
-        key: SETTINGS[key] for key in ("discount", "max_pops", "replay_at")
+        key: SAME_PARAMETERS[key] for key in ("discount", "max_pops", "replay_at")
     }
     assert parameters("dyna_q", {"n_replays": 5})["n_replays"] == 5
     with pytest.raises(ValueError, match="has no parameter 'n'"):

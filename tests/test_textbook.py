@@ -270,6 +270,7 @@ def test_model_reset():
     assert memory.n_steps[0] == 0
 
 
+@pytest.mark.filterwarnings("ignore:.*no row of transitions is terminated")
 @pytest.mark.parametrize(("queue_visited", "expected"), [(False, {}), (True, {0: 1.0})])
 def test_what_is_queued_before_a_model_reset(queue_visited, expected):
     table = experienced([(0, 0, 1.0, 1), (1, 0, 4.0, 3)])

@@ -817,7 +817,7 @@ def glossary(name: str) -> list[tuple[str, str, str, str]]:
 
     Examples
     --------
-    >>> glossary("states.csv")[1]
+    >>> glossary("states.csv")[2]
     ('x', 'where, from left to right', 'cm', '')
     """
     endings = {table.rpartition(".")[0]: table for table in TABLES}

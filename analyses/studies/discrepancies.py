@@ -118,7 +118,7 @@ def plan_variants(folder: str | Path) -> Variants:
             f"{folder} was made by {held.get('command', 'another command')}. Name a folder that "
             "replay reproduce made."
         )
-    known = {field.name: held[field.name] for field in fields(Reproduction)}
+    known = {field.name: held[field.name] for field in fields(Reproduction) if field.name in held}
     lists = {key: tuple(known[key]) for key in ("experiments", "learners")}
     published = Reproduction(**known | lists)
     if published.variant != "published":

@@ -1,6 +1,6 @@
 """Let a learner act in a world, and log what it does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -167,6 +167,7 @@ def simulate(
         raise ValueError("on_block is given the log, so log must be 'replay' or 'all'.")
     for phase in phases:
         _check_world(found, phase.mdp)
+    _check_ends(phases)
 
     first = phases[0].mdp
     sizes = Sizes(
@@ -226,6 +227,19 @@ def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
     return Protocol([Phase(mdp, n_steps)], name=mdp.name)
 
 
+def _check_ends(phases: Sequence[Phase]) -> None:
+    """Refuse a task with ends of which none can be reached in any of its phases."""
+    for phase in phases:
+        mdp, starts = phase.mdp, np.flatnonzero(phase.mdp.start_probability)
+        if not mdp.terminal.any() or np.isfinite(mdp.steps_to_end[starts]).any():
+            return
+    raise ValueError(
+        f"No way leads from the start to an end of {mdp.name!r}: none of its "
+        f"{np.count_nonzero(mdp.terminal)} terminal states can be reached from state "
+        f"{starts[0]}. Open a way, or leave out the end."
+    )
+
+
 def _check_world(found: Learner, mdp: MDP) -> None:
     """Refuse a world in which this learner can't learn anything, or its values have no bound."""
     if found.description.computes_values and found.params.discount == 1.0:
@@ -235,13 +249,6 @@ def _check_world(found: Learner, mdp: MDP) -> None:
         why = f"{found.name!r} learns at an episode's end"
         cure = "choose another learner"
     else:
-        starts = np.flatnonzero(mdp.start_probability)
-        if mdp.terminal.any() and np.isinf(mdp.steps_to_end[starts]).all():
-            raise ValueError(
-                f"No way leads from the start to an end of {mdp.name!r}: none of its "
-                f"{np.count_nonzero(mdp.terminal)} terminal states can be reached from state "
-                f"{starts[0]}. Open a way, or leave out the end."
-            )
         return
     lost = np.flatnonzero(np.isinf(mdp.steps_to_end))
     if lost.size:

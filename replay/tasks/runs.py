@@ -163,7 +163,7 @@ def give_laps(task: Task | str, *, seed: int = 0) -> GivenLaps:
     >>> from replay.tasks.published import find_task
     >>> given = give_laps(find_task("linear_track").build(), seed=1)
     >>> len(given.laps), replay_laps(given, "dyna_q", {"n_replays": 2})
-    (60, EventLog(1 run, 540 steps, 1640 backups))
+    (60, EventLog(1 run, 540 steps, 1,640 backups))
     """
     task, seed = _task_of(task), check_whole("seed", seed)
     _, laps_rng, reward_rng = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(3))
