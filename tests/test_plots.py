@@ -423,7 +423,7 @@ def test_whiskers_are_the_intervals(ax):
 
 def test_a_learner_without_replay_says_so(ax):
     plot_replay_kinds(replay_kinds().assign(count=0, share=np.nan), ax)
-    assert "no replay" in [text.get_text() for text in ax.texts]
+    assert "no sequence" in [text.get_text() for text in ax.texts]
     plot_replay_over_time(
         pd.DataFrame({"time_step": [1], "kind": "novel_path", "count": 0, "share": np.nan}), ax
     )
