@@ -124,6 +124,7 @@ def greedy_path_length(action_values: NDArray[np.float64], mdp: MDP) -> float:
 
     Examples
     --------
+    >>> from replay.worlds.mazes import from_ascii
     >>> corridor = from_ascii("S.G")
     >>> values = np.zeros((3, 4))
     >>> values[:2, 1] = 1.0
