@@ -211,6 +211,7 @@ def test_surprise_makes_the_reverse_mode_likelier(surprise, expected):
     assert np.mean(states) == pytest.approx(expected, abs=4 * error)
 
 
+@pytest.mark.filterwarnings("ignore:.* replays at the ends of episodes:UserWarning")
 def test_surprise_is_the_sum_of_errors_since_the_mode_was_chosen():
     table = experienced(CHAIN)
     memory, _ = taught("sfma_dynamic", table[:2], discount=0.5)
