@@ -139,7 +139,8 @@ def check(memory):
 
 REFUSED = (
     "counts need", "discount below 1", "Without discount", "needs the world", "know the world",
-    "has no such move", "No way leads", "no row of transitions", "No terminal state can be reached", "Need is counted",
+    "has no such move", "No way leads", "no row of transitions", "No terminal state can be reached",
+    "Need is counted",
 )  # fmt: skip
 """What is said of parameters and worlds that don't go together."""
 

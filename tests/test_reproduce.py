@@ -59,7 +59,7 @@ def test_it_writes_what_the_readme_promises(made):
         "manifest.json",
     }
     figures = {path.name for path in (made / "figures").iterdir()}
-    for stem in ("learning_curves", "mdps", "replay_kinds", "replay_events_maze"):
+    for stem in ("learning_curves", "mdps", "replay_kinds", "replay_over_time_maze"):
         assert {f"{stem}.pdf", f"{stem}.png"} <= figures
 
 

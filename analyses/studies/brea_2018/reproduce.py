@@ -123,7 +123,7 @@ def _draw_replay_over_time(results: Results) -> Iterator[tuple[str, Figure]]:
 
 
 def _draw_replay_events(results: Results) -> Iterator[tuple[str, Figure]]:
-    from analyses.plots.replay_events import replay_events_figure
+    from analyses.plots.replay_events import pick_examples, replay_events_figure
     from analyses.sequences.classification import classify
 
     for name, mdp in read_mdps(results.folder / "mdps").items():
@@ -131,8 +131,9 @@ def _draw_replay_events(results: Results) -> Iterator[tuple[str, Figure]]:
         if log is not None:
             sequences = classify(log, across_events=True, min_length=3)
             learner = str(log.runs["learner"].iloc[0])
-            figure = replay_events_figure(sequences, log.steps, mdp, learner=learner)
-            yield f"replay_events_{name}", figure
+            if pick_examples(sequences, log.steps):  # a short run may have none
+                figure = replay_events_figure(sequences, log.steps, mdp, learner=learner)
+                yield f"replay_events_{name}", figure
 
 
 def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
