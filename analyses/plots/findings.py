@@ -13,7 +13,7 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from analyses.plots.style import new_figure, styled
+from analyses.plots.style import label, new_figure, styled
 from replay.checks import check_table
 
 __all__ = ["draw_evidence", "draw_found_accounts", "page_figure", "study_figures"]
@@ -95,7 +95,8 @@ def _is_diagnostic(rows: pd.DataFrame) -> bool:
 
 
 def _short(account: str) -> str:
-    return account.replace(" (as published)", "*").replace("_", " ")
+    name = account.removesuffix(" (as published)")
+    return label(name) + "*" * (name != account)
 
 
 def _limits(rows: pd.DataFrame) -> tuple[float, float]:
@@ -179,7 +180,7 @@ def draw_found_accounts(confusion: pd.DataFrame, ax: Axes) -> Axes:
         if share >= 0.05:
             colour = "white" if share > 0.6 else "black"
             ax.text(x, y, f"{100 * share:.0f}", ha="center", va="center", fontsize=5, color=colour)
-    words = [name.replace("_", " ") for name in names]
+    words = [label(name) for name in names]
     ax.set_xticks(range(len(names)), words, rotation=55, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(len(names)), words)
     ax.tick_params(length=0, labelsize=6)
