@@ -122,7 +122,8 @@ def test_summaries(tables):
 def test_the_figure(tables):
     shown, replayed = tables["change_rates"], tables["change_replay"]
     figure = changes_figure(shown, replayed)
-    assert [ax.get_title("left") for ax in figure.axes] == ["Moving reward", ""]
+    titles = [ax.get_title("left") for ax in figure.axes]
+    assert titles == ["Moving reward", "Before and after a change"]
     changes = [line.get_xdata()[0] for line in figure.axes[0].lines if len(line.get_xdata()) == 2]
     assert changes == [500, 1000]
     with pytest.raises(ValueError, match="shows one world, got 0"):

@@ -73,8 +73,8 @@ def test_the_table_fits_into_a_narrow_terminal(table, monkeypatch):
 def test_the_figure(table):
     figure = gain_floor_figure(table)
     assert [ax.get_title("left") for ax in figure.axes] == [
-        "Linear track",
-        "Open maze, random starts",
+        "Linear track (5 animals)",
+        "Open maze, random starts (5 animals)",
     ]
     for ax in figure.axes:
         zeros = [text for text in ax.texts if text.get_text() == "0"]

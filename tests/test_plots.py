@@ -841,4 +841,5 @@ def test_the_gallery_shows_every_script():
         assert f"`{script.name}`" in guide
     pictures = {path.name for path in FIGURES.glob("*.png")}
     assert {*re.findall(r'href="(\w+\.png)"', guide)} == pictures
-    assert sum(path.stat().st_size for path in FIGURES.glob("*.png")) < 3_000_000
+    # a clone has them all; 1.1 MB is the page of findings, whose 2,600 pixels its small words need
+    assert sum(path.stat().st_size for path in FIGURES.glob("*.png")) < 4_000_000

@@ -77,7 +77,7 @@ def grid(
     note : str, default ""
         What a reader has to know of all panels, as of `add_note`.
     ylabel : str, default ""
-        One label of the y axes of all panels.
+        One label of the y axes of all panels; broken into lines where the rows are low.
     sharex, sharey : bool or {"row", "col"}, default False
         Which panels share an axis.
 
@@ -110,7 +110,8 @@ def grid(
     for row in range(n_rows):
         own = titles[row * n_columns : (row + 1) * n_columns]
         heights[row] += _TITLE_LINE * max(title.count("\n") for title in own)
-    figure = new_figure(width, sum(heights) + _MARGIN)
+    height = sum(heights) + _MARGIN
+    figure = new_figure(width, height)
     panels = figure.subplots(
         n_rows, n_columns, squeeze=False, sharex=sharex, sharey=sharey, height_ratios=heights
     ).ravel()
@@ -121,12 +122,13 @@ def grid(
         ax.set_title(title)
     if letters and len(axes) > 1:
         letter_panels(axes)
-    if ylabel:
-        figure.supylabel(ylabel)
     if note:
         add_note(figure, note)
     if legend:
         add_legend(figure, legend, legend_columns, title=legend_title)
+    if ylabel:  # in the middle of the panels, not of the figure, which is higher
+        middle = 1 - height / 2 / figure.get_size_inches()[1]
+        figure.supylabel(fill(ylabel, int(height / _TITLE_LETTER))).set_y(middle)
     return figure, axes
 
 
