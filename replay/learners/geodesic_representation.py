@@ -3,7 +3,7 @@
 What is learned is the geodesic representation G: for each goal g, how far it is from each pair of
 state and action, discounted,
 
-    G(s, a, g) += alpha * (target - G(s, a, g)),    target = 1 if s' = g, else gamma max G(s', ., g).
+    G(s, a, g) += alpha (target - G(s, a, g)),  target = 1 if s' = g, else gamma max G(s', ., g).
 
 One remembered move (s, a, s') teaches the way to all goals at once, so what it is worth to replay
 it is its gain times its need [1]_, averaged over the goals by how likely each will be the next one,
@@ -23,11 +23,9 @@ to be gained in a world that is known.
 
 The equations are those of the authors' code, of which a copy was run; of the paper the abstract
 and the beginning were read. That code lets a separate module choose between given goals, and draws
-one by a softmax; here goals are found, and chosen by Q. Its gain sets a softmax before against a
-greedy policy after, which is ``policy="softmax_to_greedy"``: gains then never vanish, even where
-nothing is learned. Its replay makes a given number of backups; here there are also those that
-gain nothing, and end it. All moves that an error
-reaches are rows of one backup, in the order in which they were replayed.
+one by a softmax; here goals are found, and chosen by Q. Its replay makes a given number of backups,
+here one that gains nothing ends it. All moves that an error reaches are rows of one backup, in the
+order in which they were replayed.
 
 References
 ----------
@@ -80,9 +78,9 @@ __all__ += ["most_backups", "n_words", "replay"]
 CANDIDATES = ("rewarded", "entered")
 """What may become a goal: places where a reward was met, or all that were entered."""
 REWARDED, ENTERED = range(2)
-POLICIES = ("softmax", "greedy", "softmax_to_greedy")
+POLICIES = ("softmax", "greedy")
 """The policy towards a goal, for which gain and need are counted."""
-SOFTMAX, GREEDY, SOFTMAX_TO_GREEDY = range(3)
+SOFTMAX, GREEDY = range(2)
 _NEAR = 1e-6  # as in the authors' code: an action as good as the best one is a best one
 _TIE = 1e-9  # of the highest priority; what is equal by reckoning is seldom so to the last bit
 
@@ -96,8 +94,8 @@ class Params(NamedTuple):
         gamma: weight of the future, a step; below 1.
     epsilon : float
         Probability of a uniformly random action.
-    policy : {"softmax", "greedy", "softmax_to_greedy"}
-        The policy towards a goal. The last is softmax, but greedy after the backup.
+    policy : {"softmax", "greedy"}
+        The policy towards a goal, for which gain and need are counted.
     inverse_temperature : float
         beta: of that softmax.
     learning_rate : float
@@ -481,7 +479,7 @@ def _gain_at(params: Params, memory: Memory, g: int, s: int) -> float:
         if latest[a] >= 0:
             best = max(best, values[a])
             earned += policy[a] * values[a]
-    if params.policy != SOFTMAX:
+    if params.policy == GREEDY:
         return best - earned
     for a in range(len(values)):
         if latest[a] >= 0:
