@@ -642,7 +642,7 @@ TABLES = {
     "events.csv": _table(
         "candidate event",
         "animal? event start_time end_time peak? n_active n_spikes score p_cell_identity? "
-        "p_circular_fields? p largest_jump log_odds? log_odds_z? is_replay kind",
+        "p_circular_fields? p largest_jump log_odds? log_odds_z? track? is_replay kind",
         {
             "event": Column("its number, from 0"),
             "peak": Column("its largest rate or ripple power", "standard deviations"),
@@ -654,6 +654,7 @@ TABLES = {
             "log_odds": Column("of the one track against the other"),
             "log_odds_z": Column("that, in standard deviations of shuffles"),
             "largest_jump": Column("between the most probable places of time bins", _CM),
+            "track": Column("that of its path, from 1", "", "without a path"),
             "is_replay": Column("whether it is taken for replay"),
             "kind": Column("that of its longest sequence", "", "unless it is replay"),
         },
