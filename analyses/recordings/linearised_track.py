@@ -1,9 +1,9 @@
 """A track as one line, along which decoded places can be drawn.
 
 A graph may say in which order its edges are laid end to end, and with which gaps, as
-track_linearization does (`edge_order`, `edge_spacing`). Where it doesn't, corridor follows corridor,
-each beginning where the one before ends wherever the track allows it, with a gap where it doesn't;
-tracks that do not join follow one another.
+track_linearization does (`edge_order`, `edge_spacing`). Where it doesn't, corridor follows
+corridor, each beginning where the one before ends wherever the track allows it, with a gap where it
+doesn't; tracks that do not join follow one another.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ def linearise(track: BinnedTrack) -> LinearisedTrack:
             at += gap
         nodes.append((at, str(track.nodes[begin])))
         length = float(track.length[edge])
-        centre = track.offset[bins] if begin == track.edges[edge, 0] else length - track.offset[bins]
+        centre = (
+            track.offset[bins] if begin == track.edges[edge, 0] else length - track.offset[bins]
+        )
         low[bins] = at + centre - track.width[bins] / 2
         high[bins] = at + centre + track.width[bins] / 2
         at, before = at + length, edge

@@ -131,8 +131,8 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
     Returns
     -------
     dict
-        `node_names`, `node_positions` (cm), `edges` (pairs of numbers of nodes), `units`, and how the
-        graph is laid out on a line if it says so.
+        `node_names`, `node_positions` (cm), `edges` (pairs of numbers of nodes), `units`, and how
+        the graph is laid out on a line if it says so.
 
     Examples
     --------
