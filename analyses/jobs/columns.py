@@ -631,11 +631,12 @@ TABLES = {
     ),
     "recovery_shares.csv": _table(
         "kind of replay among shares that are known",
-        "n_cells gain speed kind true found least_recall corrected ci_low ci_high",
+        "n_cells gain speed kind true found least_recall corrected ci_low ci_high coverage",
         {
             "gain": Column("how much faster cells fire than in running"),
             "true": Column("its true share"),
             "least_recall": Column("the smallest share of a kind that is found as what it is"),
+            "coverage": Column("how often an interval holds it", "", "where it isn't corrected"),
         },
     ),
     # replay recording
