@@ -140,15 +140,6 @@ def conclude(
             kept = sequences, named, world, log, visits
     sequences, named, world, log, visited = kept  # type: ignore[misc]
     events["kind"] = named
-    n_laps = log.steps["episode"].nunique()
-    ring = (
-        " The track has no dead ends, so this is one lap: name the nodes where laps end (lap_end)."
-    )
-    told.append(
-        f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
-        f"between {world.n_states} states, {judgement.state_size:g} cm apart at most."
-        + (ring if n_laps == 1 and not judgement.lap_ends and _is_ring(session.track) else "")
-    )
     position = np.asarray(world.position)
     states = pd.DataFrame(
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
@@ -157,10 +148,6 @@ def conclude(
         events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
         scored.paths, calibration, tuple(told),
     )  # fmt: skip
-
-
-def _is_ring(track: BinnedTrack) -> bool:
-    return int(np.bincount(track.edges.ravel()).min()) > 1
 
 
 def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataFrame) -> str:

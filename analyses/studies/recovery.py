@@ -245,7 +245,11 @@ def _shares(counts: _Counts, rng: np.random.Generator) -> pd.DataFrame:
         for place, kind in enumerate(REPLAYED):
             row = {"kind": kind, "true": true[place], "found": found[:, place].mean()}
             row |= {"least_recall": recall, "corrected": np.nanmean(corrected[:, place])}
-            row |= {"ci_low": low[place], "ci_high": high[place], "coverage": np.nanmean(held[:, place])}
+            row |= {
+                "ci_low": low[place],
+                "ci_high": high[place],
+                "coverage": np.nanmean(held[:, place]),
+            }
             if recall < LEAST_RECALL:
                 row |= dict.fromkeys(("corrected", "ci_low", "ci_high", "coverage"), np.nan)
             rows.append(row)
