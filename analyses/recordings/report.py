@@ -21,7 +21,7 @@ __all__ += ["statistics_table", "with_interval", "write_report"]
 
 LOW_POWER = (
     "Novel paths are found less often than others where power is low: with few cells or a low gain "
-    "their share among what is found was .22 to .27 for a true .33 in simulations."
+    "their share among what is found was .21 to .26 for a true .33 in simulations."
 )
 """What must be said wherever a share of novel paths of a recording is shown."""
 
