@@ -195,8 +195,8 @@ def _compared(session: Session, judgement: Judgement, events: pd.DataFrame) -> l
         f"Track log odds compare the nodes {names[0]} (above 0) with {names[1]}, by the {n_cells} "
         f"cells with fields on both. Of {len(replayed)} events of replay, {(replayed > 2).sum()} "
         f"are on the first and {(replayed < -2).sum()} on the second by more than 2 standard "
-        "deviations of shuffles that swap the fields of each cell; mean distance from chance: "
-        f"{replayed.abs().mean():.1f} of these."
+        "deviations of shuffles that swap the fields of each cell"
+        + (f"; mean distance from chance: {replayed.abs().mean():.1f}." if len(replayed) else ".")
     ]
 
 

@@ -110,5 +110,5 @@ def describe_experience(
         return told
     return (
         f"{told} The track has no dead ends, so this is one lap: name the nodes where laps end "
-        "(lap_end)."
+        "(lap_ends; on the command line, --lap-end)."
     )
