@@ -28,7 +28,7 @@ from replay.learners import (
 from replay.learners.contract import Learner, LearnerModule, resolve
 from replay.learners.from_file import learner_from_file
 
-__all__ = ["LEARNERS", "Learner", "find_learner"]
+__all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
 
 LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "monte_carlo": (monte_carlo, monte_carlo.Params()),
@@ -119,3 +119,28 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
         raise unknown_name("learner", learner, LEARNERS)
     module, defaults = LEARNERS[learner]
     return resolve(module, params, name=learner, defaults=defaults)
+
+
+def check_computes_values(learner: Any, params: Any = None) -> None:
+    """Refuse a learner whose reward rate tells nothing of it, since it computes no values.
+
+    Parameters
+    ----------
+    learner, params
+        As `find_learner` takes them.
+
+    Raises
+    ------
+    ValueError
+        If it computes none, or a name or parameter is unknown.
+
+    Examples
+    --------
+    >>> check_computes_values("dyna_q")
+    """
+    found = find_learner(learner, params)
+    if not found.description.computes_values:
+        raise ValueError(
+            f"{found.name} computes no values and acts at random, so there is no reward rate to "
+            "compare: leave it out here; 'replay compare' tells how it replays."
+        )
