@@ -7,11 +7,13 @@ from typing import Any
 
 from replay.checks import unknown_name
 from replay.learners import (
+    adaptive_attractor,
     context_reactivation,
     dyna_q,
     episodic_control,
     episodic_sequences,
     full_backups,
+    hierarchical_generative,
     monte_carlo,
     n_step_td,
     prioritized_memory_access,
@@ -69,6 +71,8 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "spectral_diffusion": (spectral_generator, spectral_generator.Params()),
     "spectral_superdiffusion": (spectral_generator, spectral_generator.Params(stability=0.5)),
     "context_reactivation": (context_reactivation, context_reactivation.Params()),
+    "hierarchical_generative": (hierarchical_generative, hierarchical_generative.Params()),
+    "adaptive_attractor": (adaptive_attractor, adaptive_attractor.Params()),
 }
 """Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
 
