@@ -394,7 +394,7 @@ def test_who_replays_and_when(learner):
         "retrieved_episodes": {"step", "start"},
         "prioritized_memory_access": {"online", "episode_end", "start"},
         "memory_access_forgetting": {"online", "episode_end", "start"},
-        **dict.fromkeys(GENERATORS, {"episode_end", "start"}),
+        **{name: {"episode_end", "start"} for name in GENERATORS},
         recent_sarsa: {"online", "episode_end", "start"},
     }
     assert phases == expected.get(learner, {"online", "step", "episode_end"})
