@@ -111,7 +111,7 @@ def compare_with_plain(agent, phase, state, begin):
 
 def test_distances_are_those_of_each_goal_solved_alone():
     """Every place is a goal; replay goes on until nothing is gained."""
-    maze = from_ascii("S.#.\n...G")
+    maze = from_ascii("S.#.\n....\n..G.")
     params = {
         "candidates": "entered", "n_goals": 99, "pre_explored": True, "policy": "greedy",
         "replay_rate": 1.0, "max_backups": 2000, "forgetting": 0.0, "goal_rate": 0.0,

@@ -168,6 +168,46 @@ ACCOUNTS: dict[str, Account] = {
         fixed={"gain_floor": 0.0},  # there is always something to gain
         source="Antonov et al. 2022",
     ),
+    "geodesic_representation": Account(
+        "geodesic_representation",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "replay_rate": _LEARNING_RATE,
+            "inverse_temperature": LogUniform(
+                1.0, 20.0, "around the 2.5 and 5 of Sagiv et al. (2025)"
+            ),
+            "goal_rate": LogUniform(
+                0.01, 1.0, "from goals of a whole session to the latest; theirs are 0.04 and 0.05"
+            ),
+            "forgetting": LogUniform(
+                0.005, 0.2, "around the 0.06 of Sagiv et al. (2025); with none nothing is gained"
+            ),
+            "max_backups": _REACTIVATIONS,
+            "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
+            "candidates": OneOf(
+                ("rewarded", "entered"), "whether places that never paid are goals, too, is open"
+            ),
+            "pre_explored": OneOf(
+                (False, True), "whether an animal knows a maze before its first lap is not known"
+            ),
+            "backup_cost": Sometimes(1e-4, 0.1, "as of prioritized memory access"),
+            "mean_backups": _ENDS["mean_backups"],
+        },
+        as_published={
+            "discount": 0.95,
+            "policy": "softmax",
+            "inverse_temperature": 5.0,
+            "learning_rate": 1.0,
+            "replay_rate": 0.7,
+            "goal_rate": 0.05,
+            "forgetting": 0.06,
+            "replay_at": "episode_end",
+            "max_backups": 3,
+            "pre_explored": True,
+        },
+        source="Sagiv et al. 2025",
+    ),
     "dyna_q": Account(
         "dyna_q",
         {
@@ -308,6 +348,40 @@ ACCOUNTS: dict[str, Account] = {
             "n_replays": _REACTIVATIONS,
         },
         source="Zhou et al. 2025",
+    ),
+    "hierarchical_generative": Account(
+        "hierarchical_generative",
+        {
+            "n_maps": WholeNumber(2, 10, "around the 5 of Stoianov et al.'s (2022) trained model"),
+            "concentration": LogUniform(0.01, 1.0, "from maps of what was run to blurred ones"),
+            "map_concentration": LogUniform(0.1, 10.0, "from few maps to many, around an even 1"),
+            "trace_decay": Uniform(0.5, 0.99, "from sequences of a few places to whole laps"),
+            "replay_share": Uniform(0.0, 0.5, "replay teaches maps, but less than experience"),
+            "n_replays": _REACTIVATIONS,
+        },
+        as_published={"n_maps": 5, "n_replays": 30},
+        source="Stoianov et al. 2022",
+    ),
+    "adaptive_attractor": Account(
+        "adaptive_attractor",
+        {
+            "adaptation": Uniform(
+                0.5, 3.5, "from bumps that diffuse to the strongest of Ji et al. (2025)"
+            ),
+            "noise": LogUniform(0.01, 1.0, "from smooth sweeps to the jumps of Levy flights"),
+            "adaptation_time": LogUniform(5.0, 48.0, "from fast to Ji et al.'s (2025) 48"),
+            "width": Uniform(1.0, 3.0, "place fields of 10 to 30 cm, by how fine places are cut"),
+            "strength": Uniform(1.4, 4.0, "from Ji et al.'s (2025) to firmer bumps"),
+            "n_replays": _REACTIVATIONS,
+        },
+        fixed={"duration": 400.0},
+        as_published={
+            "adaptation": 1.5,
+            "adaptation_time": 48.0,
+            "strength": 1.426,  # J0 = 1 and k = 5 of 512 neurons, a = 0.4 rad
+            "duration": 200.0,
+        },
+        source="Ji et al. 2025",
     ),
     **{name: Account(name, control.priors, source="control") for name, control in CONTROLS.items()},
 }
