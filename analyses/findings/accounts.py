@@ -166,6 +166,14 @@ ACCOUNTS: dict[str, Account] = {
             "transition_rate": Uniform(0.1, 0.95, "up to Mattar & Daw's (2018) 0.9"),
         },
         fixed={"gain_floor": 0.0},  # there is always something to gain
+        as_published={
+            "inverse_temperature": 10.0,  # 1, where rewards are about 10
+            "learning_rate": 0.3,
+            "forgetting": 0.5,
+            "forgets_to_mean": True,
+            "min_priority": 1e-4,
+            "gain_floor": 0.0,
+        },
         source="Antonov et al. 2022",
     ),
     "geodesic_representation": Account(
@@ -185,9 +193,6 @@ ACCOUNTS: dict[str, Account] = {
             ),
             "max_backups": _REACTIVATIONS,
             "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
-            "candidates": OneOf(
-                ("rewarded", "entered"), "whether places that never paid are goals, too, is open"
-            ),
             "pre_explored": OneOf(
                 (False, True), "whether an animal knows a maze before its first lap is not known"
             ),

@@ -72,8 +72,8 @@ from replay.parts.priorities import IN_PAUSES, MOMENTS, is_due, phases_of
 from replay.parts.world_model import WorldModel, edge_to, model_words, observe, world_model
 from replay.worlds.mdp import MDP
 
-__all__ = ["Goals", "Memory", "Params", "description", "evaluates", "explore", "init", "learn"]
-__all__ += ["most_backups", "n_words", "replay"]
+__all__ = ["Goals", "Memory", "Params", "add_goal", "description", "evaluates", "explore"]
+__all__ += ["forget", "init", "learn", "most_backups", "n_words", "replay"]
 
 CANDIDATES = ("rewarded", "entered")
 """What may become a goal: places where a reward was met, or all that were entered."""
@@ -299,8 +299,16 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 # -- goals --------------------------------------------------------------------------------
 
 
-def _add_goal(memory: Memory, s: int) -> None:
-    """Make a place a goal, which is then as likely as goals are on average."""
+def add_goal(memory: Memory, s: int) -> None:
+    """Make a place a goal, which is then as likely as goals are on average.
+
+    Parameters
+    ----------
+    memory : Memory
+        If there is no room for one more, the least likely goal gives way.
+    s : int
+        The place; no goal yet.
+    """
     goals = memory.goals
     g = goals.n[0]
     if g < len(goals.place):
@@ -331,7 +339,7 @@ def _note_outcome(params: Params, memory: Memory, s: int, reward: float) -> None
     if goals.number[s] < 0:
         if reward <= 0.0 and params.candidates == REWARDED:
             return
-        _add_goal(memory, s)
+        add_goal(memory, s)
     g = goals.number[s]
     if reward > 0.0 or goals.n[0] > 1:
         _share(goals, g, 1.0 if reward > 0.0 else 0.0, params.goal_rate)
@@ -408,7 +416,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
         for s, a in np.argwhere(next_state >= 0):
             _observe(memory, s, a, next_state[s, a])
             if params.candidates == ENTERED and memory.goals.number[next_state[s, a]] < 0:
-                _add_goal(memory, next_state[s, a])
+                add_goal(memory, next_state[s, a])
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
@@ -427,11 +435,19 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     _set_action_value(memory, s, a)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
     if (transition.terminated or transition.truncated) and params.forgetting > 0.0:
-        _forget(memory, 1.0 - params.forgetting)
+        forget(memory, 1.0 - params.forgetting)
 
 
-def _forget(memory: Memory, kept: float) -> None:
-    """Let all values fade."""
+def forget(memory: Memory, kept: float) -> None:
+    """Let all values fade, and with them what follows from them.
+
+    Parameters
+    ----------
+    memory : Memory
+        Its goals stay as likely as they are.
+    kept : float
+        The share that is kept.
+    """
     for s in range(len(memory.starts)):
         for g in range(memory.goals.n[0]):
             _mark_stale(memory, g, s)
