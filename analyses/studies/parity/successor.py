@@ -41,6 +41,7 @@ _MAZE = """
 """
 """Where one can go: #; the reward is at the right end of the fifth row, the start at its left."""
 _START, _REWARD, _CLOSED, _BEFORE = (4, 0), (4, 9), (4, 5), (4, 4)
+_DISCOUNT = 0.9
 _N_EXPLORED, _N_RUNS, _N_FOUND_OUT, _N_RESTS, _MOST_STEPS = 5000, 5, 40, 1000, 300
 
 
@@ -76,7 +77,10 @@ def _simulated(phases: list[Phase], seed: int) -> Run:
 
 
 def _detour(seed: int) -> dict[str, float]:
-    """Give the length of the greedy way, and the value of its first step, after either rest."""
+    """Tell whether the greedy way is the shortest, and what its first move is worth.
+
+    Both after the rest that follows the reward, and after that which follows the barrier.
+    """
     explored, learned = Phase(_maze(0.0, _START), _N_EXPLORED), _maze(10.0, _START)
     steps = _simulated([explored, Phase(learned, _N_RUNS * _MOST_STEPS)], seed).log.steps
     ends = np.flatnonzero(steps["terminated"] | steps["truncated"])
@@ -90,7 +94,8 @@ def _detour(seed: int) -> dict[str, float]:
         ("detour", known + closed, _maze(10.0, _START, [_CLOSED])),
     ):
         values = _simulated(phases, seed).memory.action_values
-        found[f"way_{name}"] = greedy_path_length(values, mdp) - 1.0  # the last step ends it
+        shortest = greedy_path_length(mdp.solve(_DISCOUNT).action_values, mdp)
+        found[f"shortest_{name}"] = float(greedy_path_length(values, mdp) == shortest)
         found[f"value_{name}"] = float(values[_cell(*_START), RIGHT])
     return found
 
