@@ -65,6 +65,7 @@ UNUSUAL = {
     "spectral_superdiffusion": {"stability": 1.5, "n_replays": 3},
     "hierarchical_generative": {"n_maps": 2, "span": 7, "trace_decay": 1.0, "n_replays": 3},
     "successor_dyna": {"on_policy": True, "n_replays": 3},
+    "remembered_errors": {"bias": "prioritized", "renew": True, "n_replays": 3},
     "retrieved_episodes": {"n": 3, "n_retrieved": 2, "n_remembered": 50, "initial_value": np.inf},
 }
 """Parameters for learners that the paper has none for."""

@@ -208,6 +208,13 @@ ACCOUNTS: dict[str, Account] = {
                 ("proportional", "prioritized"), "Roscow et al. (2025) have both biases by error"
             ),
         },
+        as_published={
+            "discount": 1.0,  # this and the learning rate: medians of their fits to six rats
+            "learning_rate": 0.005,
+            "n_replays": 20,
+            "bias": "proportional",
+            "renew": True,
+        },
         source="Roscow et al. 2025",
     ),
     "trajectory_sampling": Account(

@@ -183,6 +183,6 @@ def _episode(
             "states": [[place[t], *(plans[t][plans[t] > 0] - 1)] for t in imagines],
         }
     )
-    columns = {key: steps[key].to_numpy() for key in steps}
+    columns = {str(key): steps[key].to_numpy() for key in steps}
     backups = pd.DataFrame(decoded_backups(paths, columns))
     return steps, backups.assign(index=backups.groupby("event").cumcount())

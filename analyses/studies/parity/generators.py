@@ -63,7 +63,7 @@ def _loop(rng: np.random.Generator) -> NDArray[np.int64]:
     rows += [*range(bottom, top, -1)]
     columns = [*range(left, right)] + [right] * (bottom - top) + [*range(right, left, -1)]
     columns += [left] * (bottom - top)
-    return np.array(rows) * _SIDE + np.array(columns)
+    return np.array([row * _SIDE + column for row, column in zip(rows, columns, strict=True)])
 
 
 def _five_mazes(seed: int) -> dict[str, float]:
