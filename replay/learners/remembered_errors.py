@@ -119,8 +119,13 @@ class Memory(NamedTuple):
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    priorities = ("remembered error", "largest remembered error", "remembered reward", "at random")
-    priorities += ("expected reward",)
+    priorities = {
+        PROPORTIONAL: "remembered error",
+        PRIORITIZED: "largest remembered error",
+        REWARD: "remembered reward",
+        RANDOM: "at random",
+        EXPECTED_REWARD: "expected reward",
+    }
     stores = "the last try of each pair, and its error"
     return Description(stores, (EPISODE_END, REST), priorities[params.bias], "Roscow et al. 2025")
 
