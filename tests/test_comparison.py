@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_cli import replay
+from commands import replay
 from typer.testing import CliRunner
 
 from analyses.cli import app

@@ -180,11 +180,11 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: options["priority"])
 def test_compiled_code_does_what_the_source_says(learner, options, request):
     mdps = [MAZE, stochastic_tree(seed=1)]
-    compiled = [simulate(mdp, learner, options, n_steps=300, log="all") for mdp in mdps]
+    compiled = [simulate(mdp, learner, options, n_steps=100, log="all") for mdp in mdps]
     request.getfixturevalue("plain")
     for mdp, run in zip(mdps, compiled, strict=True):
         assert not run.log.backups.empty
-        assert_same_run(run, simulate(mdp, learner, options, n_steps=300, log="all"))
+        assert_same_run(run, simulate(mdp, learner, options, n_steps=100, log="all"))
 
 
 # -- a world that changes -----------------------------------------------------------------

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from test_reproduce import digests
 
 from analyses.jobs import workers
 from analyses.jobs.run import run as run_study
-from analyses.studies.brea_2018.reproduce import STUDY
+from analyses.studies.brea_2018.reproduce import STUDY as REPRODUCTION
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 
+# Drawing takes longest, and other tests draw.
+STUDY = replace(REPRODUCTION, figures={})
 PLAN = plan_reproduction(["maze"], ["prioritized_sweeping"], n_mdps=8, n_seeds=1, n_steps=20_000)
 
 
