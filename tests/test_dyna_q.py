@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 from test_learners import MAZE, assert_same_run
 from test_textbook import CHAIN, experienced, taught
 
@@ -83,7 +84,7 @@ def test_a_trajectory_begins_anew_at_an_untried_pair():
 
 @pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=10)
+@examples(50)
 def test_they_solve_worlds_without_chance(learner, seed):
     rng = np.random.default_rng(seed)
     n_states, n_actions = 6, 2

@@ -5,8 +5,9 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 from test_learners import MAZE, assert_same_run, assert_same_table, worlds
 from test_textbook import CHAIN, experienced, taught
 
@@ -130,7 +131,7 @@ class SlowModel:
 @SWEEPING
 @pytest.mark.parametrize("kind", MODELS)
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(60)
 def test_an_empty_queue_says_that_the_model_is_solved(learner, kind, data):
     """Compiled where little is compiled for it; compiled code is held against its source below."""
     world = data.draw(worlds())

@@ -10,8 +10,9 @@ import own_learner
 import pandas as pd
 import pytest
 import recent_sarsa
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from strategies import examples
 from test_mdp import mdps
 
 from replay import LEARNERS, feed, simulate
@@ -288,7 +289,7 @@ def worlds(draw):
 
 @pytest.mark.parametrize("learner", [each for each in COMPUTES_VALUES if each not in KNOWING])
 @given(data=st.data())
-@settings(max_examples=40)
+@examples(100)
 def test_backups_are_of_remembered_transitions(learner, data):
     world = data.draw(worlds())
     run = simulate(
@@ -342,7 +343,7 @@ def test_backups_are_of_remembered_transitions(learner, data):
 
 @pytest.mark.parametrize("learner", GENERATORS)
 @given(data=st.data())
-@settings(max_examples=40)
+@examples(100)
 def test_generators_reactivate_visited_places_and_know_no_values(learner, data):
     world = data.draw(worlds())
     run = simulate(
@@ -468,7 +469,7 @@ def test_the_values_of_a_random_policy(learner):
 @pytest.mark.parametrize("only_lowers", [False, True])
 @pytest.mark.parametrize("initial_value", [0.0, np.inf, 5.0])
 @given(data=st.data())
-@settings(max_examples=30)
+@examples(100)
 def test_sweeping_solves_the_learned_model(initial_value, only_lowers, data):
     """Small backups stay true to the model, and an empty queue says that it is solved."""
     world = data.draw(worlds())
