@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from dataclasses import replace
 
 import hypothesis
 import numpy as np
@@ -11,6 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from replay import LEARNERS
 from replay.learners import find_learner
+from replay.simulation import driver
 
 os.environ["MPLBACKEND"] = "Agg"
 
@@ -36,6 +38,13 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.fixture
 def rng():
     return np.random.default_rng(20180624)
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Run the source of learners as it is: for the few steps of a case, compiling takes longer."""
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
 
 
 def _shown_texts(figure):

@@ -13,7 +13,6 @@ from test_textbook import CHAIN, experienced, taught
 
 from replay import feed, simulate
 from replay.learners import find_learner
-from replay.simulation import driver
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree
@@ -38,13 +37,6 @@ MODELS = {
         "capacity": 5,
     },
 }
-
-
-@pytest.fixture
-def plain(monkeypatch):
-    """Run the source as it is: for the few steps of a case, compiling takes longer."""
-    kernel_of = driver.kernel_of
-    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
 
 
 class SlowModel:
