@@ -1,5 +1,6 @@
 """What all tests share: profiles of Hypothesis, who runs what, no figure left open."""
 
+import gc
 import os
 import re
 import sys
@@ -22,13 +23,25 @@ hypothesis.settings.register_profile("nightly", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("ci")
 
 
+# They compile a learner that is not ours, whose code is not kept.
+_WITH_IMPOSED_CHOICES = ("test_memory_access_options.py", "test_memory_access_reference.py")
+
+
 class _ByLearner(LoadScopeScheduling):
     """Gives the tests of a learner to one process, which compiles it once, and others by file."""
 
     def _split_scope(self, nodeid):
         file, _, test = nodeid.partition("::")
         named = [part for part in re.split(r"[\[\]-]", test) if part in LEARNERS]
-        return find_learner(named[0]).module.__name__ if named else file
+        if named:
+            return find_learner(named[0]).module.__name__
+        return "imposed choices" if file.endswith(_WITH_IMPOSED_CHOICES) else file
+
+
+def pytest_collection_finish():
+    """Let the garbage collector leave alone what is imported: it is much, and stays."""
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -545,6 +545,8 @@ CHAIN_OF_TWO = MDP.from_tables([[0, 1], [0, 2], [2, 2]], reward=[0, 0, 1], termi
 
 
 PAUSES = """
+COMPILED = False
+
 from replay.log.backups import record
 from replay.learners import q_learning
 from replay.learners.q_learning import Memory, Params, init
