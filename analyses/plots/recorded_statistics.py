@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.plots.grids import add_legend
-from analyses.plots.style import COLUMN_WIDTH, Look, label, new_axes, new_figure, styled
+from analyses.plots.style import COLUMN_WIDTH, INCH, Look, label, new_axes, new_figure, styled
 from replay.checks import check_table
 
 __all__ = ["plot_beside_accounts", "recorded_statistics_figure"]
@@ -19,7 +19,7 @@ _COLUMNS = ["statistic", "label", "value", "ci_low", "ci_high", "finding", "sour
 _COLUMNS += ["published", "published_low", "published_high", "account", "is_control"]
 _COLUMNS += ["predicted_low", "predicted", "predicted_high"]
 _HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#d55e00", "#56b4e9", "black", "0.6"
-_WIDTH, _ROW, _N_COLUMNS, _LINE = 7.2, 0.13, 4, 30
+_NAMES, _PANEL, _ROW, _N_COLUMNS, _LINE = 1.4, 1.45, 0.13, 4, 30
 
 
 @styled
@@ -102,7 +102,8 @@ def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
     n_columns = min(len(findings), _N_COLUMNS)
     n_rows = -(-len(findings) // n_columns)
     panel = 0.95 + _ROW * int(rows["finding"].value_counts().max())
-    figure = new_figure(_WIDTH, 0.35 + n_rows * panel)
+    width = max(_NAMES + _PANEL * n_columns, COLUMN_WIDTH / INCH)
+    figure = new_figure(width, 0.35 + n_rows * panel)
     axes = figure.subplots(n_rows, n_columns, squeeze=False)
     for number, ax in enumerate(axes.ravel()):
         if number >= len(findings):
@@ -111,9 +112,10 @@ def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
         plot_beside_accounts(rows[rows["finding"] == findings[number]], ax)
         if number % n_columns:
             ax.set_yticklabels([])
+    published: list[Look] = [{"label": "Published", "color": _PUBLISHED}]
     looks: list[Look] = [
         {"label": "Recorded", "color": _HERE},
-        {"label": "Published", "color": _PUBLISHED},
+        *(published if rows["published"].notna().any() else []),
         {"label": "Account, 90 % of studies", "color": _ACCOUNT},
         {"label": "Control", "color": _CONTROL},
     ]
