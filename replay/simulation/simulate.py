@@ -179,8 +179,17 @@ def simulate(
         way_back(found, protocol, first.n_actions),
     )
     ends = window_ends(n_steps, n_windows)
+    begins = [0, *protocol.changes.tolist()]
+    worlds = [phase.mdp for phase in phases]
     writer = LogWriter(
-        log, found, first, name=protocol.name, seed=seed, n_steps=n_steps, on_block=on_block
+        log,
+        found,
+        first,
+        name=protocol.name,
+        seed=seed,
+        n_steps=n_steps,
+        on_block=on_block,
+        closed=closed_moves(zip(begins, worlds, strict=True)) if len(phases) > 1 else None,
     )
     rng = np.random.default_rng(seed)
     driver = Driver(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from replay.checks import check_whole, shown, unknown_name
 from replay.learners import find_learner
+from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
 from replay.simulation.driver import LogWriter
 from replay.simulation.feed import Experience
@@ -93,7 +94,8 @@ def run_task(
         task, learner, params, seed=seed, n_rest_before=_n_rest_before(task), rngs=rngs
     )
     table = _laps(task, laps, log.columns("steps"))
-    return TaskRun(log.with_states(task.analysed, task.world), table)
+    closed = _closed(task, laps, table["n_steps"].to_numpy())
+    return TaskRun(log.with_states(task.analysed, task.world, closed), table)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,12 +112,15 @@ class GivenLaps:
         One row a lap, as `TaskRun` has it.
     experience : Experience
         The steps, in states of the task's model, and the pauses of rest.
+    closed : dict
+        Step -> the moves between analysed states that are closed from then on.
     """
 
     task: Task
     seed: int
     laps: pd.DataFrame
     experience: Experience
+    closed: ClosedMoves
 
     def __repr__(self) -> str:
         """Tell whose laps they are, and how many."""
@@ -178,7 +183,9 @@ def give_laps(task: Task | str, *, seed: int = 0) -> GivenLaps:
         rest={0: _n_rest_before(task)} | rest,
     )
     transitions["truncated"] = np.zeros(len(transitions["state"]), dtype=bool)
-    return GivenLaps(task, seed, _laps(task, laps, transitions), experience)
+    table = _laps(task, laps, transitions)
+    closed = _closed(task, laps, table["n_steps"].to_numpy())
+    return GivenLaps(task, seed, table, experience, closed)
 
 
 def replay_laps(
@@ -211,7 +218,7 @@ def replay_laps(
     found, task = find_learner(learner, params), given.task
     writer = LogWriter("all", found, task.model.whole, name=task.name, seed=seed)
     log = given.experience.feed_to(found, writer, seed)
-    return log.with_states(task.analysed, task.world)
+    return log.with_states(task.analysed, task.world, given.closed)
 
 
 def _n_rest_before(task: Task) -> int:
@@ -288,6 +295,14 @@ def _way(
                 "its world has no such move: the way is closed, or the lap ends elsewhere."
             )
     return _Way(state, action, mean[state, action], next_state)
+
+
+def _closed(task: Task, laps: list[Lap], n_steps: NDArray[np.int64]) -> ClosedMoves:
+    """List which moves between analysed states are closed when."""
+    begins = np.cumsum(n_steps) - n_steps
+    worlds = [lap.world for lap in laps]
+    held = zip(begins.tolist(), worlds, strict=True)
+    return closed_moves(held, task.model.whole, task.analysed)
 
 
 def _laps(task: Task, laps: list[Lap], steps: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
