@@ -446,7 +446,7 @@ def _is_column(values: Any) -> bool:
 
 
 def _cast(name: str, column: str, values: Any, n_rows: int) -> NDArray[Any]:
-    kind = _type_of(name, column)
+    kind = schema_of(name, [column]).field(column).type
     what = f"The column {column!r} of {name!r}"
     if kind == pa.string():
         texts = list(values) if _is_column(values) else [values] * n_rows
@@ -457,11 +457,6 @@ def _cast(name: str, column: str, values: Any, n_rows: int) -> NDArray[Any]:
         values = [values]
         return np.broadcast_to(_numbers(what, kind, values), (n_rows,))
     return np.ascontiguousarray(_numbers(what, kind, values))
-
-
-@cache
-def _type_of(name: str, column: str) -> pa.DataType:
-    return schema_of(name, [column]).field(column).type
 
 
 def _text(what: str, column: str, value: Any) -> str:
