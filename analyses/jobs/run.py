@@ -23,7 +23,7 @@ from analyses.jobs import workers
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results, write_table
 from analyses.jobs.study import Figures, Piece, Plan, Study
-from replay.jit import sources_digest
+from replay.jit import compiling_seconds, sources_digest
 
 __all__ = ["draw_figures", "manifest", "run"]
 
@@ -54,8 +54,9 @@ def run(
     cluster : str, optional
         Address of a Dask scheduler whose workers make the pieces; the rest is done here.
     on_cost : callable, optional
-        Called with a `Cost` before the first piece, or after the first two of each process if the
-        study has no estimate of its own; not at all if no more are left to do.
+        Called with a `Cost` before the first piece; or, if the study has no estimate of its own,
+        when there are two pieces for each process, and one of each group. Not at all if no more are
+        left to do then.
     on_piece : callable, optional
         Called after each piece, those found done included.
     tell : callable, default print
@@ -96,11 +97,16 @@ def run(
             # The largest first, so that at the end no process works alone for long.
             left.sort(key=lambda piece: -study.size(plan, piece))
             if left and on_cost is not None:
-                tell("Timing what is to be done; what is new here is compiled first (a minute).")
+                tell(
+                    "Timing what is to be done; what is new here is compiled first, which takes a "
+                    "minute or two."
+                )
             with workers.pool(min(jobs, len(left)), cluster, tell) as call:
                 if left and on_cost is not None and study.estimate is not None:
                     on_cost(study.estimate(plan, left, call))
                     on_cost = None
+                else:
+                    left = _one_of_each_group_first(left)
                 for piece in _make_pieces(study, plan, left, results, call, on_cost):
                     on_piece(piece)
             tables = dict(study.summarise(plan, results))
@@ -155,6 +161,12 @@ def _sources(study: Study[Any]) -> str:
     return digest.hexdigest()[:12]
 
 
+def _one_of_each_group_first(pieces: Sequence[Piece]) -> list[Piece]:
+    firsts = {piece.group: piece for piece in reversed(pieces)}
+    return [*sorted(firsts.values(), key=pieces.index),
+            *(piece for piece in pieces if piece != firsts[piece.group])]  # fmt: skip
+
+
 def _make_pieces(
     study: Study[Plan],
     plan: Plan,
@@ -163,19 +175,26 @@ def _make_pieces(
     call: workers.Call,
     on_cost: Callable[[Cost], None] | None,
 ) -> Iterator[Piece]:
-    n_bytes, seconds = 0, 0.0
-    n_first = call.n_processes  # each process may have to compile for its first piece
+    n_bytes, seconds = 0, dict.fromkeys((piece.group for piece in left), 0.0)
+    done = dict.fromkeys(seconds, 0.0)
     work = [(study.make, plan, piece, call.is_far) for piece in left]
     with closing(call(_make, work)) as made:
         for n_made, (piece, files, took) in enumerate(made, start=1):
             n_bytes += sum(map(_size, files.values()))
             results.keep_piece(*piece, files)
-            seconds += took if n_made > n_first else 0.0
+            seconds[piece.group] += took
+            done[piece.group] += study.size(plan, piece)
             yield piece
             n_left = len(left) - n_made
-            if on_cost is not None and n_made == 2 * n_first and n_left:
+            is_known = n_made >= 2 * call.n_processes and all(done.values())
+            if on_cost is not None and is_known and n_left:
+                whole = dict.fromkeys(done, 0.0)
+                for each in left:
+                    whole[each.group] += study.size(plan, each)
+                to_come = sum(seconds[key] * (whole[key] / done[key] - 1) for key in done)
                 mean_bytes = n_bytes / n_made * n_left + BYTES_OF_FIGURES
-                on_cost(Cost({"pieces": n_left}, seconds / n_first * n_left, mean_bytes))
+                on_cost(Cost({"pieces": n_left}, to_come, mean_bytes))
+                on_cost = None
 
 
 def _size(content: bytes | Path) -> int:
@@ -188,12 +207,12 @@ def _make(
     piece: Piece,
     sends: bool,
 ) -> tuple[Piece, dict[str, bytes | Path], float]:
-    """Make a piece on a worker.
+    """Make a piece on a worker, and tell how long that took without compiling.
 
     Tables are sent to the main process. Other files, which may be large, are left where they are,
     for it to move, unless the worker has no file system in common with it.
     """
-    start = perf_counter()
+    start, compiling = perf_counter(), compiling_seconds()
     files: dict[str, bytes | Path] = {}
     for name, content in make(plan, piece).items():
         if isinstance(content, pd.DataFrame):
@@ -205,7 +224,7 @@ def _make(
             content.unlink()
         else:
             files[name] = content
-    return piece, files, perf_counter() - start
+    return piece, files, perf_counter() - start - (compiling_seconds() - compiling)
 
 
 def draw_figures(study: Study[Any], names: Iterable[str], folder: str | Path) -> list[Path]:

@@ -1,8 +1,9 @@
 """Event logs on disk: a folder with one parquet file a table, and ``world.json``, the world.
 
-Where moves of the world are closed for some time, ``closed.json`` says which. A folder is written beside its place and moved there when it is complete. Each file holds the
-version of the schema, where the log comes from, and how many rows belong to it, so that a damaged,
-cut or foreign file is recognised. The same log gives the same bytes.
+Where moves of the world are closed for some time, ``closed.json`` says which. A folder is written
+beside its place and moved there when it is complete. Each file holds the version of the schema,
+where the log comes from, and how many rows belong to it, so that a damaged, cut or foreign file is
+recognised. The same log gives the same bytes.
 """
 
 import json
@@ -247,9 +248,7 @@ def read_world(folder: str | os.PathLike[str]) -> MDP | None:
         ) from error
 
 
-def read_closed(
-    folder: str | os.PathLike[str], world: MDP | None
-) -> closed_moves.ClosedMoves:
+def read_closed(folder: str | os.PathLike[str], world: MDP | None) -> closed_moves.ClosedMoves:
     """Read which moves are closed when.
 
     Parameters

@@ -13,6 +13,7 @@ from replay.checks import check_choice, check_whole
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
+from replay.log.closed_moves import closed_moves
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
 from replay.simulation.loop import start
