@@ -81,8 +81,9 @@ class EventLog:
     TypeError
         If tables, provenance, world or closed moves are of another type.
     ValueError
-        If there is a table of another name, or a closed move is none. On first use, if a column is missing, unknown, of
-        another length or of another type, a number is out of range, or time runs back.
+        If there is a table of another name, or a closed move is none of the world. On first use, if
+        a column is missing, unknown, of another length or of another type, a number is out of
+        range, or time runs back.
 
     Examples
     --------

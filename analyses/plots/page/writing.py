@@ -135,7 +135,9 @@ def _data(
     runs: list[ShownRun], title: str | None, min_length: int, across_events: bool
 ) -> dict[str, Any]:
     """Gather all that the page shows; of the events, as many as there is room for."""
-    worlds = _distinct(runs, lambda one, other: one.world == other.world)
+    worlds = _distinct(
+        runs, lambda one, other: one.world == other.world and one.closed == other.closed
+    )
     ways = _distinct(runs, _have_one_experience)
     names = _names(runs)
     fixed: dict[str, Any] = {
@@ -148,7 +150,7 @@ def _data(
         "phases": list(PHASES),
         "palette": _palette(),
         "end_colour": END_COLOUR,
-        "worlds": [describe_world(run.world) | {"known": run.world_is_known}
+        "worlds": [describe_world(run.world, run.closed) | {"known": run.world_is_known}
                    for run in _firsts(runs, worlds)],
         "experiences": [_experience(run) for run in _firsts(runs, ways)],
     }  # fmt: skip
