@@ -64,6 +64,7 @@ _TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n)+", re.MULTILINE)
 _lock = threading.Lock()
 _settings: Any = numba.config
 _caching: Any = numba.core.caching
+_event: Any = numba.core.event
 
 
 def inlined(function: Function) -> Function:
@@ -189,7 +190,7 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
     return compiled
 
 
-class _Stopwatch(numba.core.event.Listener):  # type: ignore[misc]
+class _Stopwatch(_event.Listener):  # type: ignore[misc]
     """Adds up how long this process compiles, or loads what is compiled."""
 
     def __init__(self) -> None:
@@ -207,7 +208,7 @@ class _Stopwatch(numba.core.event.Listener):  # type: ignore[misc]
 
 
 _stopwatch = _Stopwatch()
-numba.core.event.register("numba:compiler_lock", _stopwatch)
+_event.register("numba:compiler_lock", _stopwatch)
 
 
 def compiling_seconds() -> float:

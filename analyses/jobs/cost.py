@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from time import perf_counter, process_time
 from typing import NamedTuple
 
-__all__ = ["BYTES_OF_FIGURES", "BYTES_OF_PROCESS", "Cost", "seconds_of_figures"]
+__all__ = ["BYTES_OF_FIGURES", "BYTES_OF_PROCESS", "Cost", "seconds_of_figures", "slowdown"]
 
 BYTES_OF_FIGURES = 10_000_000
 """Room on disk for tables and figures."""
@@ -26,26 +26,29 @@ class Cost(NamedTuple):
         Room on disk, in bytes.
     memory : float
         Memory of each process, in bytes.
+    seconds_after : float
+        Time for tables and figures.
     """
 
     counts: Mapping[str, int]
     seconds: float
     n_bytes: float
     memory: float = BYTES_OF_PROCESS
+    seconds_after: float = 0.0
 
 
-_SECONDS_TO_BEGIN = 3.0
-_SECONDS_OF_FIGURES = 3.0
-_PROBE_SECONDS = 0.2
+_SECONDS_TO_BEGIN = 2.5
+_SECONDS_OF_FIGURE = 1.0
+_PROBE_SECONDS = 0.3
 
 
-def seconds_of_figures(n_drawings: int, n_processes: int) -> float:
-    """Estimate the time for tables and figures on a machine as busy as this one is now.
+def seconds_of_figures(n_figures: int, n_processes: int) -> float:
+    """Estimate the time for tables and figures on an idle machine.
 
     Parameters
     ----------
-    n_drawings : int
-        How many functions draw; each makes a figure or a few.
+    n_figures : int
+        How many there are.
     n_processes : int
         How many processes share them.
 
@@ -53,12 +56,20 @@ def seconds_of_figures(n_drawings: int, n_processes: int) -> float:
     -------
     float
         Seconds.
+
+    Examples
+    --------
+    >>> seconds_of_figures(4, 2)
+    4.5
     """
-    if not n_drawings:
+    if not n_figures:
         return 0.0
+    return _SECONDS_TO_BEGIN + _SECONDS_OF_FIGURE * -(-n_figures // n_processes)
+
+
+def slowdown() -> float:
+    """Tell how many times longer work takes now than on an idle machine, by some of it."""
     begin, used = perf_counter(), process_time()
     while process_time() - used < _PROBE_SECONDS:
         pass
-    busy = (perf_counter() - begin) / _PROBE_SECONDS
-    turns = -(-n_drawings // min(n_processes, n_drawings))
-    return busy * (_SECONDS_TO_BEGIN + _SECONDS_OF_FIGURES * turns)
+    return (perf_counter() - begin) / _PROBE_SECONDS

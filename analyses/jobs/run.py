@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from statistics import mean
+from time import perf_counter, process_time
 from typing import Any
 
 import pandas as pd
 
 from analyses.jobs import workers
-from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost, seconds_of_figures, slowdown
 from analyses.jobs.results import Results, write_table
 from analyses.jobs.study import Figures, Piece, Plan, Study
 from replay.jit import compiling_seconds, sources_digest
@@ -103,11 +104,14 @@ def run(
                 )
             with workers.pool(min(jobs, len(left)), cluster, tell) as call:
                 if left and on_cost is not None and study.estimate is not None:
-                    on_cost(study.estimate(plan, left, call))
+                    cost = study.estimate(plan, left, call)
+                    n_probes = 0 if call.is_far else call.n_processes
+                    busy = [*call(slowdown, [()] * n_probes)] or [slowdown()]
+                    on_cost(cost._replace(seconds_after=mean(busy) * _after(study, plan, jobs)))
                     on_cost = None
                 else:
                     left = _one_of_each_group_first(left)
-                for piece in _make_pieces(study, plan, left, results, call, on_cost):
+                for piece in _make_pieces(study, plan, left, results, call, jobs, on_cost):
                     on_piece(piece)
             tables = dict(study.summarise(plan, results))
             for name, table in tables.items():
@@ -173,16 +177,19 @@ def _make_pieces(
     left: Sequence[Piece],
     results: Results,
     call: workers.Call,
+    jobs: int,
     on_cost: Callable[[Cost], None] | None,
 ) -> Iterator[Piece]:
-    n_bytes, seconds = 0, dict.fromkeys((piece.group for piece in left), 0.0)
+    n_bytes, used = 0, 0.0
+    seconds = dict.fromkeys((piece.group for piece in left), 0.0)
     done = dict.fromkeys(seconds, 0.0)
     work = [(study.make, plan, piece, call.is_far) for piece in left]
     with closing(call(_make, work)) as made:
-        for n_made, (piece, files, took) in enumerate(made, start=1):
+        for n_made, (piece, files, took, own) in enumerate(made, start=1):
             n_bytes += sum(map(_size, files.values()))
             results.keep_piece(*piece, files)
             seconds[piece.group] += took
+            used += own
             done[piece.group] += study.size(plan, piece)
             yield piece
             n_left = len(left) - n_made
@@ -193,8 +200,16 @@ def _make_pieces(
                     whole[each.group] += study.size(plan, each)
                 to_come = sum(seconds[key] * (whole[key] / done[key] - 1) for key in done)
                 mean_bytes = n_bytes / n_made * n_left + BYTES_OF_FIGURES
-                on_cost(Cost({"pieces": n_left}, to_come, mean_bytes))
+                busy = sum(seconds.values()) / used if used and not call.is_far else slowdown()
+                after = busy * _after(study, plan, jobs)
+                on_cost(Cost({"pieces": n_left}, to_come, mean_bytes, seconds_after=after))
                 on_cost = None
+
+
+def _after(study: Study[Plan], plan: Plan, jobs: int) -> float:
+    """Estimate the time for tables and figures on an idle machine."""
+    n = len(study.figures) if study.n_figures is None else study.n_figures(plan)
+    return seconds_of_figures(n, max(min(jobs, len(study.figures)), 1))
 
 
 def _size(content: bytes | Path) -> int:
@@ -206,13 +221,15 @@ def _make(
     plan: Any,
     piece: Piece,
     sends: bool,
-) -> tuple[Piece, dict[str, bytes | Path], float]:
+) -> tuple[Piece, dict[str, bytes | Path], float, float]:
     """Make a piece on a worker, and tell how long that took without compiling.
+
+    Of that time, what this process used comes last.
 
     Tables are sent to the main process. Other files, which may be large, are left where they are,
     for it to move, unless the worker has no file system in common with it.
     """
-    start, compiling = perf_counter(), compiling_seconds()
+    start, used, compiling = perf_counter(), process_time(), compiling_seconds()
     files: dict[str, bytes | Path] = {}
     for name, content in make(plan, piece).items():
         if isinstance(content, pd.DataFrame):
@@ -224,7 +241,9 @@ def _make(
             content.unlink()
         else:
             files[name] = content
-    return piece, files, perf_counter() - start - (compiling_seconds() - compiling)
+    took, used = perf_counter() - start, process_time() - used
+    share = 1 - (compiling_seconds() - compiling) / max(took, 1e-9)
+    return piece, files, share * took, share * used
 
 
 def draw_figures(study: Study[Any], names: Iterable[str], folder: str | Path) -> list[Path]:

@@ -175,6 +175,8 @@ class Study(Generic[Plan]):
         files; it may write other files to the folder.
     figures : mapping
         Name -> function that draws.
+    n_figures : callable, optional
+        ``n_figures(plan)`` tells how many figures these make; without it, one each.
     show : callable, optional
         ``show(plan, tables)`` gives what of the final tables is worth printing.
     size : callable, optional
@@ -207,6 +209,7 @@ class Study(Generic[Plan]):
     make: Callable[[Plan, Piece], Mapping[str, pd.DataFrame | Path]]
     summarise: Callable[[Plan, Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, Figures] = field(default_factory=dict)
+    n_figures: Callable[[Plan], int] | None = None
     show: Callable[[Plan, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
     size: Callable[[Plan, Piece], float] = _one
     estimate: Callable[[Plan, Sequence[Piece], Runner], Cost] | None = None

@@ -6,11 +6,12 @@ gone, the log says which.
 
 import json
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.checks import check_array, check_whole, shown
+from replay.checks import check_array, check_list, check_whole, shown
 from replay.worlds.mdp import MDP
 
 __all__ = ["ClosedMoves", "check_closed", "closed_moves", "from_json", "to_json"]
@@ -48,12 +49,13 @@ def closed_moves(
     {10: ((0, 1),), 20: ()}
     """
     known: dict[int, NDArray[np.int64]] = {}
-    numbers: dict[int, NDArray[np.int32]] = {}  # keeps what an id stands for
+    kept: list[NDArray[Any]] = []  # so that no other array gets the same id
 
     def moves_of(mdp: MDP) -> NDArray[np.int64]:
         key = id(mdp.successor)  # shared by worlds that differ in their start
         if key not in known:
-            known[key], numbers[key] = _moves(mdp, number), mdp.successor
+            known[key] = _moves(mdp, number)
+            kept.append(mdp.successor)
         return known[key]
 
     held = [(step, moves_of(mdp)) for step, mdp in worlds]
@@ -116,17 +118,18 @@ def check_closed(closed: object, mdp: MDP | None) -> ClosedMoves:
             f"{{100: [(3, 4), (4, 3)]}}; got {shown(closed)}."
         )
     last = np.inf if mdp is None else mdp.n_states - 1
-    checked = {}
+    checked: dict[int, tuple[tuple[int, int], ...]] = {}
     for step, moves in closed.items():
         from_step = check_whole("A step of closed", step)
         what = f"The moves that are closed from step {from_step} on"
-        if not len(moves):
+        listed = check_list(what, moves)
+        if not listed:
             checked[from_step] = ()
             continue
-        pairs = check_array(moves, what, kind="whole", at_least=0, at_most=last, n_dims=2)
+        pairs = check_array(listed, what, kind="whole", at_least=0, at_most=last, n_dims=2)
         if pairs.shape[1] != 2:
             raise ValueError(f"{what} must be pairs of states, got {shown(moves)}.")
-        checked[from_step] = tuple(map(tuple, pairs.tolist()))
+        checked[from_step] = tuple((here, there) for here, there in pairs.tolist())
     return dict(sorted(checked.items()))
 
 

@@ -126,7 +126,7 @@ def decoded_run(decoded: Decoded) -> ShownRun:
         events=events,
         sequences=sequences,
         detail=detail,
-        closed=log.closed,
+        closed={} if log.mdp is None else log.closed,
         decoded=True,
     )
 

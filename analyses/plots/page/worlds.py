@@ -75,7 +75,7 @@ def _moves(mdp: MDP, closed: ClosedMoves) -> NDArray[np.int64]:
     state, other = mdp.transition_rows() // mdp.n_actions, mdp.successor
     closed_ones = [move for moves in closed.values() for move in moves]
     parts = [np.column_stack((state, other)), np.array(closed_ones, dtype=np.int64).reshape(-1, 2)]
-    moves = np.unique(np.concatenate(parts), axis=0)
+    moves: NDArray[np.int64] = np.unique(np.concatenate(parts), axis=0)
     return moves[moves[:, 0] != moves[:, 1]]
 
 
