@@ -13,7 +13,7 @@ from strategies import N_STATES, event_log, logs
 
 from analyses import classify, place_sequences
 from analyses.measures import STATISTICS
-from analyses.measures.animals import replays_of
+from analyses.measures.animals import replays_by_jump, replays_of
 from analyses.measures.paused_replay import PAUSES
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
@@ -208,6 +208,17 @@ def test_animals_don_t_mix():
     values = STATISTICS["S1"].compute(three)
     assert values["animal"].tolist() == [2, 4, 9]
     assert values["value"].tolist() == [values["value"].iloc[0]] * 3
+
+
+def test_animals_with_the_same_laps_are_classified_together_and_for_several_jumps_at_once():
+    """Different replay after the same steps, then other steps; the same rows as one at a time."""
+    same = [run_task(TRACK, name, {"n_replays": 9}, seed=1) for name in ("dyna_q", "sfma")]
+    runs = [(n, *run) for n, run in enumerate([*same, *(run_task(TRACK, "sfma", seed=2),)])]
+    made = replays_by_jump(TRACK, runs, [2, 1])
+    for jump, whole in made.items():
+        alone = [replays_of(TRACK, [run], largest_jump=jump).sequences for run in runs]
+        pd.testing.assert_frame_equal(whole.sequences, pd.concat(alone, ignore_index=True))
+    assert len(made[2].sequences) > len(made[1].sequences) > 0
 
 
 def test_a_backup_that_grows_is_one_sequence():

@@ -32,9 +32,10 @@ from replay.log.event_log import EventLog
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["replays_of"]
+__all__ = ["replays_by_jump", "replays_of"]
 
 _START, _REST = 0, 2
+_MOVED = ("episode", "step", "state", "next_state")
 
 
 def replays_of(
@@ -93,13 +94,52 @@ def replays_of(
     >>> made.counts, sorted(made.pauses["phase"].unique())
     ('place sequences', ['episode_end', 'rest', 'start'])
     """
+    return replays_by_jump(task, runs, [largest_jump], counts)[largest_jump]
+
+
+def replays_by_jump(
+    task: Task,
+    runs: Iterable[tuple[Any, ...]],
+    largest_jumps: Iterable[int],
+    counts: str = "place sequences",
+) -> dict[int, Replays]:
+    """Make the tables of some animals for several criteria of detection.
+
+    Parameters
+    ----------
+    task, runs, counts
+        As for `replays_of`.
+    largest_jumps : iterable of int
+        Each may be the `largest_jump` of `replays_of`.
+
+    Returns
+    -------
+    dict of int to Replays
+        What `replays_of` gives for each.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `replays_of`.
+
+    Examples
+    --------
+    >>> from replay.tasks import run_task
+    >>> from replay.tasks.published import TASKS
+    >>> task = TASKS["linear_track"].build()
+    >>> made = replays_by_jump(task, [(0, *run_task(task, "dyna_q", {"n_replays": 9}))], [1, 2])
+    >>> len(made[1].sequences) < len(made[2].sequences)
+    True
+    """
     of_chains = check_choice("counts", counts, COUNTS) == COUNTS[1]
-    least = Detection(2 if of_chains else 3, largest_jump=largest_jump)
-    least.check()
+    least = [Detection(2 if of_chains else 3, largest_jump=jump) for jump in largest_jumps]
+    for each in least:
+        each.check()
     track = Track.of(graph_of_task(task))
     known: dict[int, LapArrays] = {}
     animals: list[int] = []
-    laps, second, found, reactivated = [], [], [], []
+    laps, second, chained = [], [], []
+    alike: list[_Alike] = []
     for run in _checked(runs):
         animal, log, table, paths = run
         animals.append(animal)
@@ -107,23 +147,61 @@ def replays_of(
             known[id(table)] = LapArrays.of(table, len(task.places))
         laps.append(known[id(table)])
         steps = log.columns("steps")
-        experience = Experience(steps)
+        if not alike or not _are_same(alike[-1].steps, steps):
+            alike.append(_Alike(steps, Experience(steps), []))
         second.append(second_places(steps, laps[-1].whole["episode"]))
-        if of_chains:
-            if paths is not None:
-                raise ValueError("Paths have no causes: count 'place sequences' of them.")
-            backups = backups_in_pauses(log.columns("backups"))
-            own = chains(link_backups(backups))
-            found.append(classified(experience, backups, own, "causal"))
+        if not of_chains:
+            alike[-1].reactivated.append(reactivated_in_pauses(log, paths))
             continue
-        places = reactivated_in_pauses(log, paths)
-        found.append(
-            classified_places(experience, places, *runs_along(places, track, least), track)
-        )
-        reactivated.append(places)
+        if paths is not None:
+            raise ValueError("Paths have no causes: count 'place sequences' of them.")
+        backups = backups_in_pauses(log.columns("backups"))
+        own = chains(link_backups(backups))
+        chained.append(classified(alike[-1].experience, backups, own, "causal"))
     if not animals:
         raise ValueError("runs must have at least one animal.")
-    return _tables(task, track, animals, LapArrays.concat(laps, second), found, reactivated, least)
+    known_laps = LapArrays.concat(laps, second)
+    reactivated = [each for group in alike for each in group.reactivated]
+    made = {}
+    for each in least:
+        if of_chains:
+            parts, n_found = chained, [len(part["event"]) for part in chained]
+        else:
+            of_alike = [group.sequences(track, each) for group in alike]
+            parts, n_found = [part for part, _ in of_alike], [n for _, ns in of_alike for n in ns]
+        found, owner = Sequences.concat(parts), np.repeat(np.arange(len(animals)), n_found)
+        made[each.largest_jump] = _tables(
+            task, track, animals, known_laps, found, owner, reactivated, each
+        )
+    return made
+
+
+class _Alike(NamedTuple):
+    """Animals one after the other that made the same steps, and what each reactivated."""
+
+    steps: Columns
+    experience: Experience
+    reactivated: list[Columns]
+
+    def sequences(self, track: Track, detection: Detection) -> tuple[Sequences, list[int]]:
+        """Classify the place sequences of all, and count those of each animal."""
+        of_animal = np.repeat(
+            np.arange(len(self.reactivated)), [len(part["event"]) for part in self.reactivated]
+        )
+        joined = {
+            name: np.concatenate([part[name] for part in self.reactivated])
+            for name in self.reactivated[0]
+        }
+        begins = (np.diff(joined["event"]) != 0) | (np.diff(of_animal) != 0)
+        event = np.cumsum(np.append(False, begins)[: len(of_animal)])  # animals number their own
+        rows, states = runs_along(joined | {"event": event}, track, detection)
+        found = classified_places(self.experience, joined, rows, states, track)
+        return found, np.bincount(of_animal[rows], minlength=len(self.reactivated)).tolist()
+
+
+def _are_same(steps: Columns, others: Columns) -> bool:
+    """Tell whether two animals made the same moves at the same times."""
+    return all(np.array_equal(steps[name], others[name]) for name in _MOVED)
 
 
 class _Run(NamedTuple):
@@ -163,11 +241,12 @@ def _tables(
     track: Track,
     animals: list[int],
     laps: LapArrays,
-    found: list[Sequences],
+    sequences: Sequences,
+    owner: NDArray[np.int64],
     reactivated: list[Columns],
     least: Detection,
 ) -> Replays:
-    """Put what was found in each animal into tables, one animal after the other."""
+    """Put what was found into tables, one animal after the other; `owner` numbers the animals."""
     number = np.array(animals)
     names = {
         name: _numbered(first, laps.names[name])
@@ -176,8 +255,6 @@ def _tables(
             ("lap", [""]),
         )
     }
-    sequences = Sequences.concat(found)
-    owner = np.repeat(np.arange(len(found)), [len(part["event"]) for part in found])
     codes = _codes_at(laps, names, owner, sequences["episode"])
     measured = _measured(task, track, sequences, codes["block"], names["block"][0])
     table = sequences.table.assign(

@@ -7,6 +7,7 @@ numbers, replay events, locations, and empty columns for what a learner or a rec
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -446,7 +447,7 @@ def _is_column(values: Any) -> bool:
 
 
 def _cast(name: str, column: str, values: Any, n_rows: int) -> NDArray[Any]:
-    kind = schema_of(name, [column]).field(column).type
+    kind = _type_of(name, column)
     what = f"The column {column!r} of {name!r}"
     if kind == pa.string():
         texts = list(values) if _is_column(values) else [values] * n_rows
@@ -457,6 +458,11 @@ def _cast(name: str, column: str, values: Any, n_rows: int) -> NDArray[Any]:
         values = [values]
         return np.broadcast_to(_numbers(what, kind, values), (n_rows,))
     return np.ascontiguousarray(_numbers(what, kind, values))
+
+
+@cache
+def _type_of(name: str, column: str) -> pa.DataType:
+    return schema_of(name, [column]).field(column).type
 
 
 def _text(what: str, column: str, value: Any) -> str:

@@ -19,7 +19,7 @@ from analyses.findings.priors import Parameter
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.study import Piece, Runner
 from analyses.measures import STATISTICS
-from analyses.measures.animals import replays_of
+from analyses.measures.animals import replays_by_jump
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.track import graph_of_task
 from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison, n_simulated
@@ -273,7 +273,7 @@ def _measure(
     """Compute all statistics of the animals of one world, each under its criteria."""
     wanted = dict.fromkeys(detections.values())
     jumps = sorted({detection.largest_jump for detection in wanted})
-    made = {jump: replays_of(task, runs, largest_jump=jump) for jump in jumps}
+    made = replays_by_jump(task, runs, jumps)
     seen = {each: made[each.largest_jump].detected(each) for each in wanted}
     done = {
         key: STATISTICS[key[0]].compute(seen[key[1]])
