@@ -27,7 +27,7 @@ class Cost(NamedTuple):
     memory : float
         Memory of each process, in bytes.
     seconds_after : float
-        Time for tables and figures.
+        Time for tables and figures; of an estimate, for what more is done then, on an idle machine.
     """
 
     counts: Mapping[str, int]

@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from statistics import mean
+from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any
 
@@ -107,7 +107,8 @@ def run(
                     cost = study.estimate(plan, left, call)
                     n_probes = 0 if call.is_far else call.n_processes
                     busy = [*call(slowdown, [()] * n_probes)] or [slowdown()]
-                    on_cost(cost._replace(seconds_after=mean(busy) * _after(study, plan, jobs)))
+                    after = cost.seconds_after + _after(study, plan, jobs)
+                    on_cost(cost._replace(seconds_after=mean(busy) * after))
                     on_cost = None
                 else:
                     left = _one_of_each_group_first(left)

@@ -212,6 +212,7 @@ STUDY = Study(
     make=simulate_studies,
     summarise=compare_tables,
     figures={"findings": _draw},
+    n_figures=lambda plan: 1 + plan.findings["study"].nunique(),
     show=_show,
     estimate=estimate_studies,
     size=lambda plan, piece: float(

@@ -138,6 +138,7 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    n_figures=lambda plan: 6,  # three of them are events
     show=_show,
     estimate=_estimate,
 )

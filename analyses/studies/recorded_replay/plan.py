@@ -25,6 +25,8 @@ from replay.checks import check_whole
 
 __all__ = ["RecordingPlan", "cost_of", "describe_choices", "describe_data", "plan_recording"]
 
+_SECONDS_OF_SESSION = 0.3
+
 
 class RecordingPlan(NamedTuple):
     """What is analysed, and how.
@@ -168,7 +170,7 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
     Cost
         Of all of them.
     """
-    n_events, seconds = 0.0, 0.0
+    n_events, seconds, seconds_after = 0.0, 0.0, 0.0
     for plan, n_left in plans:
         session, judgement = plan.session, plan.judgement
         share = n_left / n_blocks(session)
@@ -182,6 +184,8 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
         n_decodings = 2 * (1 + len(judgement.shuffles) * judgement.n_shuffles)
         own = len(session.events) * share
         # Likelihoods and shuffling take about as long as decoding.
-        seconds += 2 * each * n_decodings * n_bins + 0.02 * own + 0.5 * plan.n_sessions
+        seconds += 2 * each * n_decodings * n_bins + 0.02 * own
+        seconds_after += _SECONDS_OF_SESSION * plan.n_sessions
         n_events += own
-    return Cost({"events": round(n_events)}, seconds, BYTES_OF_FIGURES)
+    events = {"events": round(n_events)}
+    return Cost(events, seconds, BYTES_OF_FIGURES, seconds_after=seconds_after)
