@@ -64,8 +64,7 @@ def plot_beside_accounts(
     colours = [_CONTROL if control else _ACCOUNT for control in rows["is_control"]]
     ax.hlines(place, rows["predicted_low"], rows["predicted_high"], colors=colours, linewidth=1)
     ax.scatter(rows["predicted"], place, c=colours, s=7, zorder=3)
-    names = [label(str(name)) for name in rows["account"]]
-    ax.set_yticks(place, [name[:1].upper() + name[1:] for name in names])
+    ax.set_yticks(place, [label(str(name)) for name in rows["account"]])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     task = str(first["task"]).replace("_", " ")
     ax.set_title(f"{first['source']}\n{task}", fontsize=7)
