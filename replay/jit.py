@@ -198,13 +198,13 @@ class _Stopwatch(_event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: Any) -> None:
         if not self._depth:
-            self._begun = time.perf_counter()
+            self._begun = time.process_time()
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1
         if not self._depth:
-            self.seconds += time.perf_counter() - self._begun
+            self.seconds += time.process_time() - self._begun
 
 
 _stopwatch = _Stopwatch()
@@ -217,7 +217,7 @@ def compiling_seconds() -> float:
     Returns
     -------
     float
-        Seconds.
+        Seconds of the processor.
     """
     return _stopwatch.seconds
 

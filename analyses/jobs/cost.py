@@ -1,10 +1,9 @@
 """What work costs before it begins."""
 
 from collections.abc import Mapping
-from time import perf_counter, process_time
 from typing import NamedTuple
 
-__all__ = ["BYTES_OF_FIGURES", "BYTES_OF_PROCESS", "Cost", "seconds_of_figures", "slowdown"]
+__all__ = ["BYTES_OF_FIGURES", "BYTES_OF_PROCESS", "Cost", "seconds_of_figures"]
 
 BYTES_OF_FIGURES = 10_000_000
 """Room on disk for tables and figures."""
@@ -27,7 +26,7 @@ class Cost(NamedTuple):
     memory : float
         Memory of each process, in bytes.
     seconds_after : float
-        Time for tables and figures; of an estimate, for what more is done then, on an idle machine.
+        Time for tables and figures.
     """
 
     counts: Mapping[str, int]
@@ -37,9 +36,8 @@ class Cost(NamedTuple):
     seconds_after: float = 0.0
 
 
-_SECONDS_TO_BEGIN = 2.5
+_SECONDS_TO_BEGIN = 2.0
 _SECONDS_OF_FIGURE = 1.0
-_PROBE_SECONDS = 0.3
 
 
 def seconds_of_figures(n_figures: int, n_processes: int) -> float:
@@ -60,16 +58,8 @@ def seconds_of_figures(n_figures: int, n_processes: int) -> float:
     Examples
     --------
     >>> seconds_of_figures(4, 2)
-    4.5
+    4.0
     """
     if not n_figures:
         return 0.0
     return _SECONDS_TO_BEGIN + _SECONDS_OF_FIGURE * -(-n_figures // n_processes)
-
-
-def slowdown() -> float:
-    """Tell how many times longer work takes now than on an idle machine, by some of it."""
-    begin, used = perf_counter(), process_time()
-    while process_time() - used < _PROBE_SECONDS:
-        pass
-    return (perf_counter() - begin) / _PROBE_SECONDS

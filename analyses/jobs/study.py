@@ -182,8 +182,10 @@ class Study(Generic[Plan]):
     size : callable, optional
         ``size(plan, piece)`` tells how much work a piece is, in any unit. Large ones begin first.
     estimate : callable, optional
-        ``estimate(plan, left, call)`` tells what the pieces that are left cost; it may try out
-        something with ``call``, a `Runner`. Without it the first pieces tell.
+        ``estimate(plan, left, call)`` tells what the pieces that are left cost, with seconds of a
+        processor; it tries something out with ``call``, a `Runner`, which also shows how busy the
+        machine is. Without it the first pieces tell. ``seconds_after`` is for what is done later,
+        besides figures.
 
     Examples
     --------

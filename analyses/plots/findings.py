@@ -14,7 +14,6 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
-from matplotlib.transforms import ScaledTranslation, Transform, blended_transform_factory
 from numpy.typing import NDArray
 
 from analyses.plots.grids import grid
@@ -36,8 +35,8 @@ _PARTS = ("", "_of_all")
 _OF_A_STUDY = (
     "Dots: the middle of what an account predicts, lines: 5 to 95 % of simulated studies; purple "
     "where it makes the finding more probable than knowing nothing does, orange where less, as on "
-    "the page of all findings; no dot: no replay. Grey: as published, with its error. *: the parameters of the "
-    "account's authors."
+    "the page of all findings; no dot: no replay. Grey: as published, with its error. *: the "
+    "parameters of the account's authors."
 )
 _NEEDED = ["finding", "study", "source", "task", "statistic", "label", "likelihood", "account"]
 _NEEDED += [
@@ -99,7 +98,7 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
             ax.add_patch(veil).set(linewidth=0, zorder=5)
     _name_rows(ax, findings, edges)
     controls = set(evidence.loc[evidence["is_control"].astype(bool), "account"])
-    names = [f"control: {_short(name)}" if name in controls else _short(name) for name in accounts]
+    names = [_short(name) + " (control)" * (name in controls) for name in accounts]
     ax.set_xticks(range(len(accounts)), names, rotation=90)
     ax.xaxis.tick_top()
     ax.tick_params(length=0, labelsize=SMALL, pad=2)
@@ -172,27 +171,20 @@ def _name_rows(ax: Axes, findings: pd.DataFrame, edges: NDArray[np.float64]) -> 
     diagnostic = findings["diagnostic"].fillna(False).astype(bool)
     for text, told in zip(ax.get_yticklabels(), diagnostic, strict=True):
         text.set(color="black" if told else "0.5", linespacing=0.95)
+    wide = ax.get_position().width * cast(Figure, ax.figure).get_size_inches()[0]
     before = ("", "")
     rows = findings[["source", "task"]].itertuples(index=False)
     for (source, task), top, bottom in zip(rows, edges, edges[1:], strict=False):
         if (source, task) != before:
             place = "" if task == before[1] and source == before[0] else task.replace("_", " ")
             ax.text(
-                -(_SOURCES + _LABELS) + 0.05, (top + bottom) / 2,
+                (0.05 - _SOURCES - _LABELS) / wide, (top + bottom) / 2,
                 place if source == before[0] else f"{source}: {place}",
-                transform=_from_axes(ax), fontsize=SMALL, va="center",
+                transform=ax.get_yaxis_transform(), fontsize=SMALL, va="center",
             )  # fmt: skip
         if source != before[0]:
             ax.axhline(top, color="black", linewidth=0.5, zorder=6)
         before = source, task
-
-
-def _from_axes(ax: Axes) -> Transform:
-    """Measure x from the left edge of a panel in inches, y along its axis."""
-    figure = cast(Figure, ax.figure)
-    left = ScaledTranslation(0, 0, figure.dpi_scale_trans)
-    inches = figure.dpi_scale_trans + ScaledTranslation(ax.get_position().x0, 0, figure.transFigure)
-    return blended_transform_factory(inches + left, ax.transData)
 
 
 def _draw_sums(sums: pd.DataFrame, accounts: list[str], ax: Axes) -> None:

@@ -80,20 +80,18 @@ def plot_found_accounts(
 
 
 @styled
-def found_accounts_figure(confusion: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
+def found_accounts_figure(confusion: pd.DataFrame) -> Figure:
     """Make the figure of which account a comparison finds, if another one is true.
 
     Parameters
     ----------
     confusion : DataFrame
         The table ``confusion`` of a comparison.
-    width_cm : float, default 17.5
-        Width of the figure; with many accounts, less is too narrow for the numbers.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure.
+        The figure, 17.5 cm wide.
 
     Raises
     ------
@@ -102,7 +100,7 @@ def found_accounts_figure(confusion: pd.DataFrame, *, width_cm: float = FULL_WID
     """
     check_table(confusion, ["truth"], "confusion")
     height = _NAMES + _ROW * confusion["truth"].nunique() + 0.3
-    figure = new_figure(width_cm / INCH, height)
+    figure = new_figure(FULL_WIDTH / INCH, height)
     plot_found_accounts(confusion, figure.subplots())
     add_note(figure, _NOTE)
     return figure

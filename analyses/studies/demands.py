@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["GROWING_WORLDS", "STUDY", "DemandsPlan", "measure_demands", "plan_demands"]
 
 _BYTES_OF_PIECE = 10_000
+_VISITS_TIMED = 2
 
 Builder = Callable[[int, np.random.Generator], MDP]
 
@@ -216,16 +217,17 @@ def _make(plan: DemandsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def _estimate(plan: DemandsPlan, left: Sequence[Piece], call: Runner) -> Cost:
-    """Time one run of each kind, with one visit to each pair of state and action."""
-    short = plan._replace(n_mdps=1, visits=1)
-    seconds = plan.n_mdps * plan.visits * sum(call(_time, [(short, piece) for piece in left]))
+    """Time a run of each kind, with few visits to each pair of state and action."""
+    short = plan._replace(n_mdps=1, visits=min(plan.visits, _VISITS_TIMED))
+    more = plan.n_mdps * plan.visits / short.visits
+    seconds = more * sum(call(_time, [(short, piece) for piece in left]))
     return Cost({"pieces": len(left)}, seconds, _BYTES_OF_PIECE * len(left) + BYTES_OF_FIGURES)
 
 
 def _time(plan: DemandsPlan, piece: Piece) -> float:
-    start, compiling = perf_counter(), compiling_seconds()
+    start, compiling = process_time(), compiling_seconds()
     _make(plan, piece)
-    return perf_counter() - start - (compiling_seconds() - compiling)
+    return process_time() - start - (compiling_seconds() - compiling)
 
 
 def _summarise(plan: DemandsPlan, results: Results) -> dict[str, pd.DataFrame]:

@@ -79,7 +79,8 @@ _BASE = np.int64(1) << 31
 
 def _moves(mdp: MDP, number: NDArray[np.int32] | None) -> NDArray[np.int64]:
     """List the moves from a state to another, as state * 2^31 + next state, ascending."""
-    here, there = mdp.transition_rows() // mdp.n_actions, mdp.successor
+    here: NDArray[Any] = mdp.transition_rows() // mdp.n_actions
+    there: NDArray[Any] = mdp.successor
     if number is not None:
         here, there = number[here], number[there]
     return np.unique(here.astype(np.int64)[here != there] * _BASE + there[here != there])

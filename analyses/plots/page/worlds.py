@@ -76,7 +76,8 @@ def _moves(mdp: MDP, closed: ClosedMoves) -> NDArray[np.int64]:
     closed_ones = [move for moves in closed.values() for move in moves]
     parts = [np.column_stack((state, other)), np.array(closed_ones, dtype=np.int64).reshape(-1, 2)]
     moves: NDArray[np.int64] = np.unique(np.concatenate(parts), axis=0)
-    return moves[moves[:, 0] != moves[:, 1]]
+    moves = moves[moves[:, 0] != moves[:, 1]]
+    return moves
 
 
 def _closures(

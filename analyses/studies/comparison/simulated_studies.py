@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -143,10 +143,10 @@ def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, st
     draws = range(min(plan.n_studies(name), DRAWS_OF_PIECE))
     with plan.told(task):
         for _ in range(2):
-            begin, n_animals = perf_counter(), 0
+            begin, n_animals = process_time(), 0
             for rows in _animals(plan, task, name, draws, _N_TIMED):
                 n_animals += len(rows[["draw", "animal"]].drop_duplicates())
-    return (task, name), (perf_counter() - begin) / n_animals
+    return (task, name), (process_time() - begin) / n_animals
 
 
 def _account(plan: Comparison, name: str) -> tuple[Account, bool]:

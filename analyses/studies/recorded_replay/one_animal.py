@@ -75,7 +75,8 @@ def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
-    return cost_of([(plan, len(left))])
+    [cost] = call(cost_of, [([(plan, len(left))],)])
+    return cost
 
 
 def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]:

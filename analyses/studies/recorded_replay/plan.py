@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,9 +178,9 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
         flat = np.zeros((200, session.track.n_bins))
         walk = walk_transitions(session.track, session.variance)
         state_posterior(flat[:2], walk)
-        start = perf_counter()
+        start = process_time()
         state_posterior(flat, walk)
-        each = (perf_counter() - start) / len(flat)
+        each = (process_time() - start) / len(flat)
         n_decodings = 2 * (1 + len(judgement.shuffles) * judgement.n_shuffles)
         own = len(session.events) * share
         # Likelihoods and shuffling take about as long as decoding.
