@@ -37,7 +37,7 @@ class Cost(NamedTuple):
 
 
 _SECONDS_TO_BEGIN = 2.0
-_SECONDS_OF_FIGURE = 1.0
+_SECONDS_OF_FIGURE = 0.6
 
 
 def seconds_of_figures(n_figures: int, n_processes: int) -> float:
@@ -57,8 +57,8 @@ def seconds_of_figures(n_figures: int, n_processes: int) -> float:
 
     Examples
     --------
-    >>> seconds_of_figures(4, 2)
-    4.0
+    >>> seconds_of_figures(5, 1)
+    5.0
     """
     if not n_figures:
         return 0.0

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
 from platform import python_version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_list, check_whole, shown, unknown_name
+from replay.checks import check_list, check_whole, no_attribute, shown, unknown_name
 from replay.log import parquet
 from replay.log.closed_moves import ClosedMoves, check_closed
 from replay.log.parquet import LogError
@@ -43,6 +43,17 @@ if TYPE_CHECKING:
 __all__ = ["EventLog", "LogError"]
 
 _MOST_SHOWN = 10  # runs, in a notebook
+_INSTEAD = {
+    "plot draw show": "analyses.plots.plot_event(log) draws a pause, write_page(log) makes a page.",
+    "sequences replay replays kinds classify": "analyses.classify(log) gives the sequences.",
+    "read open": "EventLog.load(folder) reads what log.save(folder) wrote.",
+    "to_csv to_pandas to_frame to_parquet df data": (
+        "log.runs, log.steps and log.backups are DataFrames; log.save(folder) writes all of them."
+    ),
+    "states actions rewards": "log.steps has them as columns.",
+    "events": "log.backups has the column event, log.steps what was experienced.",
+    "world maze": "log.mdp is the world.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -283,6 +294,8 @@ class EventLog:
             If it cannot be written, for instance because the disk is full.
         TypeError
             If the folder is no path, or the provenance cannot be kept as JSON.
+        ValueError
+            If the folder has the name of a file, such as ``log.parquet``.
 
         See Also
         --------
@@ -551,6 +564,12 @@ class EventLog:
         more = len(self.runs) - len(table)
         note = f"<p>and {more:,} more run{'s' * (more != 1)}</p>" if more else ""
         return f"<p>{self!r}</p>{table.to_html(index=False)}{note}"
+
+    if not TYPE_CHECKING:  # mypy knows which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Tell what to use instead of an attribute that is not there."""
+            raise no_attribute(self, name, _INSTEAD)
 
 
 @cache

@@ -35,6 +35,7 @@ _VERSION = 1
 _KEY = b"hippocampal-replay"
 _WORLD = "world.json"
 _CLOSED = "closed.json"
+_OF_FILES = {".csv", ".feather", ".h5", ".json", ".npz", ".parquet", ".pickle", ".pkl", ".xlsx"}
 _NAME_KEPT = 100  # letters of a folder's name, in that of the folder that is written first
 _COUNTERS = ("step", "event", "index", "pop", "cause")  # small when told as differences
 
@@ -148,8 +149,15 @@ def writing(folder: str | os.PathLike[str]) -> Iterator[LogFileWriter]:
         If it cannot be written, for instance because the disk is full.
     TypeError
         If the provenance cannot be kept as JSON.
+    ValueError
+        If the folder has the name of a file, such as ``log.parquet``.
     """
     folder = check_path("folder", folder).absolute()
+    if folder.suffix.lower() in _OF_FILES:
+        raise ValueError(
+            f"A log is a folder of several files: give it a name such as {folder.stem!r}, got "
+            f"{folder.name!r}, which is that of a file."
+        )
     beside = folder.parent / f".{folder.name[:_NAME_KEPT]}.{uuid.uuid4().hex}"
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_whole, shown, unknown_name
+from replay.checks import check_whole, no_attribute, shown, unknown_name
 from replay.learners import find_learner
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
@@ -23,6 +23,14 @@ from replay.worlds.mdp import MDP
 __all__ = ["BEHAVIOURS", "GivenLaps", "TaskRun", "give_laps", "replay_laps", "run_task"]
 
 BEHAVIOURS = ("given", "own")
+_INSTEAD = {
+    "plot draw show": "analyses.plots.plot_event(animal) draws a pause, write_page(animal) a page.",
+    "save": "animal.log.save(folder) does that.",
+    "sequences replay replays kinds classify": (
+        "analyses.classify(animal) and analyses.place_sequences(animal) give the sequences."
+    ),
+    "steps backups runs graph mdp": "the log has it, as in animal.log.steps.",
+}
 
 
 class TaskRun(NamedTuple):
@@ -44,6 +52,12 @@ class TaskRun(NamedTuple):
     def __repr__(self) -> str:
         """Tell how much there is."""
         return f"TaskRun({len(self.laps)} laps, {self.log!r})"
+
+    if not TYPE_CHECKING:  # type: ignore[misc]  # mypy knows which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Tell what to use instead of an attribute that is not there."""
+            raise no_attribute(self, name, _INSTEAD)
 
 
 def run_task(
