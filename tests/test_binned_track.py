@@ -69,6 +69,12 @@ def broken(**changes):
     return graph
 
 
+def laid_out(order, spacing=0):
+    graph = broken()
+    graph.graph |= {"edge_order": order, "edge_spacing": spacing}
+    return graph
+
+
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
@@ -77,7 +83,13 @@ def broken(**changes):
         (broken(pos={1: (np.nan, 0)}), "The node 1 of the track graph needs a position"),
         (broken(pos={1: (0, 0)}), "from 0 to 1 of the track graph has no length"),
         (broken(distance={(0, 1): 100.0}), "10 cm long by the positions .* distance says 100"),
-        (broken(without=[(0, 1)]), "falls into parts: there is no way from 0 to 1"),
+        (broken(without=[(0, 1)]), "No edge of the track graph leads to the node 0"),
+        (
+            laid_out([(0, 1), (0, 2)]),
+            r"goes along \(0, 2\), and the graph has no such edge",
+        ),
+        (laid_out([(0, 1), (2, 1)], [5, 5]), "one number, or 1 between its 2 edges, got 2"),
+        (laid_out([(0, 1), (2, 1)], -1), "edge_spacing of the track graph must"),
         (nx.empty_graph(0), "has no edge"),
     ],
 )

@@ -149,7 +149,7 @@ def test_paths_are_classified_like_the_log(log, min_length):
     pd.testing.assert_frame_equal(sequences[same], from_paths[same])
 
 
-@given(logs(), st.booleans())
+@given(logs() | logs(decoded=True), st.booleans())
 @examples(500)
 def test_counted_kinds_are_those_of_the_listed_chains(log, across_events):
     whole = event_log(*log)
@@ -458,8 +458,6 @@ def test_log_without_replay():
 
 def test_refused_logs():
     log = event_log(run_of([0, 1, 2]), sweep(2, 1, 0, step=1, action=-1))
-    with pytest.raises(ValueError, match="use classify"):
-        chain_kinds(log.columns("steps"), log.columns("backups"))
     with pytest.raises(ValueError, match="decoded replay has none"):
         classify(log, by="actions", min_length=2)
     backups = pd.concat([log.backups, log.backups.assign(run=1)])

@@ -14,7 +14,8 @@ from analyses.sequences.place_sequences import Detection
 from analyses.sequences.reactivations import reactivations
 from analyses.studies.brea_2018.reproduction import plan_reproduction
 from analyses.studies.changes import plan_change
-from replay import EventLog, feed, simulate
+from analyses.tables import KINDS
+from replay import EventLog, feed, simulate, sweep
 from replay.demands import count_demands
 from replay.learners import find_learner
 from replay.learners.contract import Description
@@ -127,10 +128,17 @@ def test_a_log_is_saved_and_shown(tmp_path):
     assert np.isnan(again.graph().nodes[0]["value"])
 
 
-def test_chains_of_unknown_orientation_are_not_counted_as_a_models():
-    log = fed([0, 1, 2])
-    with pytest.raises(ValueError, match="no orientation: use classify"):
-        chain_kinds(log.columns("steps"), log.columns("backups"))
+@pytest.mark.parametrize("across_events", [False, True])
+def test_counted_kinds_are_those_of_the_listed_chains(across_events):
+    maze = from_ascii("S..\n.#.\n..G")
+    log = simulate(maze, "spectral_diffusion", {"tempo": 20.0}, n_steps=300, seed=3).log
+    listed = classify(log, min_length=2, across_events=across_events)
+    columns = log.columns("steps"), log.columns("backups")
+    counted = chain_kinds(*columns, across_events=across_events)
+    assert listed["kind"].nunique() > 2
+    assert [KINDS[kind] for kind in counted.kind] == listed["kind"].tolist()
+    assert counted.step.tolist() == listed["step"].tolist()
+    assert counted.length.tolist() == listed["length"].tolist()
 
 
 def test_parameters_are_those_that_it_needs():
@@ -156,8 +164,9 @@ def test_a_task_without_end_and_without_discount():
     [
         lambda name: plan_reproduction(["maze"], [name]),
         lambda name: plan_change("shortcut", {name: (name, {})}),
+        lambda name: sweep(from_ascii("S.G"), name, {"n_replays": [0, 1]}, n_steps=100, n_seeds=1),
     ],
-    ids=["reproduce", "change"],
+    ids=["reproduce", "change", "sweep"],
 )
 def test_reward_rates_leave_them_out_and_say_so(plan):
     with pytest.raises(ValueError, match="spectral_diffusion computes no values"):

@@ -63,6 +63,7 @@ UNUSUAL = {
     "episodic_sequences": {"expected_return": 0.5, "epsilon": 0.5},
     "spectral_diffusion": {"goal_weight": 10.0, "dwell": True},
     "spectral_superdiffusion": {"stability": 1.5, "n_replays": 3},
+    "hierarchical_generative": {"n_maps": 2, "span": 7, "trace_decay": 1.0, "n_replays": 3},
     "retrieved_episodes": {"n": 3, "n_retrieved": 2, "n_remembered": 50, "initial_value": np.inf},
 }
 """Parameters for learners that the paper has none for."""
@@ -393,9 +394,7 @@ def test_who_replays_and_when(learner):
         "retrieved_episodes": {"step", "start"},
         "prioritized_memory_access": {"online", "episode_end", "start"},
         "memory_access_forgetting": {"online", "episode_end", "start"},
-        "spectral_diffusion": {"episode_end", "start"},
-        "spectral_superdiffusion": {"episode_end", "start"},
-        "context_reactivation": {"episode_end", "start"},
+        **{name: {"episode_end", "start"} for name in GENERATORS},
         recent_sarsa: {"online", "episode_end", "start"},
     }
     assert phases == expected.get(learner, {"online", "step", "episode_end"})

@@ -18,7 +18,12 @@ from analyses.plots.decoded_event import (
     posterior_figure,
 )
 from analyses.plots.decoded_path import decoded_path_figure, plot_decoded_path
-from analyses.plots.recovery import plot_confusion, plot_shares, recovery_figure
+from analyses.plots.recovery import (
+    plot_confusion,
+    plot_corrected,
+    plot_shares,
+    recovery_figure,
+)
 from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH
 from analyses.recordings.binned_track import cut_track
 from analyses.recordings.decoding.state_space_decoder import CONTINUOUS, STATIONARY
@@ -206,13 +211,24 @@ def test_shares_that_are_refused_have_no_dot(ax):
         plot_shares(shares().assign(true=[0.1, 0.2, 0.3]), ax)
 
 
-@pytest.mark.parametrize(("width", "n_panels"), [(COLUMN_WIDTH, 2), (FULL_WIDTH, 3)])
+@pytest.mark.parametrize(("width", "n_panels"), [(COLUMN_WIDTH, 3), (FULL_WIDTH, 4)])
 def test_the_figure_of_recovery(width, n_panels, assert_legible):
     both = pd.concat([shares(), shares().assign(true=0.6)])
     figure = recovery_figure(matrices(), both, width_cm=width)
     assert_legible(figure)
     assert len(figure.axes) == n_panels
-    assert figure.axes[0].get_title(loc="left") == "20 cells"
+    assert figure.axes[0].get_title(loc="left") == "20 cells, gain 2.9, 8 m/s"
     assert len(recovery_figure(matrices([20]), shares([20]), width_cm=width).axes) == 2
     with pytest.raises(ValueError, match="must have rows"):
         recovery_figure(matrices()[:0], both)
+
+
+def test_shares_are_drawn_by_their_true_share(ax):
+    table = pd.concat([shares().assign(true=true, found=true / 2) for true in (0.2, 0.8)])
+    plot_corrected(table, ax)
+    found = [line for line in ax.lines if line.get_marker() == "None"][1:]
+    assert [line.get_ydata().tolist() for line in found] == [[0.1, 0.4]] * 2  # 12: refused
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    assert [line.get_label() for line in dots] == ["20 cells, 8 m/s", "40 cells, 8 m/s"]
+    with pytest.raises(ValueError, match="all are refused"):
+        plot_corrected(table.assign(corrected=np.nan), ax)

@@ -76,7 +76,8 @@ def recording(
     tracks: Annotated[
         list[str],
         typer.Option(
-            help="Two landmarks of the track, between which track log odds compare each event."
+            help="Two landmarks of the track, between which track log odds compare each event; by "
+            "default the two parts of a track that do not join."
         ),
     ] = [],  # noqa: B006
     state_size: Annotated[float, typer.Option(help="The distance of states, in cm.")] = 15.0,

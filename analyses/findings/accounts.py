@@ -309,6 +309,40 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Zhou et al. 2025",
     ),
+    "hierarchical_generative": Account(
+        "hierarchical_generative",
+        {
+            "n_maps": WholeNumber(2, 10, "around the 5 of Stoianov et al.'s (2022) trained model"),
+            "concentration": LogUniform(0.01, 1.0, "from maps of what was run to blurred ones"),
+            "map_concentration": LogUniform(0.1, 10.0, "from few maps to many, around an even 1"),
+            "trace_decay": Uniform(0.5, 0.99, "from sequences of a few places to whole laps"),
+            "replay_share": Uniform(0.0, 0.5, "replay teaches maps, but less than experience"),
+            "n_replays": _REACTIVATIONS,
+        },
+        as_published={"n_maps": 5, "n_replays": 30},
+        source="Stoianov et al. 2022",
+    ),
+    "adaptive_attractor": Account(
+        "adaptive_attractor",
+        {
+            "adaptation": Uniform(
+                0.5, 3.5, "from bumps that diffuse to the strongest of Ji et al. (2025)"
+            ),
+            "noise": LogUniform(0.01, 1.0, "from smooth sweeps to the jumps of Levy flights"),
+            "adaptation_time": LogUniform(5.0, 48.0, "from fast to Ji et al.'s (2025) 48"),
+            "width": Uniform(1.0, 3.0, "place fields of 10 to 30 cm, by how fine places are cut"),
+            "strength": Uniform(1.4, 4.0, "from Ji et al.'s (2025) to firmer bumps"),
+            "n_replays": _REACTIVATIONS,
+        },
+        fixed={"duration": 400.0},
+        as_published={
+            "adaptation": 1.5,
+            "adaptation_time": 48.0,
+            "strength": 1.426,  # J0 = 1 and k = 5 of 512 neurons, a = 0.4 rad
+            "duration": 200.0,
+        },
+        source="Ji et al. 2025",
+    ),
     **{name: Account(name, control.priors, source="control") for name, control in CONTROLS.items()},
 }
 """Name -> account; the controls come last. Monte Carlo learning replays what episodic control does,

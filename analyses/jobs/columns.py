@@ -631,18 +631,19 @@ TABLES = {
     ),
     "recovery_shares.csv": _table(
         "kind of replay among shares that are known",
-        "n_cells gain speed kind true found least_recall corrected ci_low ci_high",
+        "n_cells gain speed kind true found least_recall corrected ci_low ci_high coverage",
         {
             "gain": Column("how much faster cells fire than in running"),
             "true": Column("its true share"),
             "least_recall": Column("the smallest share of a kind that is found as what it is"),
+            "coverage": Column("how often an interval holds it", "", "where it isn't corrected"),
         },
     ),
     # replay recording
     "events.csv": _table(
         "candidate event",
         "animal? event start_time end_time peak? n_active n_spikes score p_cell_identity? "
-        "p_circular_fields? p largest_jump log_odds? log_odds_z? is_replay kind",
+        "p_circular_fields? p largest_jump log_odds? log_odds_z? track? is_replay kind",
         {
             "event": Column("its number, from 0"),
             "peak": Column("its largest rate or ripple power", "standard deviations"),
@@ -654,6 +655,7 @@ TABLES = {
             "log_odds": Column("of the one track against the other"),
             "log_odds_z": Column("that, in standard deviations of shuffles"),
             "largest_jump": Column("between the most probable places of time bins", _CM),
+            "track": Column("that of its path, from 1", "", "without a path"),
             "is_replay": Column("whether it is taken for replay"),
             "kind": Column("that of its longest sequence", "", "unless it is replay"),
         },

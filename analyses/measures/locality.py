@@ -71,11 +71,16 @@ def _opposite(replays: Replays) -> pd.DataFrame:
 
 
 def _away(replays: Replays) -> pd.DataFrame:
-    """Share of sequences that end further away than they begin, among those that move at all."""
+    """Share of sequences that end further away than they begin, among those that move at all.
+
+    On a track that does not join the animal's, nothing is nearer or further.
+    """
     columns = ["first", "last", "place", "direction"]
     sequences = directional(chosen(replays, columns))
     steps, place = between_nodes(replays.task), sequences["place"].to_numpy()
-    change = steps[place, sequences["last"]] - steps[place, sequences["first"]]
+    begin, end = steps[place, sequences["first"]], steps[place, sequences["last"]]
+    joined = np.isfinite(begin) & np.isfinite(end)
+    change = np.subtract(end, begin, out=np.zeros(len(begin)), where=joined)
     return share(replays, sequences[change != 0], change[change != 0] > 0, 0.5)
 
 

@@ -33,6 +33,7 @@ _MOVEMENT_LOOKS: dict[str, Look] = {
     "fragmented": {"label": "Fragmented", "color": "#e69f00"},
 }
 _FEW_NODES, _LONG_NAME = 12, 6
+_GAP_COLOUR = "0.8"
 
 
 @styled
@@ -65,7 +66,7 @@ def plot_posterior(
     Returns
     -------
     matplotlib.axes.Axes
-        `ax`; x is in ms, y in cm along the track.
+        `ax`; x is in ms, y in cm along the track. Between tracks that do not join there is a bar.
 
     Raises
     ------
@@ -142,7 +143,9 @@ def _draw_path(
 
 
 def _mark_nodes(line: LinearisedTrack, ax: Axes) -> None:
-    """Mark where corridors meet, and name nodes if there are few."""
+    """Mark where corridors meet and where a track ends, and name nodes if there are few."""
+    for low, high in line.gaps:
+        ax.axhspan(low, high, facecolor=_GAP_COLOUR, edgecolor="black", linewidth=0.6, zorder=2.5)
     places = [place for place, _ in line.nodes]
     for place in places:
         ax.axhline(place, color="0.55", linewidth=0.4, zorder=2)

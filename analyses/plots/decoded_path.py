@@ -30,6 +30,7 @@ __all__ = ["decoded_path_figure", "plot_decoded_path"]
 _CORRIDOR = "0.9"
 _PIECE_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _BARS = (5, 10, 20, 50, 100, 200)
+_HIGHEST = 2.4  # inches, of a panel
 
 
 @styled
@@ -163,7 +164,7 @@ def decoded_path_figure(
     n_columns = min(len(sequences), 2 if width_cm <= COLUMN_WIDTH else 4)
     n_rows = -(-len(sequences) // n_columns)
     extent = np.ptp(track.node_position, axis=0) + 16
-    panel = width_cm / INCH / n_columns * extent[1] / extent[0]
+    panel = min(width_cm / INCH / n_columns * extent[1] / extent[0], _HIGHEST)
     figure = new_figure(width_cm / INCH, n_rows * (panel + 0.4) + 0.25)
     axes = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for ax in axes[len(sequences) :]:
@@ -177,21 +178,26 @@ def decoded_path_figure(
     draw_scale_bar(axes[0], max(each for each in _BARS if each <= max(extent[0] / 4, _BARS[0])))
     if len(sequences) > 1:
         letter_panels(list(axes[: len(sequences)]))
+    n_pieces = max(len(ax.get_legend().get_texts()) for ax in axes[: len(sequences)])
+    joins: list[Look] = [
+        {"label": "Pieces join", "marker": "o", "color": "white", "markeredgecolor": "black"}
+    ]
     looks: list[Look] = [
         {"label": "Begins", "marker": "o", "color": "black", "markersize": 4},
-        {"label": "Pieces join", "marker": "o", "color": "white", "markeredgecolor": "black"},
+        *(joins if n_pieces > 1 else []),
         {"label": "Animal", "marker": "s", "color": "none", "markeredgecolor": "black"},
     ]
     for look in looks:
         look |= {"linestyle": "none", "markersize": look.get("markersize", 5)}
-    add_legend(figure, looks, 3)
+    add_legend(figure, looks, len(looks))
     return figure
 
 
 def _title(sequence: pd.Series) -> str:
     novelty = str(sequence["novelty"])
     if novelty == "experienced":
-        return f"Experienced, {sequence['direction']}"
+        direction = str(sequence["direction"])
+        return f"Experienced, {'both ways' if direction == 'both' else direction}"
     return {"composed": "Composed", "composed_mixed": "Composed, both ways"}.get(
         novelty, "Never run"
     )

@@ -61,11 +61,17 @@ def plot_recorded_kinds(
         colour = _COLOURS[number % len(_COLOURS)]
         ax.vlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
         marker = _MARKERS[number % len(_MARKERS)]
-        ax.plot(place, own["share"], marker, color=colour, markersize=3, label=f"{size:g} cm")
+        ax.plot(
+            place, own["share"], marker, color=colour, markersize=3, label=f"{size:g} cm",
+            clip_on=False,
+        )  # fmt: skip
     ax.set_xticks(range(len(KINDS)), [label(kind).replace(" ", "\n") for kind in KINDS])
     ax.set_ylabel("Share of replay events")
     ax.set_ylim(bottom=0)
-    ax.legend(title="Size of states")
+    ax.legend(
+        title="Size of states", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(sizes),
+        columnspacing=1.2, handlelength=0.8,
+    )  # fmt: skip
     return ax
 
 

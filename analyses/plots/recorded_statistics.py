@@ -21,7 +21,7 @@ _COLUMNS += ["published", "published_low", "published_high", "account", "is_cont
 _COLUMNS += ["predicted_low", "predicted", "predicted_high"]
 _HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#d55e00", "#56b4e9", "black", "0.6"
 _ROW, _N_COLUMNS, _LINE = 0.115, 5, 20
-_NAMES, _PANEL = 3.3, 2.5  # cm
+_NAMES, _PANEL, _WIDEST = 3.3, 2.5, 3.5  # cm
 
 
 @styled
@@ -88,7 +88,7 @@ def recorded_statistics_figure(table: pd.DataFrame, *, width_cm: float = FULL_WI
         As :func:`analyses.recordings.predictions.beside_predictions` gives it: a panel for each
         finding.
     width_cm : float, default 17.5
-        Width of the figure.
+        Width of the figure, which is narrower if there are few panels.
 
     Returns
     -------
@@ -104,13 +104,15 @@ def recorded_statistics_figure(table: pd.DataFrame, *, width_cm: float = FULL_WI
     if not len(rows):
         raise ValueError("table has no row: the recording has no statistic that is predicted.")
     findings = list(dict.fromkeys(rows["finding"]))
+    published: list[Look] = [{"label": "Published", "color": _PUBLISHED, "linestyle": "--"}]
     looks: list[Look] = [
         {"label": "Recorded", "color": _HERE, "linestyle": "-"},
-        {"label": "Published", "color": _PUBLISHED, "linestyle": "--"},
+        *(published if rows["published"].notna().any() else []),
         {"label": "Account, 90 % of studies", "color": _ACCOUNT, "marker": "o"},
         {"label": "Control", "color": _CONTROL, "marker": "o", "markerfacecolor": "white"},
     ]
-    n_columns = fitting_columns(_N_COLUMNS, width_cm - _NAMES, _PANEL)
+    n_columns = fitting_columns(min(_N_COLUMNS, len(findings)), width_cm - _NAMES, _PANEL)
+    width_cm = min(width_cm, max(_NAMES + _WIDEST * n_columns, COLUMN_WIDTH))
     figure, axes = grid(
         ["\n"] * len(findings),
         n_columns,

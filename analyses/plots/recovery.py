@@ -20,7 +20,7 @@ from analyses.plots.style import (
 from analyses.tables import in_order
 from replay.checks import check_table
 
-__all__ = ["plot_confusion", "plot_shares", "recovery_figure"]
+__all__ = ["plot_confusion", "plot_corrected", "plot_shares", "recovery_figure"]
 
 _VISIBLE = 0.005
 _KIND_NAMES = {
@@ -168,6 +168,53 @@ def plot_shares(
 
 
 @styled
+def plot_corrected(
+    shares: pd.DataFrame, ax: Axes | None = None, *, width_cm: float = COLUMN_WIDTH
+) -> Axes:
+    """Draw the share of a kind as it is found and as it is corrected, by its true share.
+
+    Parameters
+    ----------
+    shares : pandas.DataFrame
+        Rows of one kind: `n_cells, gain, speed, true, found, corrected, ci_low, ci_high`. Settings
+        that are not corrected are left out.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; default a new figure.
+    width_cm : float, default 8.5
+        Width of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, or nothing is corrected.
+    """
+    check_table(shares, _SHARE_COLUMNS, "shares")
+    known = shares[shares["corrected"].notna()].sort_values("true")
+    if not len(known):
+        raise ValueError("shares must have a corrected share: all are refused.")
+    ax = new_axes(width_cm) if ax is None else ax
+    ax.plot([0, 1], [0, 1], color="0.35", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
+    settings = [*known.groupby(_SETTING)]
+    step = 0.6 * float(np.diff(known["true"].unique()).min(initial=1.0)) / len(settings)
+    for number, ((n_cells, _, speed), own) in enumerate(settings):
+        colour = _SETTING_LOOKS[number % len(_SETTING_LOOKS)][0]
+        at = own["true"].to_numpy() + step * (number - (len(settings) - 1) / 2)
+        ax.plot(own["true"], own["found"], color=colour, linewidth=0.7, zorder=2)
+        ax.vlines(at, own["ci_low"], own["ci_high"], colors=colour, linewidth=0.9, zorder=3)
+        ax.plot(
+            at, own["corrected"], color=colour, linestyle="none", marker="o", markersize=2.5,
+            zorder=4, label=f"{n_cells} cells, {speed / 100:g} m/s",
+        )  # fmt: skip
+    ax.set(xlabel="True share", ylabel="Share of replay", xlim=(-0.05, 1), ylim=(0, 1))
+    return ax
+
+
+@styled
 def recovery_figure(
     confusion: pd.DataFrame, shares: pd.DataFrame, *, width_cm: float = COLUMN_WIDTH
 ) -> Figure:
@@ -185,8 +232,9 @@ def recovery_figure(
     Returns
     -------
     matplotlib.figure.Figure
-        The figure: confusion matrices at the gain and speed with most numbers of cells, and the
-        share of novel paths where it truly is the first of the true shares in the table.
+        The figure: confusion matrices at the gain and speed with most numbers of cells; the share
+        of novel paths where it truly is the first of the true shares in the table; and, if there
+        are several, by the true share, for the cells of the matrices.
 
     Raises
     ------
@@ -198,34 +246,41 @@ def recovery_figure(
     if not len(confusion) or not len(shares):
         raise ValueError("confusion and shares must have rows: no recording was simulated.")
     novel = shares[shares["kind"] == "novel_path"]
-    novel = novel[novel["true"] == novel["true"].iloc[0]]
+    first = novel[novel["true"] == novel["true"].iloc[0]]
     counts = confusion.drop_duplicates(_SETTING).value_counts(["gain", "speed"])
     gain, speed = max(counts.index, key=lambda each: (counts[each], each))
     chosen = confusion[(confusion["gain"] == gain) & (confusion["speed"] == speed)]
     numbers = sorted(chosen["n_cells"].unique())
     is_wide = width_cm > COLUMN_WIDTH
     shown = numbers[: 2 if is_wide else 1] if len(numbers) < 3 else numbers[1 : 3 if is_wide else 2]
-    figure = new_figure(width_cm / INCH, 2.25 if is_wide else 4.2)
-    axes = (
-        figure.subplots(1, len(shown) + 1, width_ratios=[1] * len(shown) + [1.15])
-        if is_wide
-        else figure.subplots(2, 1)
-    )
+    own = novel[novel["n_cells"].isin(shown) & (novel["gain"] == gain)]
+    by_true = own[own["corrected"].notna() & (own["true"] != novel["true"].iloc[0])]
+    n_panels = len(shown) + 1 + (len(by_true) > 0)
+    n_columns = 2 if is_wide else 1
+    n_rows = -(-n_panels // n_columns)
+    figure = new_figure(width_cm / INCH, 2.1 * n_rows + 0.3)
+    panels = figure.subplots(n_rows, n_columns, squeeze=False).ravel().tolist()
+    for left_out in panels[n_panels:]:
+        left_out.remove()
+    axes = panels[:n_panels]
     for ax, n_cells in zip(axes, shown, strict=False):
         plot_confusion(chosen[chosen["n_cells"] == n_cells], ax)
-        ax.set_title(f"{n_cells} cells")
-        if ax is not axes[0]:
-            ax.set_ylabel("")
-            ax.set_yticks([])
-    last = axes[-1]
-    plot_shares(novel, last)
-    last.set(title="Novel paths", ylabel="Share of replay")
-    last.legend(loc="lower right", handlelength=1.0, fontsize=6)
-    letter_panels(list(axes))
+        ax.set_title(f"{n_cells} cells, gain {gain:g}, {speed / 100:g} m/s")
+    for ax, draw, table in zip(
+        axes[len(shown) :], (plot_shares, plot_corrected), (first, by_true), strict=False
+    ):
+        draw(table, ax)
+        ax.set(title="Novel paths", ylabel="Share of replay")
+        ax.legend(
+            loc="lower right" if draw is plot_shares else "upper left",
+            handlelength=1.0,
+            fontsize=6,
+        )
+    letter_panels(axes)
     looks: list[Look] = [
         {"label": "True", "color": "0.35", "linestyle": (0, (4, 2)), "linewidth": 0.9},
         {"label": "Found", "marker": "o", "color": "white", "markeredgecolor": "black"},
-        {"label": "Corrected (95 %)", "marker": "o", "color": "black"},
+        {"label": "Corrected (mean, and 95 % of repetitions)", "marker": "o", "color": "black"},
     ]
     for look in looks[1:]:
         look |= {"linestyle": "none", "markersize": 4}

@@ -92,6 +92,8 @@ _LEARNER_LOOKS: dict[str, Look] = {
     "spectral_diffusion": {"color": "#88ccee", "linestyle": "-"},
     "spectral_superdiffusion": {"color": "#88ccee", "linestyle": (0, (4, 1))},
     "context_reactivation": {"color": "#ddcc77", "linestyle": "-"},
+    "hierarchical_generative": {"color": "#cc6677", "linestyle": "-"},
+    "adaptive_attractor": {"color": "#88ccee", "linestyle": (0, (1, 0.8))},
 }
 _OWN_COLOURS = ("#44aa99", "#661100", "#aa7744", "#6699cc", "#aa4499")
 _OWN_LINE_STYLES = ((0, (3, 1, 1, 1, 1, 1)), (0, (6, 2)), "-")
@@ -136,6 +138,8 @@ _LABELS = {
     "spectral_diffusion": "Spectral generator, diffusion",
     "spectral_superdiffusion": "Spectral, superdiffusion",
     "context_reactivation": "Context-driven reactivation",
+    "hierarchical_generative": "Hierarchical generative",
+    "adaptive_attractor": "Attractor with adaptation",
     "spectral_generator": "Spectral generator",
     "uniform_reactivation": "Uniform reactivation",
     "shuffled_laps": "Shuffled laps",

@@ -4,19 +4,22 @@ A track graph is the field's drawing of a maze (see :mod:`replay.worlds.tracks`)
 networkx graph, its nodes with `pos` (cm). The animal walks along straight edges. Each edge is cut
 into bins of equal length, so that decoding and distances follow the corridors, never the air
 between them.
+
+Where an animal is recorded on several tracks, one graph holds them all, and its connected
+components are the tracks. From one to another there is no way: the distance is infinite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import shortest_path
+from scipy.sparse.csgraph import connected_components, shortest_path
 
-from replay.checks import check_bin_size, check_number
+from replay.checks import check_array, check_bin_size, check_number, shown
 
 __all__ = ["BinnedTrack", "Projection", "cut_track", "project"]
 
@@ -35,7 +38,7 @@ class BinnedTrack(NamedTuple):
     length : ndarray of float64, shape (n_edges,)
         The length of each edge, in cm.
     node_distance : ndarray of float64, shape (n_nodes, n_nodes)
-        The length of the shortest way between two nodes, in cm.
+        The length of the shortest way between two nodes, in cm; infinite between two components.
     edge : ndarray of int32, shape (n_bins,)
         On which edge each bin lies.
     offset : ndarray of float64, shape (n_bins,)
@@ -45,7 +48,16 @@ class BinnedTrack(NamedTuple):
     width : ndarray of float64, shape (n_bins,)
         How long it is, in cm.
     distance : ndarray of float64, shape (n_bins, n_bins)
-        The length of the shortest way between the centres of two bins, in cm.
+        The length of the shortest way between the centres of two bins, in cm; infinite between two
+        components.
+    component : ndarray of int32, shape (n_bins,)
+        In which connected component of the graph each bin lies, from 0, in the order in which the
+        graph lists their first nodes.
+    edge_order : ndarray of int32, shape (n_edges, 2)
+        The edges in the order in which the graph's `edge_order` lays them end to end, each as two
+        places in `nodes`, from its beginning to its end; none if the graph doesn't say.
+    edge_spacing : ndarray of float64, shape (n_edges - 1,)
+        The gaps that the graph's `edge_spacing` leaves between them, in cm; none likewise.
     """
 
     nodes: tuple[Hashable, ...]
@@ -58,11 +70,19 @@ class BinnedTrack(NamedTuple):
     position: NDArray[np.float64]
     width: NDArray[np.float64]
     distance: NDArray[np.float64]
+    component: NDArray[np.int32]
+    edge_order: NDArray[np.int32]
+    edge_spacing: NDArray[np.float64]
 
     @property
     def n_bins(self) -> int:
         """Number of bins."""
         return len(self.edge)
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components: tracks that do not join."""
+        return int(self.component.max()) + 1
 
 
 class Projection(NamedTuple):
@@ -93,7 +113,8 @@ def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     ----------
     graph : networkx.Graph
         Nodes with `pos`, in cm. Edges are straight; their length follows from the positions, and a
-        `distance` that says something else is refused.
+        `distance` that says something else is refused. The graph's own attributes `edge_order` and
+        `edge_spacing` may say, as in track_linearization, how it is laid out on a line.
     bin_size : float, default 5.0
         The largest length of a bin, in cm; the bins of an edge are equally long.
 
@@ -107,8 +128,8 @@ def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     TypeError
         If it is no undirected networkx graph.
     ValueError
-        If a node lacks its position, an edge has no length or another one than its `distance` says,
-        or the graph has no edge or falls into parts.
+        If a node lacks its position or has no edge, an edge has no length or another one than its
+        `distance` says, or `edge_order` names an edge that the graph doesn't have.
 
     Examples
     --------
@@ -117,6 +138,15 @@ def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     >>> track = cut_track(graph, bin_size=5.0)
     >>> track.n_bins, track.distance[0].tolist()
     (5, [0.0, 5.0, 10.0, 15.0, 20.0])
+
+    Two tracks that do not join:
+
+    >>> graph = nx.Graph([("A", "B"), ("C", "D")])
+    >>> places = {"A": (0, 0), "B": (10, 0), "C": (0, 50), "D": (5, 50)}
+    >>> nx.set_node_attributes(graph, places, "pos")
+    >>> track = cut_track(graph, bin_size=5.0)
+    >>> track.component.tolist(), track.distance[0].tolist()
+    ([0, 0, 1], [0.0, 5.0, inf])
     """
     size = check_number("bin_size", bin_size, at_least=1e-6, hint="It is a length in cm.")
     nodes, node_position, edges = _read_graph(graph)
@@ -134,15 +164,11 @@ def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     for (one, other), distance in zip(edges.tolist(), length.tolist(), strict=True):
         weights[one, other] = weights[other, one] = distance
     node_distance = shortest_path(weights, directed=False)
-    if np.isinf(node_distance).any():
-        apart = nodes[int(np.flatnonzero(np.isinf(node_distance[0]))[0])]
-        raise ValueError(
-            f"The track graph falls into parts: there is no way from {nodes[0]!r} to {apart!r}. "
-            "Decode each part with a graph of its own."
-        )
+    _, part = connected_components(np.isfinite(weights), directed=False)
+    edge_order, edge_spacing = _laid_out(graph, nodes)
     track = BinnedTrack(
         nodes, node_position, edges, length, node_distance, edge, offset, position, width,
-        np.empty((0, 0)),
+        np.empty((0, 0)), part[edges[edge, 0]].astype(np.int32), edge_order, edge_spacing,
     )  # fmt: skip
     return track._replace(distance=_distances(track))
 
@@ -174,7 +200,40 @@ def _read_graph(
         raise ValueError(
             "The track graph has no edge: join the places between which the animal goes."
         )
+    alone = sorted(set(range(len(nodes))) - {place for edge in edges for place in edge})
+    if alone:
+        raise ValueError(
+            f"No edge of the track graph leads to the node {nodes[alone[0]]!r}: join it to the "
+            "places from which the animal goes there, or leave it out."
+        )
     return nodes, position, np.array(edges, dtype=np.int32)
+
+
+def _laid_out(
+    graph: nx.Graph, nodes: Sequence[Hashable]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Read how the graph is laid out on a line, if it says so of all its edges."""
+    order = [tuple(edge) for edge in graph.graph.get("edge_order", ())]
+    for edge in order:
+        if len(edge) != 2 or not graph.has_edge(*edge):
+            raise ValueError(
+                f"The edge_order of the track graph goes along {shown(edge)}, and the graph has no "
+                "such edge: list pairs of nodes that it joins."
+            )
+    if {frozenset(edge) for edge in order} != {frozenset(edge) for edge in graph.edges}:
+        return np.empty((0, 2), dtype=np.int32), np.empty(0)
+    place = {node: number for number, node in enumerate(nodes)}
+    given = check_array(
+        graph.graph.get("edge_spacing", 0), "The edge_spacing of the track graph", kind="number",
+        at_least=0, n_dims=None,
+    )  # fmt: skip
+    if given.size not in (1, len(order) - 1):
+        raise ValueError(
+            f"The edge_spacing of the track graph must be one number, or {len(order) - 1} between "
+            f"its {len(order)} edges, got {given.size}."
+        )
+    pairs = np.array([[place[one], place[other]] for one, other in order], dtype=np.int32)
+    return pairs, np.broadcast_to(given.ravel(), (len(order) - 1,)).astype(np.float64)
 
 
 def _check_lengths(

@@ -18,7 +18,7 @@ from analyses.recordings.scoring import Scored
 from analyses.recordings.session import Session
 from analyses.recordings.significance.calibration import Calibration, choose_threshold
 from analyses.recordings.significance.scores import SCORE_LABELS
-from analyses.recordings.significance.track_log_odds import bins_between, common_cells
+from analyses.recordings.significance.track_log_odds import common_cells, tracks_to_compare
 from analyses.recordings.visits import find_visits
 from analyses.sequences.place_sequences import Detection, place_sequences
 from analyses.sequences.track import graph_of_log
@@ -108,8 +108,7 @@ def conclude(
         calibration = choose_threshold(p_by_chance, judgement.level)
         events["is_replay"] = (events["p"] <= calibration.threshold) & (events["score"] >= least)
         told.append(_calibrated(calibration, judgement, events))
-        if judgement.tracks:
-            told.append(_compared(session, judgement, events))
+        told += _compared(session, judgement, events)
     elif has_score.any():
         events["is_replay"] = events["score"] >= least
         told.append(
@@ -124,6 +123,8 @@ def conclude(
             "No significance: there are decoded places only, so all events count. How many of them "
             "are false is unknown."
         )
+    if session.track.n_components > 1:
+        told.append(_by_track(session.track, events))
     # Bins that others decoded may be wider than these states.
     is_ours = session.posterior is None and session.decoded is None
     kinds, kept = [], None
@@ -139,15 +140,6 @@ def conclude(
             kept = sequences, named, world, log, visits
     sequences, named, world, log, visited = kept  # type: ignore[misc]
     events["kind"] = named
-    n_laps = log.steps["episode"].nunique()
-    ring = (
-        " The track has no dead ends, so this is one lap: name the nodes where laps end (lap_end)."
-    )
-    told.append(
-        f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
-        f"between {world.n_states} states, {judgement.state_size:g} cm apart at most."
-        + (ring if n_laps == 1 and not judgement.lap_ends and _is_ring(session.track) else "")
-    )
     position = np.asarray(world.position)
     states = pd.DataFrame(
         {"state": np.arange(world.n_states), "x": position[:, 0], "y": position[:, 1]}
@@ -156,10 +148,6 @@ def conclude(
         events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
         scored.paths, calibration, tuple(told),
     )  # fmt: skip
-
-
-def _is_ring(track: BinnedTrack) -> bool:
-    return int(np.bincount(track.edges.ravel()).min()) > 1
 
 
 def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataFrame) -> str:
@@ -175,18 +163,41 @@ def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataF
     )
 
 
-def _compared(session: Session, judgement: Judgement, events: pd.DataFrame) -> str:
-    first, second = (bins_between(session.track, nodes) for nodes in judgement.tracks)
-    n_cells = np.count_nonzero(common_cells(session.rates, first, second))
+def _by_track(track: BinnedTrack, events: pd.DataFrame) -> str:
+    counts = events.loc[events["is_replay"], "track"].value_counts()
+    parts = [
+        f"{counts.get(number, 0)} on track {number} (nodes {_nodes_of(track, number)})"
+        for number in range(1, track.n_components + 1)
+    ]
+    return (
+        f"The track graph has {track.n_components} components, which are taken as "
+        f"{track.n_components} tracks between which there is no way. By their decoded paths, "
+        f"events of replay are: {'; '.join(parts)}."
+    )
+
+
+def _nodes_of(track: BinnedTrack, number: int) -> str:
+    edges = np.unique(track.edge[track.component == number - 1])
+    return " ".join(str(track.nodes[node]) for node in np.unique(track.edges[edges]))
+
+
+def _compared(session: Session, judgement: Judgement, events: pd.DataFrame) -> list[str]:
+    tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
+    if tracks is None:
+        if session.track.n_components != 2:
+            return []
+        return ["No track log odds: fewer than two cells have fields on both tracks."]
+    n_cells = np.count_nonzero(common_cells(session.rates, *tracks))
     replayed = events.loc[events["is_replay"], "log_odds_z"].dropna()
     names = [" ".join(nodes) for nodes in judgement.tracks]
-    return (
+    names = names or [_nodes_of(session.track, number) for number in (1, 2)]
+    return [
         f"Track log odds compare the nodes {names[0]} (above 0) with {names[1]}, by the {n_cells} "
         f"cells with fields on both. Of {len(replayed)} events of replay, {(replayed > 2).sum()} "
         f"are on the first and {(replayed < -2).sum()} on the second by more than 2 standard "
-        "deviations of shuffles that swap the fields of each cell; mean distance from chance: "
-        f"{replayed.abs().mean():.1f} of these."
-    )
+        "deviations of shuffles that swap the fields of each cell"
+        + (f"; mean distance from chance: {replayed.abs().mean():.1f}." if len(replayed) else ".")
+    ]
 
 
 def path_radius(world: MDP, track: BinnedTrack) -> float:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from analyses.recordings.conclusions import Conclusions, conclude
 from analyses.recordings.judgement import Judgement, check_judgement, check_state_size
-from analyses.recordings.recorded_experience import experience_of
+from analyses.recordings.recorded_experience import describe_experience
 from analyses.recordings.recording import Recording
 from analyses.recordings.scoring import Scored, n_blocks, score_block
 from analyses.recordings.session import prepare
@@ -69,7 +69,8 @@ def find_replay(
     check_judgement(judgement, recording)
     session = prepare(recording, settings)
     check_state_size(judgement.state_size, session.track)
-    experience_of(recording, judgement.state_size, judgement.lap_ends)  # may refuse
+    told = describe_experience(recording, judgement.state_size, judgement.lap_ends)
+    session = session._replace(told=(*session.told, told))
     blocks = [score_block(session, judgement, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
     return conclude(recording, session, judgement, scored)

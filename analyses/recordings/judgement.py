@@ -49,7 +49,8 @@ class Judgement(NamedTuple):
         The names of nodes of the track at which laps end; none: its dead ends.
     tracks : tuple of tuple of str
         The names of the nodes of two parts of the track, such as two arms, between which track log
-        odds compare events; none: nothing is compared.
+        odds compare events; none: the two components of a track graph that has two, else nothing
+        is compared.
     detection : Detection
         What counts as a place sequence.
     """

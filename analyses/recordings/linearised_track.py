@@ -1,11 +1,14 @@
 """A track as one line, along which decoded places can be drawn.
 
-Corridor follows corridor, each beginning where the one before ends wherever the track allows it,
-with a gap where it doesn't.
+A graph may say in which order its edges are laid end to end, and with which gaps, as
+track_linearization does (`edge_order`, `edge_spacing`). Where it doesn't, corridor follows
+corridor, each beginning where the one before ends wherever the track allows it, with a gap where it
+doesn't; tracks that do not join follow one another.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +30,8 @@ class LinearisedTrack(NamedTuple):
         From where to where each bin of the track is drawn, in cm along the line.
     nodes : tuple of (float, str)
         Where the line passes a node of the graph, and its name.
+    gaps : tuple of (float, float)
+        From where to where the line leaves one track for another that it does not join.
     length : float
         Of the line with its gaps, in cm.
     """
@@ -34,6 +39,7 @@ class LinearisedTrack(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     nodes: tuple[tuple[float, str], ...]
+    gaps: tuple[tuple[float, float], ...]
     length: float
 
     @property
@@ -45,8 +51,9 @@ class LinearisedTrack(NamedTuple):
 def linearise(track: BinnedTrack) -> LinearisedTrack:
     """Lay the corridors of a track end to end.
 
-    From an end of the track, the line follows corridors that are not drawn yet, straight on where
-    it can, until there is none; then it begins again, after a gap.
+    In the order and with the gaps that the graph names, if it does. Else the line follows, from an
+    end of the track, corridors that are not drawn yet, straight on where it can, until there is
+    none; then it begins again, after a gap.
 
     Parameters
     ----------
@@ -66,28 +73,51 @@ def linearise(track: BinnedTrack) -> LinearisedTrack:
     >>> [name for _, name in line.nodes]
     ['0', '1', '2', '1', '3']
     """
-    left = set(range(len(track.edges)))
+    number = {frozenset(pair): edge for edge, pair in enumerate(track.edges.tolist())}
+    named = [(number[frozenset(pair)], *pair) for pair in track.edge_order.tolist()]
+    order = named or _own_order(track)
+    spacing = track.edge_spacing
+    if not named:
+        joins = [one[2] == other[1] for one, other in pairwise(order)]
+        spacing = np.where(joins, 0.0, _GAP * float(track.length.sum()))
     low, high = np.empty(track.n_bins), np.empty(track.n_bins)
     nodes: list[tuple[float, str]] = []
-    gap, at = _GAP * float(track.length.sum()), 0.0
-    while left:
-        here = _beginning(track, left)
-        at += gap if nodes else 0.0
-        nodes.append((at, str(track.nodes[here])))
-        heading = np.zeros(2)
-        while (edge := _onwards(track, left, here, heading)) is not None:
-            left.remove(edge)
-            one, other = track.edges[edge]
-            bins = np.flatnonzero(track.edge == edge)
-            length = float(track.length[edge])
-            centre = track.offset[bins] if one == here else length - track.offset[bins]
-            low[bins] = at + centre - track.width[bins] / 2
-            high[bins] = at + centre + track.width[bins] / 2
-            there = int(other if one == here else one)
-            heading = track.node_position[there] - track.node_position[here]
-            here, at = there, at + length
-            nodes.append((at, str(track.nodes[here])))
-    return LinearisedTrack(low, high, tuple(nodes), at)
+    gaps: list[tuple[float, float]] = []
+    at, before = 0.0, -1
+    for place, (edge, begin, end) in enumerate(order):
+        bins = np.flatnonzero(track.edge == edge)
+        if place:
+            gap = float(spacing[place - 1])
+            if track.component[bins[0]] != track.component[track.edge == before][0]:
+                gaps.append((at, at + gap))
+            at += gap
+        nodes.append((at, str(track.nodes[begin])))
+        length = float(track.length[edge])
+        centre = (
+            track.offset[bins] if begin == track.edges[edge, 0] else length - track.offset[bins]
+        )
+        low[bins] = at + centre - track.width[bins] / 2
+        high[bins] = at + centre + track.width[bins] / 2
+        at, before = at + length, edge
+        nodes.append((at, str(track.nodes[end])))
+    return LinearisedTrack(low, high, tuple(dict.fromkeys(nodes)), tuple(gaps), at)
+
+
+def _own_order(track: BinnedTrack) -> list[tuple[int, int, int]]:
+    """Order the corridors of one component after the other: each edge, its begin and its end."""
+    order: list[tuple[int, int, int]] = []
+    component = track.component[np.searchsorted(track.edge, np.arange(len(track.edges)))]
+    for part in range(track.n_components):
+        left = set(np.flatnonzero(component == part).tolist())
+        while left:
+            here, heading = _beginning(track, left), np.zeros(2)
+            while (edge := _onwards(track, left, here, heading)) is not None:
+                left.remove(edge)
+                there = int(track.edges[edge].sum()) - here
+                order.append((edge, here, there))
+                heading = track.node_position[there] - track.node_position[here]
+                here = there
+    return order
 
 
 def _beginning(track: BinnedTrack, left: set[int]) -> int:

@@ -12,7 +12,7 @@ from replay.checks import check_choice
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
 
-__all__ = ["experience_of"]
+__all__ = ["describe_experience", "experience_of"]
 
 
 def experience_of(
@@ -71,3 +71,44 @@ def experience_of(
         )
     steps = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return world, EventLog({"steps": steps}, mdp=world)
+
+
+def describe_experience(
+    recording: Recording, state_size: float, lap_ends: Sequence[str] = ()
+) -> str:
+    """Say in a sentence what the animal ran, or refuse a recording without laps.
+
+    Parameters
+    ----------
+    recording, state_size, lap_ends
+        As for `experience_of`.
+
+    Returns
+    -------
+    str
+        How many moves and laps there are; and, where laps can't be told, what to do.
+
+    Raises
+    ------
+    ValueError
+        As `experience_of`.
+
+    Examples
+    --------
+    >>> from analyses.recordings.observation.simulated_recording import simulated_recording
+    >>> describe_experience(simulated_recording(4), 15.0)
+    "The animal's experience is 52 moves in 4 laps between 22 states, 15 cm apart at most."
+    """
+    world, log = experience_of(recording, state_size, lap_ends)
+    n_laps = log.steps["episode"].nunique()
+    told = (
+        f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
+        f"between {world.n_states} states, {state_size:g} cm apart at most."
+    )
+    has_ends = any(degree == 1 for _, degree in recording.graph.degree) if recording.graph else True
+    if n_laps > 1 or lap_ends or has_ends:
+        return told
+    return (
+        f"{told} The track has no dead ends, so this is one lap: name the nodes where laps end "
+        "(lap_ends; on the command line, --lap-end)."
+    )

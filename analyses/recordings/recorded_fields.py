@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,11 +14,33 @@ from analyses.recordings.recording import Recording
 from analyses.recordings.running import Running, running_bins
 from analyses.recordings.settings import Settings
 
-__all__ = ["decoding_error", "recorded_fields"]
+__all__ = ["DecodingError", "decoding_error", "recorded_fields"]
 
 _DECODED_AT_ONCE = 0.25  # s
 _N_PARTS = 5
 _SEED = 0  # of what is to be expected by chance
+
+
+class DecodingError(NamedTuple):
+    """How far from the running animal its decoded place is.
+
+    Attributes
+    ----------
+    distance : float
+        The median distance along the track, in cm; on several tracks that do not join, of what is
+        decoded on the animal's own.
+    by_chance : float
+        The median distance to where the animal was at another moment on the same track.
+    wrong_track : float
+        How often the decoded place is on another track than the animal; 0 on a single one.
+    wrong_by_chance : float
+        How often the animal was on another track at another moment.
+    """
+
+    distance: float
+    by_chance: float
+    wrong_track: float
+    wrong_by_chance: float
 
 
 def recorded_fields(
@@ -78,7 +102,7 @@ def recorded_fields(
 
 def decoding_error(
     recording: Recording, moved: Running, track: BinnedTrack, settings: Settings
-) -> tuple[float, float]:
+) -> DecodingError:
     """Measure how far from the running animal its decoded place is, and how far by chance.
 
     Each fifth of the time is decoded, a quarter of a second at a time, with place fields of the
@@ -97,10 +121,8 @@ def decoding_error(
 
     Returns
     -------
-    error : float
-        The median distance along the track, in cm.
-    by_chance : float
-        The median distance to where the animal was at another moment.
+    DecodingError
+        NaN if the animal hardly ran.
     """
     _, cells = recorded_fields(recording, moved, track, settings)
     place = running_bins(moved, track, settings.least_speed)
@@ -125,9 +147,15 @@ def decoding_error(
     # Laps repeat themselves, so a fixed shift in time may lead to the same place.
     other = np.random.default_rng(_SEED).permutation(ran)
     by_chance = track.distance[ran, other]
-    each = np.concatenate(errors)
-    nan = float("nan")
+    distance, wrong_track = _summary(np.concatenate(errors))
+    chance, wrong_by_chance = _summary(by_chance)
+    return DecodingError(distance, chance, wrong_track, wrong_by_chance)
+
+
+def _summary(distance: NDArray[np.float64]) -> tuple[float, float]:
+    """Give the median of finite distances, and the share of infinite ones."""
+    finite = distance[np.isfinite(distance)]
     return (
-        float(np.median(each)) if len(each) else nan,
-        float(np.median(by_chance)) if len(ran) else nan,
+        float(np.median(finite)) if len(finite) else float("nan"),
+        1.0 - len(finite) / len(distance) if len(distance) else float("nan"),
     )

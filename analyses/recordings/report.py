@@ -14,13 +14,14 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.recording import Recording
 from analyses.recordings.recovery.shares import RecordedShares
 from analyses.recordings.settings import Settings
+from analyses.recordings.significance.calibration import Calibration
 
-__all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LOW_POWER", "accounts_table"]
+__all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LOW_POWER", "accounts_table", "replay_and_chance"]
 __all__ += ["statistics_table", "with_interval", "write_report"]
 
 LOW_POWER = (
     "Novel paths are found less often than others where power is low: with few cells or a low gain "
-    "their share among what is found was .22 to .27 for a true .33 in simulations."
+    "their share among what is found was .21 to .26 for a true .33 in simulations."
 )
 """What must be said wherever a share of novel paths of a recording is shown."""
 
@@ -85,7 +86,7 @@ def write_report(
         *(f"- {sentence}" for sentence in found.told),
         *([f"- {more}"] if more else []),
         "## What was found",
-        _summary(found, judgement),
+        replay_and_chance(found.events, found.calibration),
         _kinds_table(found.kinds, judgement.state_size),
         "Intervals are Wilson's, 95 %, over the events of this recording. Events of one animal "
         "resemble one another, so they tell nothing about other animals.",
@@ -121,28 +122,47 @@ def _joined(parts: Sequence[str]) -> list[str]:
     return found
 
 
-def _summary(found: Conclusions, judgement: Judgement) -> str:
-    events = found.events
+def replay_and_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
+    """Say how many events are replay, and how many of them chance may have given.
+
+    Parameters
+    ----------
+    events : DataFrame
+        With `is_replay` and `p`.
+    calibration : Calibration or None
+        How many events with randomised cells pass the same test; None if nothing was shuffled.
+
+    Returns
+    -------
+    str
+        Some sentences.
+
+    Examples
+    --------
+    >>> events = pd.DataFrame({"is_replay": [True, False], "p": [0.01, 0.5]})
+    >>> replay_and_chance(events, None)[:42]
+    '1 of 2 candidate events are replay. How ma'
+    """
     n_replay = int(events["is_replay"].sum())
     text = f"{n_replay} of {len(events)} candidate events are replay."
-    if found.calibration is None:
+    if calibration is None:
         return (
             text + " How many of them chance would give is unknown, as nothing could be shuffled."
         )
     n_tested = int(events["p"].notna().sum())
-    rate = found.calibration.false_positive_rate
+    rate = calibration.false_positive_rate
     share = n_replay / n_tested if n_tested else np.nan
     text += (
         f" Of the {n_tested} that were tested these are {share:.1%}; of events with randomised "
         f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} are expected by "
         "chance."
     )
-    n_chance, n_by_chance = found.calibration.n_events, round(rate * found.calibration.n_events)
+    n_chance, n_by_chance = calibration.n_events, round(rate * calibration.n_events)
     counts = [[n_replay, n_tested - n_replay], [n_by_chance, n_chance - n_by_chance]]
     p = float(stats.fisher_exact(counts, alternative="greater").pvalue)
     text += f" Fisher's exact test: p = {p:.2g}."
     if p > _LEVEL:
-        text += " **That is no more than chance may give: there is no evidence of replay here.**"
+        text += " That is no more than chance may give: there is no evidence of replay here."
     return text
 
 

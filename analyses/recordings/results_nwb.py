@@ -101,6 +101,8 @@ def _tables(found: Conclusions) -> dict[str, tuple[str, pd.DataFrame]]:
     for name in ("log_odds", "log_odds_z"):
         if name in found.events:
             events[name] = found.events[name].astype(float)
+    if "track" in found.events:
+        events["track"] = found.events["track"].fillna(0).astype(int)
     if "n_active" in found.events:
         events["n_active"] = found.events["n_active"].astype(int)
     own = found.sequences.sort_values(["start_time", "end_time"], kind="stable")
@@ -134,6 +136,7 @@ _MEANINGS = {
     "p": "the largest p of all shuffles",
     "log_odds": "track log odds: above 0 on the first track",
     "log_odds_z": "track log odds, in standard deviations from chance",
+    "track": "track of the decoded path, from 1; 0 without a path",
     "n_active": "number of active cells",
     "event": "row of replay_events",
     "path": "states in order, joined by -",

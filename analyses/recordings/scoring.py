@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.recordings.binned_track import project
+from analyses.recordings.binned_track import BinnedTrack, project
 from analyses.recordings.decoding.likelihood import log_likelihood
 from analyses.recordings.decoding.state_space_decoder import (
     CONTINUOUS,
@@ -21,7 +21,7 @@ from analyses.recordings.judgement import Judgement
 from analyses.recordings.recording import Posterior
 from analyses.recordings.session import Session
 from analyses.recordings.significance.p_values import significance
-from analyses.recordings.significance.track_log_odds import bins_between, track_log_odds
+from analyses.recordings.significance.track_log_odds import track_log_odds, tracks_to_compare
 from replay.checks import check_whole
 
 __all__ = ["Scored", "n_blocks", "score_block"]
@@ -39,8 +39,9 @@ class Scored(NamedTuple):
         One row an event: `event, start_time, end_time, n_active, n_spikes, score` (that of the
         judgement; without spikes the mean probability of continuous movement), a column
         ``p_SHUFFLE`` each, `p` (the largest of them), `largest_jump` (cm, of the most probable
-        places of the time bins, each on its own), and, if two tracks are compared, `log_odds` and
-        `log_odds_z`.
+        places of the time bins, each on its own; infinite from one track to another), and, if two
+        tracks are compared, `log_odds` and `log_odds_z`; if the track has several components,
+        `track` (that of the path, from 1).
     paths : DataFrame
         One row a time bin: `event, time, x, y` of the decoded path.
     by_chance : DataFrame
@@ -115,14 +116,31 @@ def score_block(session: Session, judgement: Judgement, block: int, seed: int = 
         randomised = [each[:, rng.permutation(each.shape[1])] for each in counts]
         found = _significance(randomised, session, judgement, shuffles)
         by_chance = by_chance.assign(score=found["score"], p=found["p"])
-        if judgement.tracks:
-            compared = _log_odds(
-                counts, session, judgement, np.random.SeedSequence([seed, block, 2])
+        tracks = tracks_to_compare(session.track, session.rates, judgement.tracks)
+        if tracks is not None:
+            compared = track_log_odds(
+                counts,
+                session.rates,
+                *tracks,
+                dt=session.time_bin,
+                n_shuffles=max(judgement.n_shuffles, 2),
+                seed=_seed(np.random.SeedSequence([seed, block, 2])),
             )
             events = pd.concat([events, compared], axis=1)
     else:
         events = events.assign(score=[score for _, score, _ in decoded], p=np.nan)
-    return Scored(events.assign(largest_jump=jumps), path, by_chance)
+    events["largest_jump"] = jumps
+    if session.track.n_components > 1:
+        tracks_of = [_track_of(session.track, each) for each, _, _ in decoded]
+        events["track"] = pd.array(tracks_of, dtype="Int64")
+    return Scored(events, path, by_chance)
+
+
+def _track_of(track: BinnedTrack, path: pd.DataFrame) -> int | None:
+    """Tell on which track a path is, by most of its places; None if it has none."""
+    bins = project(track, path[["x", "y"]].to_numpy(dtype=float)).bin
+    counts = np.bincount(track.component[bins[bins >= 0]])
+    return int(counts.argmax()) + 1 if counts.any() else None
 
 
 def _significance(
@@ -141,24 +159,6 @@ def _significance(
         n_shuffles=judgement.n_shuffles,
         variance=session.variance,
         least_active=judgement.least_active,
-        seed=_seed(seeds),
-    )
-
-
-def _log_odds(
-    counts: Sequence[NDArray[np.integer]],
-    session: Session,
-    judgement: Judgement,
-    seeds: np.random.SeedSequence,
-) -> pd.DataFrame:
-    first, second = (bins_between(session.track, nodes) for nodes in judgement.tracks)
-    return track_log_odds(
-        counts,
-        session.rates,
-        first,
-        second,
-        dt=session.time_bin,
-        n_shuffles=max(judgement.n_shuffles, 2),
         seed=_seed(seeds),
     )
 

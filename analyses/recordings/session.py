@@ -99,21 +99,27 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
     moved = running(recording)
     if recording.spikes:
         rates, cells = recorded_fields(recording, moved, track, settings)
-        error, by_chance = decoding_error(recording, moved, track, settings)
+        error = decoding_error(recording, moved, track, settings)
         told.append(
             f"{len(cells)} of {len(recording.spikes)} cells have place fields on the track: a rate "
             f"of at least {settings.least_peak:g} Hz somewhere, and at most "
             f"{settings.largest_mean:g} Hz on average while the animal runs."
         )
         told.append(
-            f"The decoded place of the running animal is {error:.0f} cm off (median along the "
-            f"track; {by_chance:.0f} by chance), a fifth of the time with the fields of the rest."
+            f"The decoded place of the running animal is {error.distance:.0f} cm off (median along "
+            f"the track; {error.by_chance:.0f} by chance), a fifth of the time with the fields of "
+            "the rest."
             + (
                 " That is hardly better than chance: little can be decoded."
-                if error > by_chance / 2
+                if error.distance > error.by_chance / 2
                 else ""
             )
         )
+        if track.n_components > 1:
+            told.append(
+                f"It is on the wrong track {error.wrong_track:.0%} of the time "
+                f"({error.wrong_by_chance:.0%} by chance); distances are of the rest."
+            )
     events, how = candidate_events(recording, moved, settings)
     told.append(how)
     covered = is_covered(recording, events)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sequences.chains import FITS_FORWARD, FITS_REVERSE, Links, link_backups
+from analyses.sequences.chains import FITS_FORWARD, FITS_REVERSE, Links, chains, link_backups
 from analyses.sequences.experience import Experience
 from analyses.sequences.kinds import (
     AMBIGUOUS,
@@ -20,6 +20,7 @@ from analyses.sequences.kinds import (
     NEVER_TAKEN,
     NOVEL_PATH,
     REVERSE_EPISODE,
+    classify_chains,
 )
 from analyses.sequences.runs import Columns, whole_columns
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended, relocated
@@ -74,6 +75,9 @@ def chain_kinds(
 ) -> ChainKinds:
     """Classify all causal chains of a model's run without listing them.
 
+    Of decoded replay, and of models that compute no values, the orientation is unknown: their
+    chains, which share nothing, are classified one by one.
+
     Parameters
     ----------
     steps : dict of ndarray or Experience
@@ -93,8 +97,8 @@ def chain_kinds(
     TypeError
         If `steps` or `backups` is no table.
     ValueError
-        If a column is missing or holds no whole numbers, steps descend, a cause is not an earlier
-        row, or backups have no action (decoded replay).
+        If a column is missing or holds no whole numbers, steps descend, or a cause is not an
+        earlier row.
 
     See Also
     --------
@@ -168,8 +172,7 @@ class GrowingChains:
         Raises
         ------
         ValueError
-            If a cause is not an earlier row or was to be named no more, or backups have no action
-            (decoded replay).
+            If a cause is not an earlier row or was to be named no more.
         """
         opened, n_open = self._open, len(self._open)
         last = causes if self._across_events else causes[:0]
@@ -202,9 +205,9 @@ class GrowingChains:
         n_chains = int(np.count_nonzero(links.is_leaf))
         types = (np.int64, np.int32, np.int8)
         kinds = ChainKinds(*(uninitialised(n_chains, each) for each in types))
+        decoded = _decoded_kinds(experience, backups, links, n_moves)
         rows = backups["step"], backups["action"]
-        if not _list_kinds(*rows, links, root, forward, reverse, kinds):
-            raise ValueError("Decoded replay (action -1) has no orientation: use classify instead.")
+        _list_kinds(*rows, links, root, forward, reverse, decoded, kinds)
         return kinds
 
     def _joined(self, backups: Columns, first_row: int) -> Columns:
@@ -220,6 +223,18 @@ class GrowingChains:
         opened = self._open["row"] if self._across_events else None
         _refuse(_find_rows(named, first_row, opened, cause[n_open:]), named, first_row)
         return columns | {"cause": cause}
+
+
+def _decoded_kinds(
+    experience: Experience, backups: Columns, links: Links, n_moves: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Classify the chains of unknown orientation, in the order of their last moves."""
+    is_decoded = links.is_leaf & (backups["action"] < 0)
+    if not is_decoded.any():
+        return np.empty(0, dtype=np.int32)
+    found = chains(links._replace(is_leaf=is_decoded))
+    limit = n_moves[found.rows[found.offset[:-1]]]
+    return classify_chains(experience, backups, found, limit).kind
 
 
 def _refuse(lost: int, rows: NDArray[np.int64], first_row: int) -> None:
@@ -281,16 +296,18 @@ def _list_kinds(
     root: NDArray[np.int32],
     forward: NDArray[np.int32],
     reverse: NDArray[np.int32],
+    decoded: NDArray[np.int32],
     kinds: ChainKinds,
-) -> bool:
-    """List the chains of all leaves; returns whether all have an orientation."""
-    chain = 0
+) -> None:
+    """List the chains of all leaves."""
+    chain, n_decoded = 0, 0
     for row in range(len(links.is_leaf)):
         if not links.is_leaf[row]:
             continue
         if action[row] < 0:
-            return False
-        if links.fits[row] & FITS_REVERSE:
+            node, kind = 0, decoded[n_decoded]
+            n_decoded += 1
+        elif links.fits[row] & FITS_REVERSE:
             node, kind = reverse[row], REVERSE_EPISODE
             if links.fits[row] & FITS_FORWARD and links.length[row] > 2:
                 kind = AMBIGUOUS
@@ -304,7 +321,6 @@ def _list_kinds(
         kinds.length[chain] = links.length[row]
         kinds.kind[chain] = kind
         chain += 1
-    return True
 
 
 @kernel

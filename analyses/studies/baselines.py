@@ -1,14 +1,13 @@
 """The reward rates that count as 0 and as 1: of the random and of the optimal policy."""
 
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.learners import find_learner
 from replay.worlds.mdp import MDP, uniform_policy
 
-__all__ = ["Baselines", "baselines", "check_computes_values"]
+__all__ = ["Baselines", "baselines"]
 
 Rates = TypeVar("Rates", float, NDArray[np.float64])
 
@@ -68,28 +67,3 @@ def baselines(mdp: MDP, *, discount: float, epsilon: float) -> Baselines:
     """
     best = mdp.solve(discount).policy
     return Baselines(mdp.reward_rate(uniform_policy(mdp)), mdp.reward_rate(best, epsilon))
-
-
-def check_computes_values(learner: Any, params: Any = None) -> None:
-    """Refuse a learner whose reward rate tells nothing of it, since it computes no values.
-
-    Parameters
-    ----------
-    learner, params
-        As :func:`replay.learners.find_learner` takes them.
-
-    Raises
-    ------
-    ValueError
-        If it computes none, or a name or parameter is unknown.
-
-    Examples
-    --------
-    >>> check_computes_values("dyna_q")
-    """
-    found = find_learner(learner, params)
-    if not found.description.computes_values:
-        raise ValueError(
-            f"{found.name} computes no values and acts at random, so there is no reward rate to "
-            "compare: leave it out here; 'replay compare' tells how it replays."
-        )

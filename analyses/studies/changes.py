@@ -23,10 +23,10 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, Shown, Study, digests
 from analyses.reward_rate import over_mdps
 from analyses.sequences.growing import chain_kinds
-from analyses.studies.baselines import Baselines, baselines, check_computes_values
+from analyses.studies.baselines import Baselines, baselines
 from analyses.tables import KINDS
 from replay.checks import check_table, check_whole
-from replay.learners import LEARNERS
+from replay.learners import LEARNERS, check_computes_values
 from replay.simulation import Run, simulate
 from replay.worlds.changing_worlds import find_world
 from replay.worlds.protocols import Protocol

@@ -7,11 +7,13 @@ from typing import Any
 
 from replay.checks import unknown_name
 from replay.learners import (
+    adaptive_attractor,
     context_reactivation,
     dyna_q,
     episodic_control,
     episodic_sequences,
     full_backups,
+    hierarchical_generative,
     monte_carlo,
     n_step_td,
     prioritized_memory_access,
@@ -28,7 +30,7 @@ from replay.learners import (
 from replay.learners.contract import Learner, LearnerModule, resolve
 from replay.learners.from_file import learner_from_file
 
-__all__ = ["LEARNERS", "Learner", "find_learner"]
+__all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
 
 LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "monte_carlo": (monte_carlo, monte_carlo.Params()),
@@ -69,6 +71,8 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
     "spectral_diffusion": (spectral_generator, spectral_generator.Params()),
     "spectral_superdiffusion": (spectral_generator, spectral_generator.Params(stability=0.5)),
     "context_reactivation": (context_reactivation, context_reactivation.Params()),
+    "hierarchical_generative": (hierarchical_generative, hierarchical_generative.Params()),
+    "adaptive_attractor": (adaptive_attractor, adaptive_attractor.Params()),
 }
 """Name -> (module, its parameters as the textbook has them); the paper's nine come first."""
 
@@ -119,3 +123,28 @@ def find_learner(learner: Any, params: Any = None) -> Learner:
         raise unknown_name("learner", learner, LEARNERS)
     module, defaults = LEARNERS[learner]
     return resolve(module, params, name=learner, defaults=defaults)
+
+
+def check_computes_values(learner: Any, params: Any = None) -> None:
+    """Refuse a learner whose reward rate tells nothing of it, since it computes no values.
+
+    Parameters
+    ----------
+    learner, params
+        As `find_learner` takes them.
+
+    Raises
+    ------
+    ValueError
+        If it computes none, or a name or parameter is unknown.
+
+    Examples
+    --------
+    >>> check_computes_values("dyna_q")
+    """
+    found = find_learner(learner, params)
+    if not found.description.computes_values:
+        raise ValueError(
+            f"{found.name} computes no values and acts at random, so there is no reward rate to "
+            "compare: leave it out here; 'replay compare' tells how it replays."
+        )

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from replay.checks import check_list, check_whole, shown
-from replay.learners import find_learner
+from replay.learners import check_computes_values, find_learner
 from replay.simulation.simulate import simulate
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
@@ -61,8 +61,8 @@ def sweep(
     TypeError
         If `params` is no mapping.
     ValueError
-        If no parameter has a list, a list is empty or has a value twice, or a value is out of
-        range.
+        If no parameter has a list, a list is empty or has a value twice, a value is out of range,
+        or the learner computes no values.
 
     See Also
     --------
@@ -99,6 +99,7 @@ def sweep(
     fixed = {name: value for name, value in params.items() if name not in lists}
     settings = [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
     found = [find_learner(learner, {**fixed, **setting}) for setting in settings]  # all are checked
+    check_computes_values(found[0])
     run_seeds = np.random.SeedSequence(seed).generate_state(n_seeds, np.uint32).tolist()
     rows = []
     for setting, each in zip(settings, found, strict=True):

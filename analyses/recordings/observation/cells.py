@@ -39,6 +39,7 @@ def draw_cells(
     spread: float = 0.6,
     width: float = 12.0,
     background: float = 0.1,
+    common: float = 0.5,
     seed: int | np.random.Generator = 0,
 ) -> Cells:
     """Draw place cells: fields anywhere on the track, peak rates log-normal.
@@ -57,6 +58,9 @@ def draw_cells(
         Standard deviation of a field, in cm.
     background : float, default 0.1
         Rate everywhere else, in Hz.
+    common : float, default 0.5
+        On tracks that do not join: how probably a cell with a field on one of them has one on each
+        other, with a place and a peak of its own.
     seed : int or numpy.random.Generator, default 0
         Of fields and peaks.
 
@@ -83,11 +87,20 @@ def draw_cells(
     sigma = check_number("spread", spread, at_least=0.0)
     reach = check_number("width", width, at_least=1e-6)
     floor = check_number("background", background, at_least=0.0)
+    shared = check_number("common", common, at_least=0.0, at_most=1.0)
     rng = np.random.default_rng(check_seed(seed))
     centre = rng.choice(track.n_bins, number, p=track.width / track.width.sum())
     peak = median * np.exp(sigma * rng.standard_normal(number))
     shape = np.exp(-0.5 * (track.distance[centre] / reach) ** 2)
-    return Cells(track, floor + peak[:, None] * shape, floor)
+    rates = floor + peak[:, None] * shape
+    for part in range(track.n_components if track.n_components > 1 else 0):
+        own = np.flatnonzero(track.component == part)
+        centre_here = rng.choice(own, number, p=track.width[own] / track.width[own].sum())
+        peak = median * np.exp(sigma * rng.standard_normal(number))
+        has = (track.component[centre] != part) & (rng.random(number) < shared)
+        shape = np.exp(-0.5 * (track.distance[centre_here] / reach) ** 2)
+        rates += np.where(has, peak, 0.0)[:, None] * shape
+    return Cells(track, rates, floor)
 
 
 def check_cells(cells: Cells) -> None:

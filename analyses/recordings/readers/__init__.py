@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 
@@ -115,8 +116,10 @@ def read_recording(
         float(np.hypot(*np.subtract(found.graph.nodes[u]["pos"], found.graph.nodes[v]["pos"])))
         for u, v in found.graph.edges
     )
+    n_parts = nx.number_connected_components(found.graph)
     told = (
-        f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm."
+        f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm"
+        + (f", in {n_parts} parts that do not join." if n_parts > 1 else ".")
     )
     return replace(found, told=(*found.told, told))
 

@@ -2,9 +2,10 @@
 
 In JSON a track is what a row of Spyglass' table ``TrackGraph`` holds: `node_positions` (cm) and
 `edges`, and optionally `linear_edge_order` and `linear_edge_spacing`, which say how the track was
-laid out on a line. Beside these a graph may say `pixels_per_cm`; `run_epochs`, when the animal was
-on it (s); and `landmarks`, name -> nodes, which statistics read (:mod:`analyses.measures`). The
-node-link form of networkx is read too.
+laid out on a line. Where edges fall into parts that do not join, each part is a track of its own:
+of an animal that ran on two tracks, one graph holds both. Beside these a graph may say
+`pixels_per_cm`; `run_epochs`, when the animal was on it (s); and `landmarks`, name -> nodes, which
+statistics read (:mod:`analyses.measures`). The node-link form of networkx is read too.
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
     Returns
     -------
     dict
-        `node_names`, `node_positions` (cm), `edges` (pairs of numbers of nodes) and `units`.
+        `node_names`, `node_positions` (cm), `edges` (pairs of numbers of nodes), `units`, and how
+        the graph is laid out on a line if it says so.
 
     Examples
     --------
@@ -139,11 +141,17 @@ def draw_track(graph: nx.Graph) -> dict[str, Any]:
     [[0, 1]]
     """
     number = {node: place for place, node in enumerate(graph)}
+    track = cut_track(graph, bin_size=10.0)
+    laid_out = {
+        "linear_edge_order": track.edge_order.tolist(),
+        "linear_edge_spacing": track.edge_spacing.tolist(),
+    }
     return {
         "node_names": [str(node) for node in graph],
         "node_positions": [list(map(float, data["pos"])) for _, data in graph.nodes(data=True)],
         "edges": [[number[one], number[other]] for one, other in graph.edges],
         "units": "cm",
+        **(laid_out if len(track.edge_order) else {}),
     }
 
 

@@ -126,7 +126,9 @@ def recover(
     scores, paths = [], []
     for each in counts:
         likelihoods = log_likelihood(each, rates, session.time_bin)
-        event = TestedEvent(each.astype(float), rates, session.time_bin, walk, routes)
+        event = TestedEvent(
+            each.astype(float), rates, session.time_bin, walk, routes, session.track.component
+        )
         score = rule(event, likelihoods) if len(each) else 0.0
         is_accepted = score >= judgement.least_score
         scores.append(score)

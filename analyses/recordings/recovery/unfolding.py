@@ -6,6 +6,11 @@ from the found ones, as in the unfolding of spectra [1]_: they are the numbers x
 times the matrix is nearest to what was found, kept from wild values by a small penalty on the
 differences between them.
 
+Recordings differ from one another by their cells: one has fields where another has none. How much
+more sessions of the recovery differ than chance makes them is measured, and intervals say what
+other cells would have found. Where all sessions have the cells of the recording itself, they hardly
+differ, and nothing is added.
+
 References
 ----------
 .. [1] Hoecker & Kartvelishvili (1996), SVD approach to data unfolding.
@@ -13,8 +18,6 @@ References
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,7 +33,8 @@ from replay.checks import (
     check_whole,
 )
 
-__all__ = ["LEAST_RECALL", "REGULARISATION", "correct_shares", "estimate_shares", "unfold"]
+__all__ = ["LEAST_RECALL", "REGULARISATION", "bootstrap_shares", "correct_shares"]
+__all__ += ["estimate_shares", "unfold"]
 
 LEAST_RECALL = 0.2
 """Where less than this share of a kind is found as what it is, no share is corrected."""
@@ -148,14 +152,16 @@ def estimate_shares(
     recovered: pd.DataFrame,
     what: str = "kind",
     *,
+    n_recordings: int = 1,
     n_bootstrap: int = 1000,
     level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Estimate the true shares from the numbers of events found, with intervals.
 
-    Both what was found and the matrix are uncertain: in each bootstrap sample events are drawn
-    again, and so are the repetitions of the recovery, each with cells of its own.
+    What was found is uncertain, and so is the matrix: in each bootstrap sample, as
+    `bootstrap_shares` draws it, there are other events, other cells, and other repetitions of the
+    recovery.
 
     Parameters
     ----------
@@ -165,6 +171,8 @@ def estimate_shares(
         As `recovery` gives it, of one number of cells, gain and speed.
     what : {"kind", "direction"}, default "kind"
         What the shares are of.
+    n_recordings : int, default 1
+        Of how many recordings `found` is the sum, each with cells of its own.
     n_bootstrap : int, default 1000
         Number of bootstrap samples.
     level : float, default 0.95
@@ -206,15 +214,10 @@ def estimate_shares(
     shares = correct_shares(found, matrix)
     truths, seen = list(shares.index), [kind for kind in seen if kind != MISSED]
     counts = found.reindex(seen, fill_value=0).to_numpy(dtype=float)
-    by_seed = _counts_by_seed(recovered, what, truths)
-    kept = [place for place, kind in enumerate(by_seed.found) if kind != MISSED]
+    number = check_whole("n_recordings", n_recordings, at_least=1)
+    sessions = _counts_by_seed(recovered, what, truths)
     rng = np.random.default_rng(check_whole("seed", seed))
-    drawn = np.empty((n_samples, len(truths)))
-    for sample in range(n_samples):
-        again = rng.integers(len(by_seed.counts), size=len(by_seed.counts))
-        total = by_seed.counts[again].sum(axis=0)
-        events = rng.multinomial(round(counts.sum()), counts / counts.sum())
-        drawn[sample] = unfold(events, (total / total.sum(axis=1, keepdims=True))[:, kept])
+    drawn = bootstrap_shares(counts, sessions, rng, n_recordings=number, n_bootstrap=n_samples)
     low, high = np.quantile(drawn, [(1 - inside) / 2, (1 + inside) / 2], axis=0)
     return pd.DataFrame(
         {
@@ -228,12 +231,69 @@ def estimate_shares(
     )
 
 
-class _BySeed(NamedTuple):
-    counts: NDArray[np.float64]
-    found: list[str]
+def bootstrap_shares(
+    found: NDArray[np.float64],
+    sessions: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    n_recordings: int = 1,
+    n_bootstrap: int = 1000,
+) -> NDArray[np.float64]:
+    """Draw shares as other recordings and other simulated sessions would have given them.
+
+    Parameters
+    ----------
+    found : ndarray of float64, shape (n_found - 1,)
+        How many events were found as each thing; without what was missed.
+    sessions : ndarray of float64, shape (n_sessions, n_truths, n_found)
+        How many events of each truth each session found as what; what was missed is the last.
+    rng : numpy.random.Generator
+        Source of chance.
+    n_recordings : int, default 1
+        Of how many recordings `found` is the sum.
+    n_bootstrap : int, default 1000
+        Number of samples.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_bootstrap, n_truths)
+        The estimated shares in each sample. In it the recordings find as much as sessions that are
+        drawn at random, as far as these differ beyond the chance of their events; so many events as
+        were found are drawn, and unfolded with the matrix of sessions that are drawn again.
+    """
+    mean, each = _rates(sessions.sum(axis=0)), _rates(sessions)
+    shares = unfold(found, mean[:, :-1])
+    beyond = _beyond_chance(sessions)
+    n_sessions, n_events = len(sessions), round(found.sum())
+    drawn = np.empty((n_bootstrap, len(mean)))
+    for sample in range(n_bootstrap):
+        others = each[rng.integers(n_sessions, size=n_recordings)].mean(axis=0)
+        expected = shares @ np.maximum(mean + beyond * (others - mean), 0.0)[:, :-1]
+        if not expected.sum() > 0:
+            expected = shares @ mean[:, :-1]
+        events = rng.multinomial(n_events, expected / expected.sum())
+        again = sessions[rng.integers(n_sessions, size=n_sessions)].sum(axis=0)
+        drawn[sample] = unfold(events, _rates(again)[:, :-1])
+    return drawn
 
 
-def _counts_by_seed(recovered: pd.DataFrame, what: str, truths: list[str]) -> _BySeed:
+def _beyond_chance(sessions: NDArray[np.float64]) -> float:
+    """Measure which part of the standard deviation between sessions isn't that of their events."""
+    if len(sessions) < 2:
+        return 0.0
+    number = np.maximum(sessions.sum(axis=2, keepdims=True), 1)
+    mean = _rates(sessions.sum(axis=0))
+    observed = _rates(sessions).var(axis=0, ddof=1).sum()
+    by_chance = (mean * (1 - mean) / number).mean(axis=0).sum()
+    return float(np.sqrt(max(1.0 - by_chance / observed, 0.0))) if observed > 0 else 0.0
+
+
+def _rates(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    rates: NDArray[np.float64] = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    return rates
+
+
+def _counts_by_seed(recovered: pd.DataFrame, what: str, truths: list[str]) -> NDArray[np.float64]:
     """Count truths and findings in each repetition: shape (n_seeds, n_truths, n_found)."""
     _, found = truths_and_found(recovered, what)
     codes = [
@@ -244,4 +304,4 @@ def _counts_by_seed(recovered: pd.DataFrame, what: str, truths: list[str]) -> _B
     counts = np.zeros((len(seeds), len(truths), len(found)))
     known = (codes[0] >= 0) & (codes[1] >= 0)
     np.add.at(counts, (of[known], codes[0][known], codes[1][known]), 1)
-    return _BySeed(counts, found)
+    return counts

@@ -111,7 +111,7 @@ def significance(
             raise ValueError(
                 f"Event {number} must have the shape (n_time, {len(hertz)}), got {counts.shape}."
             )
-        event = TestedEvent(counts, hertz, dt, walk, routes)
+        event = TestedEvent(counts, hertz, dt, walk, routes, track.component)
         n_active = int(np.count_nonzero(counts.sum(axis=0)))
         row: dict[str, float] = {"event": number, "n_active": n_active, "score": np.nan}
         row |= dict.fromkeys([f"p_{name}" for name in chosen], np.nan)

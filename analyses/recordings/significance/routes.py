@@ -35,8 +35,8 @@ def find_routes(track: BinnedTrack) -> list[Route]:
     Parameters
     ----------
     track : BinnedTrack
-        The track. If it has fewer than two ends, as a ring, routes lead from each node to each
-        other.
+        The track. Where a component of it has fewer than two ends, as a ring, routes lead from each
+        of its nodes to each other.
 
     Returns
     -------
@@ -53,11 +53,13 @@ def find_routes(track: BinnedTrack) -> list[Route]:
     graph = nx.Graph()
     for number, (one, other) in enumerate(track.edges.tolist()):
         graph.add_edge(one, other, number=number)
-    ends = [node for node, degree in graph.degree if degree == 1]
-    if len(ends) < 2:
-        ends = list(graph)
+    pairs: list[tuple[int, int]] = []
+    for part in nx.connected_components(graph):
+        nodes = [node for node in graph if node in part]
+        ends = [node for node in nodes if graph.degree(node) == 1]
+        pairs += combinations(ends if len(ends) > 1 else nodes, 2)
     found: dict[frozenset[int], Route] = {}
-    for one, other in combinations(ends, 2):
+    for one, other in pairs:
         for nodes in nx.all_simple_paths(graph, one, other):
             bins: list[NDArray[np.int64]] = []
             distances: list[NDArray[np.float64]] = []

@@ -139,6 +139,8 @@ class TestedEvent(NamedTuple):
         The steps of continuous movement.
     routes : list of Route
         The routes of the track.
+    component : ndarray of int32, shape (n_bins,)
+        In which component of the track each bin lies.
     """
 
     counts: NDArray[np.float64]
@@ -146,6 +148,7 @@ class TestedEvent(NamedTuple):
     dt: float
     walk: NDArray[np.float64]
     routes: list[Route]
+    component: NDArray[np.int32]
 
 
 def _continuous(event: TestedEvent, likelihoods: NDArray[np.float64]) -> float:

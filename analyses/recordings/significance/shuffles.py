@@ -23,7 +23,8 @@ BIN_SHUFFLES = ("time_bins", "circular_posterior")
 SHUFFLES = CELL_SHUFFLES + BIN_SHUFFLES
 """``cell_identity``: which cell has which place field. ``circular_fields``: each place field moved
 along the track by a distance of its own. ``time_bins``: their order. ``circular_posterior``: the
-posterior of each time bin moved along the track by a distance of its own."""
+posterior of each time bin moved along the track by a distance of its own. Tracks that do not join
+are moved along each on its own."""
 
 
 def shuffled_likelihoods(
@@ -49,20 +50,26 @@ def shuffled_likelihoods(
     if shuffle == "cell_identity":
         rates = rates[rng.permutation(len(rates))]
     elif shuffle == "circular_fields":
-        rates = _rolled(rates, rng)
+        rates = _rolled(rates, event.component, rng)
     likelihoods = log_likelihood(event.counts, rates, event.dt)
     if shuffle == "time_bins":
         likelihoods = likelihoods[rng.permutation(len(likelihoods))]
     elif shuffle == "circular_posterior":
-        likelihoods = _rolled(likelihoods, rng)
+        likelihoods = _rolled(likelihoods, event.component, rng)
     return likelihoods
 
 
-def _rolled(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Move each row along the track by a distance of its own; what leaves it at its end returns."""
-    n_rows, n_bins = values.shape
-    shift = rng.integers(1, max(n_bins, 2), (n_rows, 1))
-    return np.take_along_axis(values, (np.arange(n_bins) - shift) % n_bins, axis=1)
+def _rolled(
+    values: NDArray[np.float64], component: NDArray[np.int32], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Move each row along each track by a distance of its own; what leaves its end returns."""
+    moved = np.empty_like(values)
+    for part in range(int(component.max()) + 1):
+        bins = np.flatnonzero(component == part)
+        shift = rng.integers(1, max(len(bins), 2), (len(values), 1))
+        from_bin = bins[(np.arange(len(bins)) - shift) % len(bins)]
+        moved[:, bins] = np.take_along_axis(values, from_bin, axis=1)
+    return moved
 
 
 def check_shuffles(shuffles: Sequence[str]) -> list[str]:

@@ -25,6 +25,7 @@ from analyses.recordings.decoding.likelihood import log_likelihood
 from replay.checks import check_choice, check_number, check_whole
 
 __all__ = ["bins_between", "common_cells", "find_tracks", "log_odds", "track_log_odds"]
+__all__ += ["tracks_to_compare"]
 
 
 def log_odds(posterior: ArrayLike, first: ArrayLike, second: ArrayLike) -> float:
@@ -154,6 +155,49 @@ def bins_between(track: BinnedTrack, nodes: Sequence[str]) -> NDArray[np.bool_]:
             "between them: name the nodes at both ends of each corridor."
         )
     return inside[track.edge]
+
+
+def tracks_to_compare(
+    track: BinnedTrack, rates: ArrayLike, named: Sequence[Sequence[str]] = ()
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Find the bins of the two tracks that track log odds compare.
+
+    Parameters
+    ----------
+    track : BinnedTrack
+        The track.
+    rates : array_like of float, shape (n_cells, n_bins)
+        Place fields in Hz.
+    named : sequence of sequence of str, optional
+        The nodes of each, if a user named them. Else a graph of two components has two tracks.
+
+    Returns
+    -------
+    tuple of ndarray of bool, each of shape (n_bins,), or None
+        The bins of each; None if nobody named tracks, and there are not two, or fewer than two
+        cells have a field on both.
+
+    Raises
+    ------
+    ValueError
+        As `bins_between`.
+
+    Examples
+    --------
+    >>> from analyses.recordings.binned_track import cut_track
+    >>> from replay.worlds.tracks import make_track_graph
+    >>> track = cut_track(make_track_graph([(0, 0), (9, 0), (0, 50), (9, 50)], [(0, 1), (2, 3)]))
+    >>> first, second = tracks_to_compare(track, np.ones((2, 4)))
+    >>> first.tolist(), second.tolist()
+    ([True, True, False, False], [False, False, True, True])
+    """
+    if named:
+        first, second = (bins_between(track, nodes) for nodes in named)
+        return first, second
+    if track.n_components != 2:
+        return None
+    first, second = track.component == 0, track.component == 1
+    return (first, second) if common_cells(rates, first, second).sum() > 1 else None
 
 
 def common_cells(

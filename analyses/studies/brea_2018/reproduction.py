@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from analyses.jobs.study import MOST, MOST_STEPS, Piece, digests
-from analyses.studies.baselines import check_computes_values
 from analyses.tables import LEARNER_ORDER, in_order
 from replay.checks import check_choice, check_whole
 from replay.experiments import (
@@ -19,7 +18,7 @@ from replay.experiments import (
     find_experiment,
     find_variant,
 )
-from replay.learners import LEARNERS, find_learner
+from replay.learners import LEARNERS, check_computes_values, find_learner
 
 __all__ = ["N_WINDOWS", "Reproduction", "log_folder", "plan_reproduction"]
 

@@ -32,8 +32,9 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.report import LOW_POWER
+from analyses.recordings.report import LOW_POWER, replay_and_chance
 from analyses.recordings.scoring import n_blocks, score_block
+from analyses.recordings.significance.calibration import Calibration
 from analyses.studies.recorded_replay.figures import (
     draw_accounts,
     draw_events,
@@ -88,15 +89,10 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
     kinds = tables["kinds.csv"]
     own = kinds[kinds["state_size"] == plan.judgement.state_size]
     columns = ["kind", "n", "share", "ci_low", "ci_high"]
-    n_events, n_replay = len(tables["events.csv"]), int(own["n_events"].iloc[0])
-    title = f"{n_replay} of {n_events} candidate events are replay. By their longest sequence:"
-    by_chance = "Nothing could be shuffled: how many events chance would give is unknown."
-    if len(tables["calibration.csv"]):
-        found = tables["calibration.csv"].iloc[0]
-        by_chance = (
-            f"Of {found['n_events']:.0f} events with randomised cells, "
-            f"{found['false_positive_rate']:.1%} pass the same test."
-        )
+    chance, events = tables["calibration.csv"], tables["events.csv"]
+    calibration = Calibration(*chance.iloc[0]) if len(chance) else None
+    n_replay = int(own["n_events"].iloc[0])
+    title = f"{n_replay} of {len(events)} candidate events are replay. By their longest sequence:"
     shares = tables["shares.csv"]
     known = (
         "Simulated sessions with the same cells tell what is found."
@@ -104,10 +100,10 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         else "Not corrected: report.md tells why."
     )
     return [
-        Shown(title, own[columns], f"{by_chance} {LOW_POWER}"),
+        Shown(title, own[columns], f"{replay_and_chance(events, calibration)} {LOW_POWER}"),
         Shown(
             "Shares of kinds, corrected by what this recording could find:",
-            shares.round(3),
+            shares.round(3).astype(object).where(shares.notna(), ""),
             f"{known} More is in report.md.",
         ),
     ]

@@ -14,7 +14,7 @@ from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.recordings.decoding.state_space_decoder import state_posterior, walk_transitions
 from analyses.recordings.judgement import Judgement, check_judgement, check_state_size
 from analyses.recordings.predictions import read_predictions
-from analyses.recordings.recorded_experience import experience_of
+from analyses.recordings.recorded_experience import describe_experience
 from analyses.recordings.recording import Recording
 from analyses.recordings.recovery.shares import N_SESSIONS
 from analyses.recordings.scoring import n_blocks
@@ -100,7 +100,8 @@ def plan_recording(
     check_whole("n_sessions", n_sessions)
     session = prepare(recording, settings)
     check_state_size(judgement.state_size, session.track)
-    experience_of(recording, judgement.state_size, judgement.lap_ends)  # may refuse
+    told = describe_experience(recording, judgement.state_size, judgement.lap_ends)
+    session = session._replace(told=(*session.told, told))
     for nodes in judgement.tracks:
         bins_between(session.track, nodes)  # may refuse
     known = read_predictions() if predictions is None else predictions

@@ -1,0 +1,194 @@
+"""Attractor with adaptation: a bump of activity that stays, diffuses or sweeps over the map.
+
+It computes no values. What is learned is a graph: places, joined where a move led from one to the
+other, in either direction. Each place has a neuron of a continuous attractor network, connected by
+distance on the graph; :mod:`replay.parts.attractor` has the equations. In a pause a bump is set
+where the agent is, or at rest at any known place, and what is replayed is where it goes. That
+depends on m0, the strength of adaptation in units of tau / tau_v, at which a bump begins to travel:
+
+without adaptation
+    it stays, and nothing is replayed;
+m0 < 1
+    noise makes it diffuse: the larger its jumps the nearer m0 is to 1 and the stronger the noise,
+    whose steps the authors show to be those of Levy flights: superdiffusion;
+m0 > 1
+    it travels, and sweeps along the track; at a junction noise decides.
+
+Replay ends after `duration`, after `n_replays` places, or when activity dies out. Which way a bump
+goes owes nothing to the way in which places were run, nor to reward.
+
+Noise is that of adaptation, in proportion to gamma: its standard deviation is 2 sqrt(pi) a gamma
+m0 tau / tau_v, as in the authors' code. Strength is how many times stronger excitation is than the
+least that keeps a bump up, so that width, in places of ours, is all that depends on how finely
+places are cut. Of the paper the abstract was read, and the code [2]_ in full. Theirs are rings and
+sheets without borders, of 128 or 100 x 100 neurons; the graph of a maze has ends, which repel the
+bump, and junctions, which attract it. Chosen here: a bump is set with the adaptation that a long
+stay would bring (theirs builds up while an input holds it for 50 tau); there is no other noise;
+adaptation is faster than theirs, 10 tau for 48, and time is cut in steps of tau / 2, not tau / 10,
+which changes the speed of a bump by a few percent and makes replay ten times faster to compute.
+
+References
+----------
+.. [1] Ji et al. (2025), Dynamical modulation of hippocampal replay through firing rate adaptation.
+   https://doi.org/10.1038/s41467-025-68042-3
+.. [2] https://github.com/ZilongJi/AdaptiveAttractorForSequences
+"""
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
+from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.parts.attractor import (
+    Attractor,
+    Dynamics,
+    attractor,
+    connect,
+    follow,
+    place_bump,
+)
+from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.policies import draw_uniform
+
+__all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
+__all__ += ["replay"]
+
+_TIME_STEP = 0.5  # tau
+_INHIBITION = 1.0  # k; it says only in which units u is measured
+
+
+class Params(NamedTuple):
+    """Parameters of the attractor with adaptation.
+
+    Attributes
+    ----------
+    adaptation : float
+        m0 = m tau_v / tau: below 1 a bump diffuses, above it travels.
+    noise : float
+        gamma, of adaptation.
+    adaptation_time : float
+        tau_v / tau: how much more slowly neurons adapt than they respond.
+    width : float
+        a: how far neurons excite each other, in places.
+    strength : float
+        Excitation, in units of the least that keeps a bump up without adaptation.
+    duration : float
+        The longest replay, in units of tau.
+    n_replays : int
+        The most places reactivated at each pause, after the first.
+    """
+
+    adaptation: Annotated[float, Between(0.0, 100.0)] = 2.0
+    noise: Annotated[float, Between(0.0, 100.0)] = 0.05
+    adaptation_time: Annotated[float, Between(1.0, 1e4)] = 10.0
+    width: Annotated[float, Between(0.5, 100.0)] = 1.5
+    strength: Annotated[float, Between(1.0, 100.0)] = 2.2
+    duration: Annotated[float, Between(0.0, 1e4)] = 100.0
+    n_replays: Count = 20
+
+
+class Memory(NamedTuple):
+    """What the attractor with adaptation keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        0.
+    known : Numbering
+        The places that were met.
+    is_linked : ndarray of bool, shape (n_states, n_states)
+        Which of them are joined, by their numbers.
+    network : Attractor
+        Its connections, as of the latest pause, and its activity.
+    is_stale : ndarray of bool, shape (1,)
+        Whether connections are out of date.
+    """
+
+    action_values: NDArray[np.float64]
+    known: Numbering
+    is_linked: NDArray[np.bool_]
+    network: Attractor
+    is_stale: NDArray[np.bool_]
+
+
+def description(params: Params) -> Description:
+    """Say what is stored, and what is replayed when and why."""
+    priority = "a bump that travels" if params.adaptation > 1.0 else "a bump that diffuses"
+    priority = "a bump that stays" if params.adaptation == 0.0 else priority
+    phases, source = (EPISODE_END, START, REST), "Ji et al. 2025"
+    return Description("a graph of places", phases, priority, source, False)
+
+
+def init(params: Params, sizes: Sizes) -> Memory:
+    """Make the memory of a learner that has experienced nothing."""
+    n_states = sizes.n_states
+    return Memory(
+        np.zeros((n_states, sizes.n_actions)),
+        numbering(n_states),
+        np.zeros((n_states, n_states), dtype=np.bool_),
+        attractor(n_states),
+        np.zeros(1, dtype=np.bool_),
+    )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    """Bound the reactivations of the next step."""
+    return 2 * params.n_replays
+
+
+def n_words(params: Params, memory: Memory, known: Known) -> int:
+    """Count the numbers held: the graph, connections, and the state of each neuron."""
+    n = int(memory.known.n[0])
+    return 2 * n * n + 3 * n
+
+
+def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
+    """Draw any action."""
+    return draw_uniform(memory.action_values, rng)
+
+
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Join the two places."""
+    n_before = memory.known.n[0]
+    i = meet(memory.known, transition.state)
+    j = meet(memory.known, transition.next_state)
+    is_linked = i == j or memory.is_linked[i, j]
+    if n_before < memory.known.n[0] or not is_linked:
+        memory.is_linked[i, j] = memory.is_linked[j, i] = i != j
+        memory.is_stale[0] = True
+
+
+def _bump_scale(params: Params) -> float:
+    """Return how much neurons excite each other in all, by what keeps a bump up in the least."""
+    return math.sqrt(2.0 * math.sqrt(2.0 * math.pi) * params.width * _INHIBITION)
+
+
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Set a bump, and follow it."""
+    n, places, network = memory.known.n[0], memory.known.met, memory.network
+    if pause.phase == STEP or n == 0:
+        return
+    scale = _bump_scale(params)
+    if memory.is_stale[0]:
+        connect(network, memory.is_linked[:n, :n], params.width, 2.0 * params.strength * scale)
+        memory.is_stale[0] = False
+    here = int(rng.random() * n) if pause.phase == REST else memory.known.number[pause.state]
+    if here < 0:
+        return
+    m = params.adaptation / params.adaptation_time
+    noise = 2.0 * math.sqrt(math.pi) * params.width * params.noise * m
+    dynamics = Dynamics(_INHIBITION, params.adaptation_time, m, noise, _TIME_STEP)
+    height = (params.strength + math.sqrt(params.strength**2 - 1.0)) * math.sqrt(2.0) / scale
+    place_bump(network, n, here, height, m)
+    n_steps = int(params.duration / _TIME_STEP)
+    for pop in range(params.n_replays):
+        following, n_steps = follow(network, n, here, dynamics, n_steps, rng)
+        if following < 0 or following == here:
+            break
+        activity = network.state[0, following]
+        reactivate(log, pause.phase, places[here], places[following], activity, pop)
+        here = following

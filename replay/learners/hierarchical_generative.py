@@ -1,0 +1,315 @@
+"""Hierarchical generative replay: draw a map, and from it a sequence that may never have been run.
+
+It computes no values. What is learned has three layers: items, which are places; sequences of
+them; and maps, into which sequences are clustered. Map k is a distribution over places,
+
+    theta_k(x) = (alpha + a_k(x)) / (alpha N + A_k),
+
+where a_k(x) counts how often place x occurred in the sequences that this map holds, A_k sums that
+over the N places that there are, and alpha is the concentration of the prior. Which map a sequence
+x_1 x_2 ... belongs to is inferred along it by Bayes' rule, from the share of sequences that each
+map holds,
+
+    z_k  proportional to  (c + n_k) theta_k(x_1) theta_k(x_2) ...,
+
+and at its end the likeliest map takes it in. A map that holds nothing makes all places equally
+likely, so it wins what is new to the others.
+
+Replay draws from this model, place by place. The next place is a neighbour, on the graph of moves
+that were made in either direction, with a probability proportional to
+
+    (1 - y(x)) sum over k of z_k theta_k(x);
+
+y is the code of the sequence, 1 where it is and less by the factor lambda with each place since, so
+that sequences seldom turn back. Each place drawn is evidence of the map, as one that is run would
+be, so that replay settles on one map. In the end the map that is likeliest takes in what was
+replayed, at a share: maps are kept by what is drawn from them. At the end of a lap replay begins
+there, with the maps that the lap speaks for; at a start, with those that the place where the agent
+is speaks for; at rest anywhere, with any map by its share of sequences.
+
+Of the paper the abstract and the beginning of the introduction were read, and the authors' script
+that shows a trained model, with its picture [2]_: five clusters, each a map of places, whose
+probability sharpens along a sequence of 30 places, also in replay, where it begins even; a code of
+the sequence that fades with time; and a prediction of the next place among those near. Neither its
+methods nor the code that learns could be read. Chosen here are therefore counts with a Dirichlet
+prior, one map for each sequence, the likelihood of single places (theirs is of the code of the
+sequence), the form of y, and that sequences are cut at the ends of laps, or after `span` places.
+
+References
+----------
+.. [1] Stoianov, Maisto & Pezzulo (2022), The hippocampal formation as a hierarchical generative
+   model supporting generative replay and continual learning.
+   https://doi.org/10.1101/2020.01.16.908889
+.. [2] https://github.com/stoianov/HDGM
+"""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from replay.learners.contract import (
+    Between,
+    Count,
+    Description,
+    Known,
+    Pause,
+    PositiveCount,
+    Share,
+    Sizes,
+    Transition,
+)
+from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.policies import draw_uniform, draw_weighted
+
+__all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
+__all__ += ["replay"]
+
+_RUN, _REPLAYED = range(2)
+
+
+class Params(NamedTuple):
+    """Parameters of hierarchical generative replay.
+
+    Attributes
+    ----------
+    n_maps : int
+        How many maps there are.
+    concentration : float
+        alpha: what each place counts in a map before it ever occurred.
+    map_concentration : float
+        c: what each map counts before it holds a sequence.
+    trace_decay : float
+        lambda: how much of the code of a sequence is left a place later; 0: it may turn back at
+        once.
+    replay_share : float
+        How much a replayed sequence counts, beside one that was run.
+    span : int
+        The longest sequence; a longer one is cut, and goes on from there.
+    n_replays : int
+        Places reactivated at each pause, after the first.
+    """
+
+    n_maps: Annotated[int, Between(1, 1_000)] = 5
+    concentration: Annotated[float, Between(1e-3, 1e3)] = 0.1
+    map_concentration: Annotated[float, Between(1e-3, 1e3)] = 1.0
+    trace_decay: Share = 0.9
+    replay_share: Share = 0.1
+    span: PositiveCount = 200
+    n_replays: Count = 20
+
+
+class Memory(NamedTuple):
+    """What hierarchical generative replay keeps.
+
+    Attributes
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        0.
+    known : Numbering
+        The places that were met; everything below goes by their numbers.
+    is_linked : ndarray of bool, shape (n_states, n_states)
+        Which of them are joined.
+    n_places : ndarray of float64, shape (n_maps, n_states)
+        a: how often each place occurred in the sequences of each map.
+    n_sequences : ndarray of float64, shape (n_maps,)
+        n: how many sequences each map holds.
+    n_entries : ndarray of float64, shape (n_maps,)
+        A: how many places they have.
+    belief : ndarray of float64, shape (2, n_maps)
+        z along what is run, and along what is replayed.
+    sequence : ndarray of int32, shape (span,)
+        What was run since the last end.
+    length : ndarray of int64, shape (1,)
+        How much of it there is.
+    replayed : ndarray of int32, shape (n_replays + 1,)
+        Room for a replayed sequence.
+    weights : ndarray of float64, shape (2, n_states)
+        y, and what the probabilities of places in replay are proportional to.
+    """
+
+    action_values: NDArray[np.float64]
+    known: Numbering
+    is_linked: NDArray[np.bool_]
+    n_places: NDArray[np.float64]
+    n_sequences: NDArray[np.float64]
+    n_entries: NDArray[np.float64]
+    belief: NDArray[np.float64]
+    sequence: NDArray[np.int32]
+    length: NDArray[np.int64]
+    replayed: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+
+def description(params: Params) -> Description:
+    """Say what is stored, and what is replayed when and why."""
+    phases, source = (EPISODE_END, START, REST), "Stoianov et al. 2022"
+    return Description("maps, and a graph of places", phases, "drawn from maps", source, False)
+
+
+def init(params: Params, sizes: Sizes) -> Memory:
+    """Make the memory of a learner that has experienced nothing."""
+    n_states, n_maps = sizes.n_states, params.n_maps
+    return Memory(
+        np.zeros((n_states, sizes.n_actions)),
+        numbering(n_states),
+        np.zeros((n_states, n_states), dtype=np.bool_),
+        np.zeros((n_maps, n_states)),
+        np.zeros(n_maps),
+        np.zeros(n_maps),
+        np.zeros((2, n_maps)),
+        np.zeros(params.span, dtype=np.int32),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(params.n_replays + 1, dtype=np.int32),
+        np.zeros((2, n_states)),
+    )
+
+
+def most_backups(params: Params, memory: Memory) -> int:
+    """Bound the reactivations of the next step."""
+    return 2 * params.n_replays
+
+
+def n_words(params: Params, memory: Memory, known: Known) -> int:
+    """Count the numbers held: the graph, the maps and their belief, and the present sequence."""
+    n = int(memory.known.n[0])
+    return n * n + params.n_maps * (n + 3) + int(memory.length[0])
+
+
+def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
+    """Draw any action."""
+    return draw_uniform(memory.action_values, rng)
+
+
+def _theta(params: Params, memory: Memory, k: int, place: int) -> float:
+    """Return the probability of a place in a map."""
+    a, alpha = memory.n_places, params.concentration
+    theta: float = (alpha + a[k, place]) / (alpha * a.shape[1] + memory.n_entries[k])
+    return theta
+
+
+def _expect(params: Params, memory: Memory, which: int) -> None:
+    """Believe in maps by their share of sequences."""
+    z, n = memory.belief[which], memory.n_sequences
+    total = params.map_concentration * len(n)
+    for k in range(len(n)):
+        total += n[k]
+    for k in range(len(n)):
+        z[k] = (params.map_concentration + n[k]) / total
+
+
+def _infer(params: Params, memory: Memory, which: int, place: int) -> None:
+    """Take a place as evidence, by Bayes' rule."""
+    z, total = memory.belief[which], 0.0
+    for k in range(len(z)):
+        z[k] *= _theta(params, memory, k, place)
+        total += z[k]
+    for k in range(len(z)):
+        z[k] /= total
+
+
+def _take_in(
+    memory: Memory, which: int, sequence: NDArray[np.int32], length: int, share: float
+) -> None:
+    """Let the likeliest map take in a sequence."""
+    best, z = 0, memory.belief[which]
+    for k in range(1, len(z)):
+        if z[k] > z[best]:
+            best = k
+    memory.n_sequences[best] += share
+    memory.n_entries[best] += share * length
+    for i in range(length):
+        memory.n_places[best, sequence[i]] += share
+
+
+def _enter(params: Params, memory: Memory, place: int) -> None:
+    if memory.length[0] == 0:
+        _expect(params, memory, _RUN)
+    memory.sequence[memory.length[0]] = place
+    memory.length[0] += 1
+    _infer(params, memory, _RUN, place)
+    if memory.length[0] == params.span:
+        _end_sequence(memory)
+
+
+def _end_sequence(memory: Memory) -> None:
+    _take_in(memory, _RUN, memory.sequence, memory.length[0], 1.0)
+    memory.length[0] = 0
+
+
+def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+    """Join the two places, infer the map, and at an end let it take in what was run."""
+    i, j = meet(memory.known, transition.state), meet(memory.known, transition.next_state)
+    memory.is_linked[i, j] = memory.is_linked[j, i] = i != j
+    if memory.length[0] == 0:
+        _enter(params, memory, i)
+    _enter(params, memory, j)
+    if (transition.terminated or transition.truncated) and memory.length[0] > 0:
+        _end_sequence(memory)
+
+
+def _weigh(params: Params, memory: Memory, here: int) -> float:
+    """Weigh which place is next, or first if there is none yet (-1); return the sum of weights."""
+    y, weights = memory.weights
+    z, total = memory.belief[_REPLAYED], 0.0
+    for j in range(memory.known.n[0]):
+        weights[j] = 0.0
+        if here < 0 or memory.is_linked[here, j]:
+            for k in range(len(z)):
+                weights[j] += z[k] * _theta(params, memory, k, j)
+            weights[j] *= 1.0 - y[j]
+        total += weights[j]
+    return total
+
+
+def _arrive(params: Params, memory: Memory, place: int, length: int) -> None:
+    """Add a place to the sequence that is replayed, of which there is so much."""
+    y = memory.weights[0]
+    for j in range(memory.known.n[0]):
+        y[j] = params.trace_decay * y[j] if length > 0 else 0.0
+    y[place] = 1.0
+    memory.replayed[length] = place
+
+
+def _first_place(params: Params, memory: Memory, pause: Pause, rng: Generator) -> int:
+    """Set the belief with which replay begins, and return where; -1 if the place is not known."""
+    run, replayed = memory.belief
+    place = int(memory.known.number[pause.state])
+    _expect(params, memory, _REPLAYED)
+    if pause.phase == REST:
+        for j in range(memory.known.n[0]):
+            memory.weights[0, j] = 0.0
+        _weigh(params, memory, -1)
+        place = draw_weighted(memory.weights[1], memory.known.n[0], rng)
+    if place >= 0:
+        _infer(params, memory, _REPLAYED, place)
+    if pause.phase == EPISODE_END:
+        for k in range(len(run)):
+            replayed[k] = run[k]
+    return place
+
+
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Draw a sequence from the maps, and let them learn from it."""
+    n, places = memory.known.n[0], memory.known.met
+    if pause.phase == STEP or n == 0 or params.n_replays == 0:
+        return
+    here = _first_place(params, memory, pause, rng)
+    if here < 0:
+        return
+    _arrive(params, memory, here, 0)
+    length = 1
+    for pop in range(params.n_replays):
+        total = _weigh(params, memory, here)
+        following = draw_weighted(memory.weights[1], n, rng)
+        if following < 0:
+            break
+        probability = memory.weights[1, following] / total
+        reactivate(log, pause.phase, places[here], places[following], probability, pop)
+        here = following
+        _infer(params, memory, _REPLAYED, here)
+        _arrive(params, memory, here, length)
+        length += 1
+    _take_in(memory, _REPLAYED, memory.replayed, length, params.replay_share)

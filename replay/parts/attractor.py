@@ -1,0 +1,217 @@
+"""A continuous attractor network on a graph of places, with firing-rate adaptation.
+
+Each place has a neuron, with input u, adaptation v and firing rate r. Neurons excite those of near
+places, and inhibit all alike by dividing their rates:
+
+    tau   du/dt = -u + sum over j of J_ij r_j - v,        u >= 0,
+    tau_v dv/dt = -v + (m + noise) u,
+    r = u^2 / (1 + k sum of u^2),
+
+so that a bump of activity stays where it is; adaptation lets it move on where it is strong, and its
+noise where it is weak. Time is cut into steps, by Euler's method.
+
+References
+----------
+.. [1] Wu, Hamaguchi & Amari (2008), Dynamics and computation of continuous attractors.
+   https://doi.org/10.1162/neco.2008.10-06-378
+.. [2] Ji et al. (2025), Dynamical modulation of hippocampal replay through firing rate adaptation.
+   https://doi.org/10.1038/s41467-025-68042-3
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from replay.jit import inlined, kernel
+
+__all__ = ["Attractor", "Dynamics", "attractor", "connect", "follow", "place_bump"]
+
+_REACH = 4.0  # connections over more than so many widths are left out
+_SILENT = 1e-12  # rates below count as 0, lest most of the time goes to the tails of a bump
+
+
+class Dynamics(NamedTuple):
+    """The rules of such a network, in units of tau.
+
+    Attributes
+    ----------
+    inhibition : float
+        k.
+    adaptation_time : float
+        tau_v.
+    adaptation, noise : float
+        m, and how much it fluctuates: the noise of v in a step of time has the standard deviation
+        ``noise * u * sqrt(time_step / adaptation_time)``.
+    time_step : float
+        Of Euler's method.
+    """
+
+    inhibition: float
+    adaptation_time: float
+    adaptation: float
+    noise: float
+    time_step: float
+
+
+class Attractor(NamedTuple):
+    """The connections and the state of such a network.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (n_places, n_places)
+        J; that of a smaller graph fills its upper left.
+    state : ndarray of float64, shape (4, n_places)
+        u, v, r, and the excitation that each neuron gets.
+    distance : ndarray of int32, shape (2, n_places)
+        Room to measure distances on the graph.
+    """
+
+    weights: NDArray[np.float64]
+    state: NDArray[np.float64]
+    distance: NDArray[np.int32]
+
+
+def attractor(n_places: int) -> Attractor:
+    """Make a network without connections and activity.
+
+    Parameters
+    ----------
+    n_places : int
+        The most places that there may be.
+
+    Returns
+    -------
+    Attractor
+
+    Examples
+    --------
+    A ring of twelve places, on which a bump stays:
+
+    >>> ring = np.zeros((12, 12), bool)
+    >>> ring[np.arange(12), np.arange(-1, 11)] = ring[np.arange(-1, 11), np.arange(12)] = True
+    >>> network, rng = attractor(12), np.random.default_rng(0)
+    >>> connect(network, ring, 1.0, 12.0)
+    >>> place_bump(network, 12, 3, 4.0, 0.0)
+    >>> follow(network, 12, 3, Dynamics(1.0, 10.0, 0.0, 0.0, 0.5), 100, rng)
+    (3, 0)
+    """
+    square = (n_places, n_places)
+    return Attractor(np.zeros(square), np.zeros((4, n_places)), np.zeros((2, n_places), np.int32))
+
+
+@kernel
+def connect(
+    network: Attractor, is_linked: NDArray[np.bool_], width: float, excitation: float
+) -> None:
+    """Connect the neurons of a graph by their distance d on it, in moves.
+
+    J is a Gaussian, excitation / (sqrt(2 pi) a) exp(-d^2 / (2 a^2)), whose sum over an endless line
+    of places is about `excitation`; beyond four widths it is 0.
+
+    Parameters
+    ----------
+    network : Attractor
+        Changed in place.
+    is_linked : ndarray of bool, shape (n, n)
+        Which places are joined.
+    width : float
+        a, in places.
+    excitation : float
+        The sum of J.
+    """
+    n, distance, queue = len(is_linked), network.distance[0], network.distance[1]
+    highest = excitation / (math.sqrt(2.0 * math.pi) * width)
+    for i in range(n):
+        for j in range(n):
+            distance[j] = -1
+            network.weights[i, j] = 0.0
+        distance[i] = 0
+        queue[0] = i
+        n_found, n_done = 1, 0
+        while n_done < n_found:
+            here = queue[n_done]
+            n_done += 1
+            d = distance[here]
+            if d > _REACH * width:
+                break
+            network.weights[i, here] = highest * math.exp(-d * d / (2.0 * width * width))
+            for j in range(n):
+                if is_linked[here, j] and distance[j] < 0:
+                    distance[j] = d + 1
+                    queue[n_found] = j
+                    n_found += 1
+
+
+@inlined
+def place_bump(network: Attractor, n: int, place: int, height: float, adaptation: float) -> None:
+    """Set a bump of activity around a place: u as J falls off, but over sqrt(2) as far; v = m u."""
+    state, weights = network.state, network.weights
+    for i in range(n):
+        u = height * math.sqrt(weights[place, i] / weights[place, place])
+        state[0, i] = u
+        state[1, i] = adaptation * u
+
+
+@kernel
+def follow(
+    network: Attractor, n: int, place: int, dynamics: Dynamics, n_steps: int, rng: Generator
+) -> tuple[int, int]:
+    """Go on until the bump is in another place, or activity died out.
+
+    Parameters
+    ----------
+    network : Attractor
+        Changed in place.
+    n : int
+        How many places its graph has.
+    place : int
+        Where the bump is: the place whose neuron has the most input, the first of several.
+    dynamics : Dynamics
+        The rules.
+    n_steps : int
+        The most steps of time.
+    rng : numpy.random.Generator
+        Source of randomness; a number for each neuron with input and step, if there is noise.
+
+    Returns
+    -------
+    place : int
+        Where the bump is now; -1 if there is none any more.
+    n_left : int
+        How many steps are left.
+    """
+    weights, u, v = network.weights, network.state[0], network.state[1]
+    r, excitation = network.state[2], network.state[3]
+    share = dynamics.time_step / dynamics.adaptation_time
+    spread = dynamics.noise * math.sqrt(share)
+    for step in range(n_steps):
+        squares = 0.0
+        for i in range(n):
+            squares += u[i] * u[i]
+        divided = 1.0 / (1.0 + dynamics.inhibition * squares)
+        for i in range(n):
+            r[i] = u[i] * u[i] * divided
+            excitation[i] = 0.0
+        for j in range(n):
+            rate = r[j]
+            if rate > _SILENT:
+                for i in range(n):
+                    excitation[i] += rate * weights[j, i]
+        for i in range(n):
+            change = share * (dynamics.adaptation * u[i] - v[i])
+            if spread > 0.0 and u[i] > 0.0:
+                change += spread * u[i] * rng.standard_normal()
+            u[i] = max(u[i] + dynamics.time_step * (excitation[i] - v[i] - u[i]), 0.0)
+            v[i] += change
+        best = 0
+        for i in range(1, n):
+            if u[i] > u[best]:
+                best = i
+        if u[best] <= 0.0:
+            return -1, 0
+        if best != place:
+            return best, n_steps - step - 1
+    return place, 0
