@@ -83,6 +83,7 @@ def assert_legible():
     Labels of an axis' ticks must not touch, nor the panels the legend and the note below them.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
 
     def check(figure):
         FigureCanvasAgg(figure)
@@ -104,8 +105,10 @@ def assert_legible():
                         assert not box.padded(-0.5).overlaps(other), f"labels of {axis} collide"
         below = [*figure.legends, *figure.texts]
         boxes = [part.get_window_extent() for part in below]
+        written = [text for ax in figure.axes for text in ax.findobj(Text) if text in texts]
         for part, box in zip(below, boxes, strict=True):
-            others = [ax.get_tightbbox() for ax in figure.axes]
+            others = [ax.get_window_extent() for ax in figure.axes]
+            others += [text.get_window_extent() for text in written]
             others += [each for each in boxes if each is not box]
             assert not any(box.overlaps(other) for other in others), f"{part} lies on a panel"
 
