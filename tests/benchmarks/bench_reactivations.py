@@ -39,7 +39,7 @@ def main() -> None:
         most = [key for key in MOST if key in known]
         if not most:
             continue
-        many, none = ({key: n for key in most} for n in (N_REPLAYS, 0))
+        many, none = (dict.fromkeys(most, n) for n in (N_REPLAYS, 0))
         seconds(given, name, many)
         rates, n = [], 0
         for _ in range(N_REPEATS):
