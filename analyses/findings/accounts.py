@@ -345,7 +345,7 @@ ACCOUNTS: dict[str, Account] = {
             ),
             "noise": LogUniform(0.01, 1.0, "from smooth sweeps to the jumps of Levy flights"),
             "adaptation_time": LogUniform(5.0, 48.0, "from fast to Ji et al.'s (2025) 48"),
-            "width": Uniform(1.0, 3.0, "place fields of 10 to 30 cm, by how fine places are cut"),
+            "width": Uniform(0.8, 2.0, "wider bumps, of three places, jump from arm to arm"),
             "strength": Uniform(1.4, 4.0, "from Ji et al.'s (2025) to firmer bumps"),
             "n_replays": _REACTIVATIONS,
         },
