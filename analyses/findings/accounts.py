@@ -177,7 +177,8 @@ ACCOUNTS: dict[str, Account] = {
             "reversible": _REVERSIBLE,
             **_ENDS,
         },
-        source="Sutton 1990",
+        as_published={"discount": 0.95, "learning_rate": 0.1, "n_replays": 50},
+        source="Sutton 1990, Sutton & Barto 2018",
     ),
     "successor_dyna": Account(
         "successor_dyna",
