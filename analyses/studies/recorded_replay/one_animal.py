@@ -76,7 +76,8 @@ def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
-    return cost_of([(plan, len(left))])
+    [cost] = call(cost_of, [([(plan, len(left))],)])
+    return cost
 
 
 def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]:
@@ -134,6 +135,7 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    n_figures=lambda plan: 6,  # three of them are events
     show=_show,
     estimate=_estimate,
 )
