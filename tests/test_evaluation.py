@@ -168,10 +168,9 @@ def test_choices_are_checked_at_all_pauses(learner, monkeypatch):
 
 @pytest.mark.parametrize("rule", ["need", "gain", "expected_value"])
 @pytest.mark.parametrize("learner", MODULES)
-def test_gain_and_need_are_logged(learner, rule, monkeypatch):
+def test_gain_and_need_are_logged(learner, rule, request):
     """Of full backups their product is the priority; of a state, what all it tells gain at once."""
-    kernel_of = driver.kernel_of
-    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
+    request.getfixturevalue("plain")
     params = COMMON | {"priority": rule, "max_pops": 9}
     log = simulate(stochastic_tree(seed=1), learner, params, n_steps=400, log="all").log
     replayed = log.backups["event"] >= 0

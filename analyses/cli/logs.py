@@ -27,7 +27,10 @@ def _read_log(folder: Path) -> EventLog:
 
 
 def classify(
-    log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
+    log: Annotated[
+        Path,
+        typer.Argument(help="The folder of an event log, or a file of planning rollouts, .npz."),
+    ],
     out: Annotated[Path, typer.Option(help="The table to write.")] = Path("sequences.parquet"),
     across_events: Annotated[
         bool, typer.Option("--across-events", help="Follow causes through later events.")
@@ -35,11 +38,13 @@ def classify(
 ) -> None:
     """Chain the backups of an event log into sequences, and classify each of them."""
     from analyses.jobs.results import write_table
+    from analyses.recordings.readers.rollouts import read_rollouts
     from analyses.sequences.classification import classify as classify_log
     from replay.files import replacing
 
     check_out(out, ".parquet")
-    sequences = classify_log(_read_log(log), min_length=2, across_events=across_events)
+    found = read_rollouts(log) if log.suffix == ".npz" else _read_log(log)
+    sequences = classify_log(found, min_length=2, across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]

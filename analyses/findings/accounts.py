@@ -188,6 +188,14 @@ ACCOUNTS: dict[str, Account] = {
             "n_replays": _REACTIVATIONS,
             "forgetting": Uniform(0.0, 0.5, "Russek et al. (2017) draw the latest steps first"),
         },
+        as_published={
+            "discount": 0.9,
+            "learning_rate": 0.3,
+            "reward_rate": 0.3,
+            "n_replays": 10,
+            "forgetting": 0.993,  # 1 - exp(-5)
+            "on_policy": True,
+        },
         source="Russek et al. 2017",
     ),
     "remembered_errors": Account(
@@ -199,6 +207,13 @@ ACCOUNTS: dict[str, Account] = {
             "bias": OneOf(
                 ("proportional", "prioritized"), "Roscow et al. (2025) have both biases by error"
             ),
+        },
+        as_published={
+            "discount": 1.0,  # this and the learning rate: medians of their fits to six rats
+            "learning_rate": 0.005,
+            "n_replays": 20,
+            "bias": "proportional",
+            "renew": True,
         },
         source="Roscow et al. 2025",
     ),
