@@ -71,7 +71,7 @@ def test_what_is_written(folder, tables):
         "manifest.json", "manifest.sha256", "tables.sha256", "figures.sha256",
     }  # fmt: skip
     figures = {path.stem for path in (folder / "figures").iterdir()}
-    assert figures == {"findings", "study_gupta2010", "study_davidson2009"}
+    assert figures == {"findings", "found_accounts", "study_gupta2010", "study_davidson2009"}
     status = Results(folder).status()
     assert not status.missing
     assert not status.damaged

@@ -312,8 +312,8 @@ def test_walls_of_the_moment():
     """A cell that can't be entered is closed; of other moves, the line between two states."""
     maze = from_ascii("S.G\n...")
     state = {place: k for k, place in enumerate(map(tuple, maze.labels))}
-    middle, below = (state[place] for place in [(1, 0), (1, 1)])
-    ways_in = [(state[place], middle) for place in [(0, 0), (1, 1)]]
+    middle, below = (state[place] for place in [(2, 1), (2, 2)])
+    ways_in = [(state[place], middle) for place in [(1, 1), (3, 1), (2, 2)]]
     both = [(below, middle), (middle, below)]
     closed = {10: ways_in, 20: both, 30: both[:1], 40: []}
     page = unpack(describe_world(maze, closed))

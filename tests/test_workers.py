@@ -287,7 +287,7 @@ def test_a_folder_in_which_nothing_was_done_can_take_another_run(tmp_path):
     done = in_a_process(
         "from analyses.cli import app",
         "app(['reproduce', '--experiment', 'maze', '--learner', 'q_learning', '--mdps', '1',"
-        " '--cluster', 'tcp://127.0.0.1:9',"
+        " '--steps', '1000', '--cluster', 'tcp://127.0.0.1:9',"
         f" '--out', {str(folder)!r}])",
     )
     assert "No Dask scheduler answers" in done.stderr

@@ -51,7 +51,8 @@ def classify(
     kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
     rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
     print_table(("run", "kind (3 states or more)", "sequences"), rows)
-    say(f"{len(sequences):,} sequence{'s' * (len(sequences) != 1)} in {out}")
+    plural = "s" * (len(sequences) != 1)
+    say(f"{out} has {len(sequences):,} sequence{plural}, of two states or more.")
 
 
 def animate(

@@ -36,8 +36,8 @@ class Cost(NamedTuple):
     seconds_after: float = 0.0
 
 
-_SECONDS_TO_BEGIN = 2.0
-_SECONDS_OF_FIGURE = 0.6
+_SECONDS_TO_BEGIN = 2.5
+_SECONDS_OF_FIGURE = 0.8
 
 
 def seconds_of_figures(n_figures: int, n_processes: int) -> float:
@@ -58,7 +58,7 @@ def seconds_of_figures(n_figures: int, n_processes: int) -> float:
     Examples
     --------
     >>> seconds_of_figures(5, 1)
-    5.0
+    6.5
     """
     if not n_figures:
         return 0.0

@@ -32,7 +32,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.report import LOW_POWER, replay_and_chance
+from analyses.recordings.report import LOW_POWER, replay_by_chance
 from analyses.recordings.scoring import n_blocks, score_block
 from analyses.recordings.significance.calibration import Calibration
 from analyses.studies.recorded_replay.figures import (
@@ -100,7 +100,7 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         else "Not corrected: report.md tells why."
     )
     return [
-        Shown(title, own[columns], f"{replay_and_chance(events, calibration)} {LOW_POWER}"),
+        Shown(title, own[columns], f"{replay_by_chance(events, calibration)} {LOW_POWER}"),
         Shown(
             "Shares of kinds, corrected by what this recording could find:",
             shares.round(3).astype(object).where(shares.notna(), ""),
