@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from replay.files import replacing
+from replay.checks import shown
+from replay.files import check_path, replacing
 
 __all__ = ["FIGURE_SETTINGS", "save"]
 
@@ -50,12 +52,17 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     figure : matplotlib.figure.Figure
         The figure.
     path : str or pathlib.Path
-        Where to, without a suffix. Missing folders are made.
+        Where to; a suffix ``.pdf`` or ``.png`` is left out. Missing folders are made.
 
     Returns
     -------
     list of pathlib.Path
         Both files.
+
+    Raises
+    ------
+    TypeError
+        If it is no figure.
 
     Examples
     --------
@@ -64,13 +71,24 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     ...     [written.name for written in save(Figure((2, 1)), Path(folder) / "empty")]
     ['empty.pdf', 'empty.png']
     """
-    path = Path(path)
+    found = _checked(figure)
+    path = check_path("path", path)
+    path = path.with_suffix("") if path.suffix in (".pdf", ".png") else path
     undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
     written = []
     with mpl.rc_context(FIGURE_SETTINGS):
         for suffix, metadata in undated.items():
             target = path.with_name(f"{path.name}.{suffix}")
             with replacing(target) as beside:
-                figure.savefig(beside, format=suffix, metadata=metadata)
+                found.savefig(beside, format=suffix, metadata=metadata)
             written.append(target)
     return written
+
+
+def _checked(figure: object) -> Figure:
+    if isinstance(figure, Figure):
+        return figure
+    hint = "functions of analyses.plots make one"
+    if isinstance(figure, Axes):
+        hint = "save its figure, as in save(ax.figure, path)"
+    raise TypeError(f"figure must be a matplotlib Figure, got {shown(figure)}: {hint}.")

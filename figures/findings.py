@@ -1,4 +1,4 @@
-"""The page of a comparison: what each account of replay predicts, beside what was published.
+"""What each account of replay predicts, beside what was published; and which would be found.
 
 Usage: ``python figures/findings.py [comparison]``
 """
@@ -6,11 +6,13 @@ Usage: ``python figures/findings.py [comparison]``
 import sys
 
 from analyses.jobs.results import Results
-from analyses.plots import page_figure, save, study_figures
+from analyses.plots import found_accounts_figure, page_figure, save, study_figures
 
 results = Results(sys.argv[1] if len(sys.argv) > 1 else "comparison")
 evidence = results.read("evidence.csv")
-page = page_figure(evidence, results.read("sums.csv"), results.read("confusion.csv"))
+confusion = results.read("confusion.csv")
+page = page_figure(evidence, results.read("sums.csv"), confusion)
 save(page, results.folder / "figures" / "findings")
+save(found_accounts_figure(confusion), results.folder / "figures" / "found_accounts")
 for study, figure in study_figures(evidence):
     save(figure, results.folder / "figures" / f"study_{study}")

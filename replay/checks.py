@@ -10,7 +10,7 @@ import contextlib
 import difflib
 import math
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 __all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_array", "check_bin_size", "check_choice"]
 __all__ += ["check_column", "check_flag", "check_list", "check_number", "check_seconds"]
-__all__ += ["check_seed", "check_table", "check_text", "check_whole", "shown", "unknown_name"]
+__all__ += ["check_seed", "check_table", "check_text", "check_whole", "no_attribute", "shown"]
+__all__ += ["unknown_name"]
 
 LARGEST_NUMBER = 1e100
 """The largest reward, action value, position or length, far from where sums and squares become
@@ -86,9 +87,38 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     """
     names = list(choices)
     is_short = isinstance(name, str) and len(name) <= _LONGEST
-    close = difflib.get_close_matches(str(name), names, n=1) if is_short else []
+    plain = str(name).lower().replace("-", "_").replace(" ", "_") if is_short else ""
+    close = [plain] if plain in names else []
+    close = close or (difflib.get_close_matches(str(name), names, n=1) if is_short else [])
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return ValueError(f"Unknown {what} {shown(name)}.{hint} Choose from: {', '.join(names)}.")
+
+
+def no_attribute(owner: object, name: str, instead: Mapping[str, str]) -> AttributeError:
+    """Make the error for an attribute that is not there, but that users may look for.
+
+    Parameters
+    ----------
+    owner : object
+        What has no such attribute.
+    name : str
+        The attribute.
+    instead : mapping of str to str
+        Names, with blanks between -> what gives what is looked for.
+
+    Returns
+    -------
+    AttributeError
+        To be raised.
+
+    Examples
+    --------
+    >>> print(no_attribute(0, "draw", {"plot draw": "print() shows a number."}))
+    'int' object has no attribute 'draw': print() shows a number.
+    """
+    hint = next((words for names, words in instead.items() if name in names.split()), "")
+    text = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    return AttributeError(f"{text}: {hint}" if hint else text, name=name, obj=owner)
 
 
 def check_whole(

@@ -17,6 +17,7 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import math
 import multiprocessing
 import os
 import platform
@@ -34,11 +35,13 @@ from typing import Any, TypeVar
 
 import numba
 import numba.core.caching
+import numba.core.event
 import numpy as np
 import platformdirs
 from numba.extending import register_jitable
 
-__all__ = ["inlined", "jitable", "kernel", "loop_kernel", "sources_digest", "uncached_kernel"]
+__all__ = ["compiling_seconds", "inlined", "jitable", "kernel", "loop_kernel", "sources_digest"]
+__all__ += ["uncached_kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -50,6 +53,7 @@ _WITHIN: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
 _KEPT_SECONDS = 7 * 24 * 3600
 _PROBE = 1 << 20
+_QUIET_SECONDS = 60
 _PACKAGES = ("replay", "analyses")
 _IMPORT = re.compile(
     r"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*"
@@ -60,6 +64,7 @@ _TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n)+", re.MULTILINE)
 _lock = threading.Lock()
 _settings: Any = numba.config
 _caching: Any = numba.core.caching
+_event: Any = numba.core.event
 
 
 def inlined(function: Function) -> Function:
@@ -185,11 +190,48 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
     return compiled
 
 
-@cache
+class _Stopwatch(_event.Listener):  # type: ignore[misc]
+    """Adds up how long this process compiles, or loads what is compiled."""
+
+    def __init__(self) -> None:
+        self.seconds, self._begun, self._depth = 0.0, 0.0, 0
+
+    def on_start(self, event: Any) -> None:
+        if not self._depth:
+            self._begun = time.process_time()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self.seconds += time.process_time() - self._begun
+
+
+_stopwatch = _Stopwatch()
+_event.register("numba:compiler_lock", _stopwatch)
+
+
+def compiling_seconds() -> float:
+    """Tell how long this process has compiled until now, or loaded what was compiled before.
+
+    Returns
+    -------
+    float
+        Seconds of the processor.
+    """
+    return _stopwatch.seconds
+
+
+_announced = [-math.inf]  # when that was
+
+
 def _announce() -> None:
-    """Say once that something is compiled; workers leave it to the process that began them."""
-    if not _settings.DISABLE_JIT and multiprocessing.current_process().name == "MainProcess":
+    """Say that something is compiled, once a minute at most; workers leave it to their parent."""
+    is_main = multiprocessing.current_process().name == "MainProcess"
+    now = time.monotonic()
+    if is_main and not _settings.DISABLE_JIT and now > _announced[0] + _QUIET_SECONDS:
         print("Compiling what is new here: some seconds, at most a minute.", file=sys.stderr)
+        _announced[0] = now
 
 
 class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]

@@ -1,8 +1,10 @@
 """What all tests share: profiles of Hypothesis, who runs what, no figure left open."""
 
+import gc
 import os
 import re
 import sys
+from dataclasses import replace
 
 import hypothesis
 import numpy as np
@@ -11,6 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from replay import LEARNERS
 from replay.learners import find_learner
+from replay.simulation import driver
 
 os.environ["MPLBACKEND"] = "Agg"
 
@@ -20,13 +23,25 @@ hypothesis.settings.register_profile("nightly", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("ci")
 
 
+# They compile a learner that is not ours, whose code is not kept.
+_WITH_IMPOSED_CHOICES = ("test_memory_access_options.py", "test_memory_access_reference.py")
+
+
 class _ByLearner(LoadScopeScheduling):
     """Gives the tests of a learner to one process, which compiles it once, and others by file."""
 
     def _split_scope(self, nodeid):
         file, _, test = nodeid.partition("::")
         named = [part for part in re.split(r"[\[\]-]", test) if part in LEARNERS]
-        return find_learner(named[0]).module.__name__ if named else file
+        if named:
+            return find_learner(named[0]).module.__name__
+        return "imposed choices" if file.endswith(_WITH_IMPOSED_CHOICES) else file
+
+
+def pytest_collection_finish():
+    """Let the garbage collector leave alone what is imported: it is much, and stays."""
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 def pytest_xdist_make_scheduler(config, log):
@@ -36,6 +51,13 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.fixture
 def rng():
     return np.random.default_rng(20180624)
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Run the source of learners as it is: for the few steps of a case, compiling takes longer."""
+    kernel_of = driver.kernel_of
+    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
 
 
 def _shown_texts(figure):
@@ -61,6 +83,7 @@ def assert_legible():
     Labels of an axis' ticks must not touch, nor the panels the legend and the note below them.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
 
     def check(figure):
         FigureCanvasAgg(figure)
@@ -82,8 +105,10 @@ def assert_legible():
                         assert not box.padded(-0.5).overlaps(other), f"labels of {axis} collide"
         below = [*figure.legends, *figure.texts]
         boxes = [part.get_window_extent() for part in below]
+        written = [text for ax in figure.axes for text in ax.findobj(Text) if text in texts]
         for part, box in zip(below, boxes, strict=True):
-            others = [ax.get_tightbbox() for ax in figure.axes]
+            others = [ax.get_window_extent() for ax in figure.axes]
+            others += [text.get_window_extent() for text in written]
             others += [each for each in boxes if each is not box]
             assert not any(box.overlaps(other) for other in others), f"{part} lies on a panel"
 

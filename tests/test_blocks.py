@@ -169,7 +169,7 @@ def counts_of_whole(run):
 @pytest.mark.parametrize(("learner", "params"), LEARNERS)
 def test_counts_of_blocks_are_those_of_the_whole(learner, params, sizes, monkeypatch):
     """Of the listed chains too; and what is handed over is the whole log, column by column."""
-    n_steps, options = 3000, {"max_episode_steps": 60, "seed": 2}
+    n_steps, options = 1500, {"max_episode_steps": 60, "seed": 2}
     if sizes == (1, 1):
         n_steps = 400
     protocol = Protocol([Phase(MAZE, n_steps // 2, n_rest=2), Phase(OTHER, n_steps // 2)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from test_cli import replay
+from commands import replay
 
 from analyses.cli.options import read_learners
 from analyses.jobs.run import run

@@ -1,17 +1,15 @@
 """Dyna-Q and trajectory sampling: what they draw, by hand, and what they converge to."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 from test_learners import MAZE, assert_same_run
 from test_textbook import CHAIN, experienced, taught
 
 from replay import feed, simulate
-from replay.simulation import driver
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
@@ -83,7 +81,7 @@ def test_a_trajectory_begins_anew_at_an_untried_pair():
 
 @pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=10)
+@examples(50)
 def test_they_solve_worlds_without_chance(learner, seed):
     rng = np.random.default_rng(seed)
     n_states, n_actions = 6, 2
@@ -101,6 +99,7 @@ def test_they_solve_worlds_without_chance(learner, seed):
     np.testing.assert_allclose(run.memory.action_values, exact, rtol=0, atol=1e-10)
 
 
+@pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
 def test_a_model_that_overwrites_replays_the_last_outcome_only(learner):
     """One pair that led to state 1 first, and leads to state 2 now."""
@@ -147,6 +146,7 @@ def walked(learner, rows, **params):
     return memories[-1], log.backups
 
 
+@pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
 def test_a_corridor_walked_once_is_imagined_both_ways(learner):
     """A reward met at its beginning is known at its end, by replay alone."""
@@ -162,6 +162,7 @@ def test_a_corridor_walked_once_is_imagined_both_ways(learner):
     assert memory.action_values[2:4, LEFT].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.usefixtures("plain")
 def test_what_was_assumed_is_replaced_by_what_is_found():
     rows = [(1, RIGHT, 0.0, 2), (2, LEFT, 3.0, 1), (1, RIGHT, 0.0, 2)]
     memory, backups = walked("dyna_q", rows, n_replays=50, discount=0.0)
@@ -172,9 +173,8 @@ def test_what_was_assumed_is_replaced_by_what_is_found():
 
 
 @pytest.mark.parametrize("learner", ["dyna_q", "trajectory_sampling"])
-def test_ways_back_compiled(learner, monkeypatch):
+def test_ways_back_compiled(learner, request):
     params = {"reversible": True, "forgetting": 0.5}
     compiled = simulate(MAZE, learner, params, n_steps=200, log="all")
-    kernel_of = driver.kernel_of
-    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
+    request.getfixturevalue("plain")
     assert_same_run(compiled, simulate(MAZE, learner, params, n_steps=200, log="all"))

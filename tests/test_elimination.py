@@ -25,7 +25,7 @@ def test_they_are_a_row_of_the_inverse(rng, rate, discount):
         chain, T = learned(rng, n_states, rate)
         solver = elimination(n_states, n_states**2)
         inverse = np.linalg.inv(np.eye(n_states) - discount * T)
-        for state in range(n_states):
+        for state in {0, n_states // 2, n_states - 1}:
             visits = visits_of(solver, chain, state, discount)
             np.testing.assert_allclose(visits, inverse[state], rtol=1e-10, atol=1e-13)
         assert solver.order[0] >= 0
@@ -44,11 +44,11 @@ def walk(rng, mdp, chain, state, n_steps, rate=0.9):
 
 
 def test_only_what_moved_is_computed_anew_and_nothing_is_missed(rng):
-    mdp = random_maze(12)
+    mdp = random_maze(10)
     room = mdp.n_transitions + mdp.n_states
     chain, solver = markov_chain(mdp.n_states, room), elimination(mdp.n_states, room)
     state, shares = 0, []
-    for n_steps in [3000, *[5] * 20, *[200] * 20]:
+    for n_steps in [2500, *[4] * 20, *[100] * 10]:
         state = walk(rng, mdp, chain, state, n_steps)
         ours = visits_of(solver, chain, state, 0.95)
         anew = visits_of(elimination(mdp.n_states, room), chain, state, 0.95)

@@ -1,5 +1,6 @@
 """What a newcomer sees of the packages: their names, and how objects show themselves."""
 
+import copy
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 import analyses
 import replay
+from analyses import plots
 from replay import MDP, from_ascii, random_maze, run_task, simulate
 from replay.learners import find_learner
 from replay.tasks import Block, give_laps, task_of_routes
@@ -82,3 +84,76 @@ def test_any_world_shows_itself(n_states):
 
 def test_a_world_of_that_builder_has_positions():
     assert "known, in cm" in random_maze(6, seed=1)._repr_html_()
+
+
+LOOKED_FOR = [
+    ("run", "plot", r"plots\.plot_event\(run\)"),
+    ("run", "save", r"run\.log\.save"),
+    ("run", "sequences", r"analyses\.classify\(run\)"),
+    ("run", "backups", r"run\.log\.steps"),
+    ("run", "Q", r"run\.memory\.action_values"),
+    ("log", "to_csv", "are DataFrames"),
+    ("log", "world", r"log\.mdp"),
+    ("log", "read", r"EventLog\.load"),
+    ("mdp", "draw", r"plots\.plot_mdp\(mdp\)"),
+    ("mdp", "goal", r"mdp\.terminal"),
+    ("mdp", "walls", r"mazes\.layout\(mdp\)"),
+    ("mdp", "gamma", r"mdp\.solve"),
+    ("animal", "backups", r"animal\.log\.steps"),
+    ("animal", "save", r"animal\.log\.save"),
+    ("entry", "world", r"entry\.build\(\)"),
+]
+
+
+@pytest.mark.parametrize(("name", "attribute", "message"), LOOKED_FOR)
+def test_what_is_looked_for_in_vain_is_told(name, attribute, message):
+    things = {
+        "run": lambda: simulate(MAZE, "q_learning", n_steps=100),
+        "log": lambda: simulate(MAZE, "q_learning", n_steps=100).log,
+        "mdp": lambda: MAZE,
+        "animal": lambda: run_task(plus_maze(), "q_learning"),
+        "entry": lambda: replay.find_task("linear_track"),
+    }
+    thing = things[name]()
+    with pytest.raises(AttributeError, match=message):
+        getattr(thing, attribute)
+    with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
+        thing.nonsense  # noqa: B018
+    assert not hasattr(thing, "__array__")
+    assert repr(copy.copy(thing)) == repr(thing)
+
+
+def test_runs_are_drawn_as_their_logs_are(tmp_path):
+    run = simulate(MAZE, "episodic_control", n_steps=100)
+    assert plots.plot_event(run).get_title(loc="left")
+    assert plots.write_page(run, tmp_path / "page.html").exists()
+    with pytest.raises(TypeError, match=r"got 'my_log': EventLog\.load\(folder\) reads one"):
+        plots.write_page("my_log", tmp_path / "page.html")
+
+
+def test_mistakes_with_figures_are_told(tmp_path):
+    run = simulate(MAZE, "episodic_control", n_steps=100)
+    ax = plots.plot_event(run)
+    with pytest.raises(TypeError, match=r"save\(ax\.figure, path\)"):
+        plots.save(ax, tmp_path / "event")
+    with pytest.raises(TypeError, match=r"ax must be a matplotlib Axes.*figure\.subplots\(\)"):
+        plots.plot_event(run, ax=ax.figure)
+    with pytest.raises(TypeError, match=r"plot_event\(\) got an unexpected keyword argument"):
+        plots.plot_event(run, width=8.5)
+    files = plots.save(ax.figure, tmp_path / "event.png")
+    assert [file.name for file in files] == ["event.pdf", "event.png"]
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.CSV", "log.json"])
+def test_a_log_is_no_file(tmp_path, name):
+    log = simulate(MAZE, "q_learning", n_steps=100).log
+    with pytest.raises(ValueError, match=f"such as 'log', got '{name}', which is that of a file"):
+        log.save(tmp_path / name)
+    assert not any(tmp_path.iterdir())
+    with pytest.raises(TypeError, match="as the steps of a log are; got EventLog"):
+        replay.feed("q_learning", log, mdp=MAZE)
+
+
+def test_names_are_told_however_they_are_written():
+    with pytest.raises(ValueError, match=r"Unknown learner 'Dyna-Q'\. Did you mean 'dyna_q'"):
+        simulate(MAZE, "Dyna-Q", n_steps=10)

@@ -265,25 +265,34 @@ def test_an_event_is_named_by_its_longest_sequence():
 
 @needs_recordings
 class TestRealRecordings:
-    def test_the_figure_eight_has_its_truth(self):
-        """A prototype had 163 of these 166 right."""
+    @pytest.mark.parametrize(
+        ("every", "tolerance"), [(4, 0.06), pytest.param(1, 0.03, marks=pytest.mark.slow)]
+    )
+    def test_the_figure_eight_has_its_truth(self, every, tolerance):
+        """A prototype had 163 of these 166 right; each fourth event tells as much in little."""
         pynwb = pytest.importorskip("pynwb", reason="pynwb is not installed")
         path = RECORDINGS / "synthetic_figure8.nwb"
         with pynwb.NWBHDF5IO(str(path), "r") as file:
-            truth = file.read().intervals["ground_truth_replay"].to_dataframe()["kind"].tolist()
+            truth = (
+                file.read()
+                .intervals["ground_truth_replay"]
+                .to_dataframe()["kind"]
+                .tolist()[::every]
+            )
         names = {
             "forward": "forward_episode", "reverse": "reverse_episode", "novel": "novel_path",
             "noise": None,
         }  # fmt: skip
         recording, judgement = read_recording(path), Judgement(n_shuffles=39)
+        recording = replace(recording, events=recording.events.iloc[::every])
         found = find_replay(recording, judgement=judgement)
         kinds = found.events["kind"].where(found.events["kind"].notna(), None).tolist()
         right = [names[one] == other for one, other in zip(truth, kinds, strict=True)]
-        assert sum(right) >= 164
+        assert sum(right) >= len(right) - 2 // every
         assert found.calibration.false_positive_rate <= 0.05
         # How large states are hardly matters.
         spread = found.kinds.groupby("kind")["share"].agg(np.ptp)
-        assert spread.max() < 0.05
+        assert spread.max() < 0.05 * every**0.5
         # Correcting shares brings them no further from the truth.
         shares = recorded_shares(
             recording, prepare(recording), found, judgement=judgement, n_sessions=3
@@ -291,7 +300,7 @@ class TestRealRecordings:
         replayed = [names[kind] for kind in truth if names[kind]]
         for _, row in shares.table.iterrows():
             true = replayed.count(row["kind"]) / len(replayed)
-            assert row["corrected"] == pytest.approx(true, abs=0.03)
+            assert row["corrected"] == pytest.approx(true, abs=tolerance)
             assert row["ci_low"] < true < row["ci_high"]
 
     def test_the_figure_eight_with_cells_at_random_has_none(self):

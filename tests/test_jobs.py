@@ -5,7 +5,7 @@ from tempfile import mkdtemp
 
 import pandas as pd
 import pytest
-from test_cli import replay
+from commands import replay
 from typer.testing import CliRunner
 
 from analyses.cli import app

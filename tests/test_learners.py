@@ -2,7 +2,6 @@
 
 import importlib
 import types
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +9,9 @@ import own_learner
 import pandas as pd
 import pytest
 import recent_sarsa
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from strategies import examples
 from test_mdp import mdps
 
 from replay import LEARNERS, feed, simulate
@@ -64,6 +64,8 @@ UNUSUAL = {
     "spectral_diffusion": {"goal_weight": 10.0, "dwell": True},
     "spectral_superdiffusion": {"stability": 1.5, "n_replays": 3},
     "hierarchical_generative": {"n_maps": 2, "span": 7, "trace_decay": 1.0, "n_replays": 3},
+    "successor_dyna": {"on_policy": True, "n_replays": 3},
+    "remembered_errors": {"bias": "prioritized", "renew": True, "n_replays": 3},
     "retrieved_episodes": {"n": 3, "n_retrieved": 2, "n_remembered": 50, "initial_value": np.inf},
 }
 """Parameters for learners that the paper has none for."""
@@ -134,12 +136,11 @@ def test_the_seed_determines_everything(learner):
 
 @pytest.mark.parametrize("mdp", [MAZE, TREE], ids=["maze", "tree"])
 @LEARNER
-def test_compiled_code_does_what_the_source_says(learner, mdp, monkeypatch):
+def test_compiled_code_does_what_the_source_says(learner, mdp, request):
     published = EXPERIMENTS["maze"].parameters.get(learner)
     choices = [None, *filter(None, (published, UNUSUAL.get(learner)))]
     compiled = [simulate(mdp, learner, params, n_steps=300, log="all") for params in choices]
-    kernel_of = driver.kernel_of
-    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
+    request.getfixturevalue("plain")
     for params, run in zip(choices, compiled, strict=True):
         plain = simulate(mdp, learner, params, n_steps=300, log="all")
         assert_same_run(run, plain)
@@ -289,7 +290,7 @@ def worlds(draw):
 
 @pytest.mark.parametrize("learner", [each for each in COMPUTES_VALUES if each not in KNOWING])
 @given(data=st.data())
-@settings(max_examples=40)
+@examples(100)
 def test_backups_are_of_remembered_transitions(learner, data):
     world = data.draw(worlds())
     run = simulate(
@@ -343,7 +344,7 @@ def test_backups_are_of_remembered_transitions(learner, data):
 
 @pytest.mark.parametrize("learner", GENERATORS)
 @given(data=st.data())
-@settings(max_examples=40)
+@examples(100)
 def test_generators_reactivate_visited_places_and_know_no_values(learner, data):
     world = data.draw(worlds())
     run = simulate(
@@ -467,7 +468,7 @@ def test_the_values_of_a_random_policy(learner):
 @pytest.mark.parametrize("only_lowers", [False, True])
 @pytest.mark.parametrize("initial_value", [0.0, np.inf, 5.0])
 @given(data=st.data())
-@settings(max_examples=30)
+@examples(100)
 def test_sweeping_solves_the_learned_model(initial_value, only_lowers, data):
     """Small backups stay true to the model, and an empty queue says that it is solved."""
     world = data.draw(worlds())
@@ -545,6 +546,8 @@ CHAIN_OF_TWO = MDP.from_tables([[0, 1], [0, 2], [2, 2]], reward=[0, 0, 1], termi
 
 
 PAUSES = """
+COMPILED = False
+
 from replay.log.backups import record
 from replay.learners import q_learning
 from replay.learners.q_learning import Memory, Params, init

@@ -6,26 +6,22 @@ import pandas as pd
 import pytest
 
 from analyses import classify, plots
-from analyses.tables import EXPERIMENT_ORDER
+from analyses.recordings.predictions import beside_predictions, read_predictions
+from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import simulate
+from replay.data import reference_table
 from replay.experiments import PAPER_LEARNERS
 from replay.tasks.published import TASKS
 from replay.worlds.mazes import random_maze
 from replay.worlds.trees import deterministic_tree, stochastic_tree
 
+SHIPPED = "parity/parity"
 LONG_NAMES = ["prioritized_sweeping_optimistic", "prioritized_sweeping_reset"]
 ELSEWHERE = {  # with the tests of their modules
     "decoded_path_figure",
     "gallery_figure",
-    "page_figure",
-    "parity_experiments_figure",
-    "parity_figure",
     "posterior_figure",
-    "recorded_kinds_figure",
-    "recorded_statistics_figure",
     "recovery_figure",
-    "study_figures",
-    "sweep_figure",
 }
 
 
@@ -134,6 +130,37 @@ def gain_floor():
     ).assign(n=50)
 
 
+def swept():
+    rows = table(learning_rate=[0.01, 0.03, 0.1, 0.3, 1.0], n_replays=[0, 10], seed=[0, 1])
+    rows = rows[["learning_rate", "n_replays", "seed", "mean"]]
+    return rows.rename(columns={"mean": "reward_rate"}).assign(time_step=100)
+
+
+def parity():
+    """Ten panels, those with the longest names of each account first."""
+    rows = reference_table(SHIPPED)
+    rows = rows.assign(letters=rows["panel"].str.len()).sort_values("letters", ascending=False)
+    few = rows.groupby("account", sort=False)["panel"].unique().explode().groupby(level=0).head(2)
+    return rows[rows["panel"].isin(few.head(10))]
+
+
+def beside_accounts():
+    """Statistics of a recording beside studies with long names."""
+    shipped = reference_table("comparison/evidence")
+    names = shipped.drop_duplicates("statistic")["statistic"].tolist()[:5]
+    own = pd.DataFrame({"statistic": names, "label": "as of a recording", "value": 0.45,
+                        "ci_low": 0.3, "ci_high": 0.6, "null": 0.5})  # fmt: skip
+    rows = beside_predictions(own, read_predictions())
+    return rows[rows["finding"].isin(rows["finding"].unique()[:6])]
+
+
+def evidence():
+    """All accounts, and the findings with the longest names."""
+    rows = reference_table("comparison/evidence")
+    letters = rows["label"].str.len().groupby(rows["finding"]).first()
+    return rows[rows["finding"].isin(letters.nlargest(6).index)]
+
+
 def typical(name):
     task = TASKS[name].build()
     run = {"block": "training", "place": 0, "goal": 3, "states": "0 1 2 3", "min_length": 5}
@@ -158,16 +185,34 @@ FIGURES = {
     "learned_graph_figure": graphs,
     "learning_curves_figure": lambda: (rates(),),
     "mdps_figure": lambda: (mdps(),),
+    "parity_experiments_figure": lambda: (parity(),),
+    "parity_figure": lambda: (parity(),),
+    "recorded_kinds_figure": lambda: (
+        table(state_size=[5.0, 15.0, 30.0], kind=[*KINDS]).drop(columns="count"),
+    ),
+    "recorded_statistics_figure": lambda: (beside_accounts(),),
     "replay_events_figure": replayed,
     "replay_kinds_figure": lambda: (replay_kinds(),),
     "replay_over_time_figure": lambda: (kinds(time_step=[250_000, 1_000_000])[:20],),
+    "sweep_figure": lambda: (swept(),),
     "task_figure": lambda: typical("w_track"),
+}
+ON_A_PAGE = {  # of one size, for a page
+    "found_accounts_figure": lambda: plots.found_accounts_figure(
+        reference_table("comparison/confusion")
+    ),
+    "page_figure": lambda: plots.page_figure(
+        evidence(), reference_table("comparison/sums"), reference_table("comparison/confusion")
+    ),
+    "study_figures": lambda: dict(
+        plots.study_figures(evidence().assign(study="one", source="Somebody 2024"))
+    )["one"],
 }
 
 
 def test_every_figure_is_looked_at():
     made = {name for name in plots.__all__ if name.endswith(("_figure", "_figures"))}
-    assert {*FIGURES} | ELSEWHERE == made
+    assert {*FIGURES} | {*ON_A_PAGE} | ELSEWHERE == made
 
 
 @pytest.mark.parametrize("width", [8.5, pytest.param(17.5, marks=pytest.mark.slow)])
@@ -177,3 +222,20 @@ def test_a_figure_is_legible(name, width, assert_legible):
     assert figure.get_size_inches()[0] == pytest.approx(width / 2.54)
     assert figure.get_size_inches()[1] < 24.7 / 2.54  # the height of a page
     assert_legible(figure)
+
+
+@pytest.mark.parametrize("name", ON_A_PAGE)
+def test_a_figure_for_a_page_is_legible(name, assert_legible):
+    figure = ON_A_PAGE[name]()
+    assert figure.get_size_inches()[0] == pytest.approx(17.5 / 2.54)
+    assert_legible(figure)
+
+
+def test_the_page_of_all_findings_fits_a_page():
+    """Its height is that of its rows, so those of half of the studies tell that of all."""
+    rows = reference_table("comparison/evidence")
+    few = ["dyna_q", *rows.loc[rows["is_control"], "account"].unique()]
+    sums, confusion = (reference_table(f"comparison/{name}") for name in ("sums", "confusion"))
+    own = sums[sums["account"].isin(few)]
+    figure = plots.page_figure(rows[rows["account"].isin(few)], own, confusion)
+    assert figure.get_size_inches()[1] < 23.5 / 2.54

@@ -24,7 +24,7 @@ def test_expected_visits_are_a_row_of_the_inverse(rng, rate, discount):
         chain, T = learned(rng, n_states, rate)
         inverse = np.linalg.inv(np.eye(n_states) - discount * T)
         visits = np.full(n_states, np.nan)
-        for state in range(n_states):
+        for state in {0, n_states // 2, n_states - 1}:
             expected_visits(chain, state, discount, visits)
             np.testing.assert_allclose(visits, inverse[state], rtol=1e-11, atol=1e-14)
 

@@ -19,7 +19,7 @@ ORIGINAL = {
 
 @pytest.fixture(scope="module")
 def mazes():
-    return [random_maze(seed=s) for s in range(80)]
+    return [random_maze(seed=s) for s in range(40)]
 
 
 def neighbours(maze):
@@ -44,7 +44,9 @@ def measure(maze):
     }
 
 
-def test_statistics_of_the_original_mazes(mazes):
+@pytest.mark.parametrize("n_mazes", [40, pytest.param(300, marks=pytest.mark.slow)])
+def test_statistics_of_the_original_mazes(n_mazes):
+    mazes = [random_maze(seed=s) for s in range(n_mazes)]
     measured = [measure(maze) for maze in mazes]
     for name, (mean, deviation, digit) in ORIGINAL.items():
         values = np.array([m[name] for m in measured])
@@ -54,7 +56,7 @@ def test_statistics_of_the_original_mazes(mazes):
 
 
 def test_all_cells_are_connected(mazes):
-    for maze in mazes[:40]:
+    for maze in mazes:
         assert nx.is_connected(nx.Graph(maze.to_networkx()))
 
 

@@ -16,7 +16,6 @@ from replay.parts.memory_access.paths import draw_extension
 from replay.parts.memory_access.priority_table import mark_stale, refresh
 from replay.parts.memory_access.values import state_value
 from replay.parts.policies import softmax
-from replay.simulation import driver
 from replay.worlds.mazes import from_ascii, open_maze, two_way_track
 from replay.worlds.trees import stochastic_tree
 
@@ -187,11 +186,10 @@ SETTINGS = [
 
 @pytest.mark.parametrize("params", SETTINGS, ids=str)
 @pytest.mark.parametrize("mdp", [MAZE, stochastic_tree(seed=1)], ids=["maze", "tree"])
-def test_compiled_code_does_what_the_source_says(mdp, params, monkeypatch):
+def test_compiled_code_does_what_the_source_says(mdp, params, request):
     compiled = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert compiled.log.backups["gain"].notna().any()
-    kernel_of = driver.kernel_of
-    monkeypatch.setattr(driver, "kernel_of", lambda own: kernel_of(replace(own, compiled=False)))
+    request.getfixturevalue("plain")
     plain = simulate(mdp, "prioritized_memory_access", params, n_steps=400, log="all")
     assert_same_run(compiled, plain)
     assert compiled.memory.need.expected.tobytes() == plain.memory.need.expected.tobytes()

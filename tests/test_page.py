@@ -308,6 +308,24 @@ def test_how_worlds_are_drawn():
     assert describe_world(MDP.from_tables([[1], [0]], reward=[0, 1]))["style"] == "graph"
 
 
+def test_walls_of_the_moment():
+    """A cell that can't be entered is closed; of other moves, the line between two states."""
+    maze = from_ascii("S.G\n...")
+    state = {place: k for k, place in enumerate(map(tuple, maze.labels))}
+    middle, below = (state[place] for place in [(2, 1), (2, 2)])
+    ways_in = [(state[place], middle) for place in [(1, 1), (3, 1), (2, 2)]]
+    both = [(below, middle), (middle, below)]
+    closed = {10: ways_in, 20: both, 30: both[:1], 40: []}
+    page = unpack(describe_world(maze, closed))
+    lines = np.column_stack((page["one"], page["other"])).astype(int).tolist()
+    assert page["closed_from"].tolist() == [10, 20, 30, 40]
+    assert page["closed_states"].tolist() == [1, 0, 0, 0]
+    assert page["closed_state"].tolist() == [middle]
+    assert page["closed_lines"].tolist() == [0, 1, 0, 0], "the way back is open"
+    assert lines[int(page["closed_line"][0])] == sorted(both[0])
+    assert "closed_from" not in describe_world(maze)["columns"]
+
+
 def test_a_log_without_its_world(sweeping, tmp_path):
     sweeping.save(tmp_path / "log")
     (tmp_path / "log" / "world.json").unlink()

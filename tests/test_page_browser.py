@@ -11,6 +11,7 @@ import pytest
 from analyses import classify
 from analyses.plots import write_page
 from replay.simulation import feed, simulate
+from replay.worlds.changing_worlds import moving_wall
 from replay.worlds.mazes import random_maze
 
 sync_api = pytest.importorskip(
@@ -181,3 +182,27 @@ def test_it_fits_the_screen(opened, size, scheme):
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_walls_are_those_of_the_moment(browser, tmp_path):
+    log = simulate(moving_wall(n_steps=300, seed=1), "q_learning", seed=1).log
+    place = write_page(log, tmp_path / "page.html")
+    page = browser.new_context(offline=True).new_page()
+    page.goto(place.as_uri())
+    page.locator("body[data-ready]").wait_for()
+    states = page.evaluate(
+        """() => {
+            const slider = document.getElementById("time");
+            return [0, 300, 301, 600, 601, 900].map((made) => {
+                slider.value = made;
+                slider.dispatchEvent(new Event("input"));
+                const closed = closedNow(page.views[0].run, made);
+                const told = page.views[0].canvas.getAttribute("aria-label").includes("Closed now");
+                return [closed ? [...closed.states] : [], told];
+            });
+        }"""
+    )
+    first, second = ({there for _, there in moves} for moves in log.closed.values())
+    assert [set(closed) for closed, _ in states] == [set(), set(), first, first, second, second]
+    assert [told for _, told in states] == [False, False, True, True, True, True]
+    page.context.close()

@@ -7,6 +7,7 @@ import pytest
 from analyses.plots.parity import parity_experiments_figure, parity_figure
 from analyses.studies.laps import LapProtocol, run_laps
 from analyses.studies.parity.agreement import compare_panels, published_panels
+from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
 from analyses.studies.parity.memory_access import (
     PROTOCOLS,
     LapRecord,
@@ -20,6 +21,7 @@ from analyses.studies.parity.preplay import match_arms
 from analyses.studies.parity.replayed_pairs import mean_directionality
 from analyses.studies.parity.sfma import SFMA_PROTOCOLS, measure_sfma
 from analyses.studies.parity.shortcuts import count_shortcuts
+from analyses.studies.parity.successor import SUCCESSOR_PROTOCOLS
 from analyses.studies.parity.textbook import TEXTBOOK_PROTOCOLS
 from replay import MDP
 from replay.data import reference_table
@@ -205,6 +207,16 @@ def test_a_seed_gives_the_same_animal():
     assert one == same != other
 
 
+def test_every_maze_is_given_its_map():
+    assert GENERATOR_PROTOCOLS["five_mazes"](0) == {"maps_used": 5.0, "laps_in_own_map": 1.0}
+
+
+def test_a_detour_is_known_after_rest():
+    found = SUCCESSOR_PROTOCOLS["detour"](0)
+    assert (found["shortest_learned"], found["shortest_detour"]) == (1.0, 1.0)
+    assert 0.0 < found["value_detour"] < found["value_learned"]
+
+
 # -- what ships ---------------------------------------------------------------------------
 
 
@@ -212,6 +224,7 @@ def test_every_published_row_has_what_it_takes():
     panels = published_panels()
     told = panels[["value", "low", "sign"]].notna().any(axis=1)
     known = PROTOCOLS.keys() | SFMA_PROTOCOLS.keys() | TEXTBOOK_PROTOCOLS.keys() | {"brea_2018"}
+    known |= SUCCESSOR_PROTOCOLS.keys() | GENERATOR_PROTOCOLS.keys()
     assert set(panels.loc[told, "protocol"]) <= known
     assert panels.loc[~told, "why"].notna().all()
     assert panels[["account", "source", "read_from"]].notna().all(axis=None)

@@ -6,12 +6,13 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import (
     N_STATES,
     chains_by_definition,
     event_log,
+    examples,
     experienced_episodes,
     holding_episodes,
     logs,
@@ -153,7 +154,7 @@ def graphs(draw):
 
 
 @given(logs())
-@settings(max_examples=200)
+@examples(500)
 def test_reactivations_of_a_model_are_those_of_the_definition(log):
     steps, backups = log
     table = reactivations(event_log(steps, backups))
@@ -165,7 +166,7 @@ def test_reactivations_of_a_model_are_those_of_the_definition(log):
 
 @pytest.mark.filterwarnings("ignore:.* neighbours of the graph")
 @given(logs(), st.none() | graphs(), st.integers(2, 4))
-@settings(max_examples=200)
+@examples(500)
 def test_place_sequences_of_a_model_are_those_of_the_definition(log, graph, min_length):
     steps, backups = log
     neighbours = moved(steps) if graph is None else {frozenset(edge) for edge in graph.edges}
@@ -201,7 +202,7 @@ def walks(draw):
 
 
 @given(walks())
-@settings(max_examples=300)
+@examples(800)
 def test_place_sequences_of_a_rat_are_those_of_the_definition(walk):
     """Of walks of up to ten places: the greedy pieces are the fewest."""
     steps, events = walk
@@ -215,7 +216,7 @@ def test_place_sequences_of_a_rat_are_those_of_the_definition(walk):
 
 
 @given(logs())
-@settings(max_examples=200)
+@examples(500)
 def test_same_places_give_the_same_rows_whichever_side_they_come_from(log):
     """A model's backups, and the places that they reactivate as if they were decoded."""
     steps, backups = log

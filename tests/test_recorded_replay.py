@@ -1,12 +1,11 @@
 """The command ``replay recording``: what it writes, what it says, and what it refuses."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import replay
 
 from analyses.jobs.results import Results
 from analyses.jobs.run import run
@@ -105,13 +104,6 @@ def test_the_figures_are_there(folder):
     assert any(name.startswith("event_") for name in names)
 
 
-def replay(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "analyses.cli", "recording", *map(str, arguments)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
 @pytest.fixture
 def arrays(recording, tmp_path):
     import json
@@ -132,8 +124,8 @@ def arrays(recording, tmp_path):
 def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     options = ("--track", arrays / "track.json", "--events", arrays / "events.csv")
     done = replay(
-        arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 2, "--jobs", 1,
-        "--out", arrays / "out",
+        "recording", arrays / "mine.npz", *options, "--shuffles", 19, "--recovery", 2,
+        "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stderr.split())
@@ -148,8 +140,8 @@ def test_the_command_tells_what_it_reads_costs_and_finds(arrays):
     assert "Novel paths are found less often" in " ".join(done.stdout.split())
     assert (arrays / "out" / "report.md").exists()
     again = replay(
-        arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 2, "--jobs", 1,
-        "--out", arrays / "out",
+        "recording", arrays / "mine.npz", *options, "--shuffles", 20, "--recovery", 2,
+        "--jobs", 1, "--out", arrays / "out",
     )  # fmt: skip
     assert again.returncode == 1
     assert "n_shuffles is 19 there and 20 here" in " ".join(again.stderr.split())
@@ -173,7 +165,7 @@ def test_an_error_is_a_sentence_and_nothing_is_written(arrays):
             "n_shuffles must be a whole number of at least 1",
         ),
     ):
-        done = replay(*options, "--out", arrays / "wrong")
+        done = replay("recording", *options, "--out", arrays / "wrong")
         assert done.returncode == 1
         assert message in " ".join(done.stderr.split())
         assert "Traceback" not in done.stderr

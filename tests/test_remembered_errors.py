@@ -53,6 +53,39 @@ def test_the_size_of_the_last_error_is_remembered():
     assert [found[arm] for arm in range(4)] == pytest.approx(errors_of(REWARDS, ORDER))
 
 
+@pytest.mark.parametrize("bias", ["proportional", "prioritized"])
+def test_replay_renews_errors_if_it_is_told(bias):
+    memory = fed(arms(REWARDS, ORDER), 4, n_replays=0)
+    rows = memory.experiences.rows[:4]
+    for renew, n in ((False, 1), (True, 40)):
+        values, before = memory.action_values[0].copy(), dict(rows[["action", "strength"]].tolist())
+        replayed = drawn(memory, n, bias=bias, renew=renew)
+        expected = before | {}
+        for arm in replayed:
+            if renew:
+                expected[arm] = abs(REWARDS[arm] - values[arm])
+            values[arm] += RATE * (REWARDS[arm] - values[arm])
+        assert dict(rows[["action", "strength"]].tolist()) == pytest.approx(expected)
+        np.testing.assert_allclose(memory.action_values[0], values)
+        if renew and bias == "prioritized":  # the largest error first, whatever came before
+            assert len(set(replayed[:6])) > 1
+
+
+def test_expected_reward_draws_by_values():
+    memory = fed(arms(REWARDS, ORDER), 4, n_replays=0)
+    values = memory.action_values[0].copy()
+    counts = np.zeros(4)
+    for seed in range(3000):
+        memory.action_values[0] = values
+        found = find_learner("remembered_errors", {"bias": "expected_reward", "n_replays": 1})
+        log, rng = backup_buffer(1, "replay"), np.random.default_rng(seed)
+        found.replay(found.params, memory, Pause(REST, 0, False), rng, log)
+        counts[log.rows["action"][0]] += 1
+    np.testing.assert_allclose(
+        counts / counts.sum(), values.clip(0) / values.clip(0).sum(), atol=0.03
+    )
+
+
 @pytest.mark.parametrize(
     ("bias", "weights"),
     [

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -25,6 +26,8 @@ SMALL = plan_reproduction(
     n_seeds=2,
     n_steps={"deterministic_tree": 1000, "maze": 20_000},
 )
+ONE_FIGURE = replace(STUDY, figures={"mdps": STUDY.figures["mdps"]})
+"""Drawing takes longest: only a run of its own, and one in two processes, draw all."""
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -165,18 +168,25 @@ def _like(plan):
     }
 
 
-def test_damaged_pieces_are_named_and_made_again(made, tmp_path):
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("quick") / "results"
+    run(ONE_FIGURE, SMALL, folder)
+    return folder
+
+
+def test_damaged_pieces_are_named_and_made_again(quick, tmp_path):
     folder = tmp_path / "results"
-    shutil.copytree(made, folder)
+    shutil.copytree(quick, folder)
     piece = folder / "pieces" / "maze" / "1" / "windows.parquet"
     piece.write_bytes(piece.read_bytes()[:100])
     told = []
-    run(STUDY, SMALL, folder, tell=told.append)
+    run(ONE_FIGURE, SMALL, folder, tell=told.append)
     assert told == ["pieces/maze/1/windows.parquet is damaged or gone, and is made again."]
-    assert digests(folder) == digests(made)
+    assert digests(folder) == digests(quick)
 
 
-def test_a_full_disk_leaves_nothing_half_written(made, tmp_path, monkeypatch):
+def test_a_full_disk_leaves_nothing_half_written(quick, tmp_path, monkeypatch):
     folder = tmp_path / "results"
     write, n_written = Path.write_bytes, []
 
@@ -189,13 +199,13 @@ def test_a_full_disk_leaves_nothing_half_written(made, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
-        run(STUDY, SMALL, folder)
+        run(ONE_FIGURE, SMALL, folder)
     monkeypatch.undo()
     for path in folder.rglob("*.parquet"):
         pd.read_parquet(path)
     assert not list(folder.rglob(".*.parquet.*"))
-    run(STUDY, SMALL, folder)
-    assert digests(folder) == digests(made)
+    run(ONE_FIGURE, SMALL, folder)
+    assert digests(folder) == digests(quick)
 
 
 def test_a_manifest_is_enough_to_make_it_again(made):

@@ -13,6 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from commands import replay
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduction import plan_reproduction
+from replay import jit
 from replay.files import damaged_files, write_checksums
 
 PLAN = plan_reproduction(
@@ -143,32 +145,26 @@ def test_a_run_that_is_resumed_after_an_edit_is_refused(folder, monkeypatch):
     assert digests(folder) == before
 
 
-def digest_after_an_edit(name):
-    """Compute the digest in a process that reads one of the files otherwise."""
-    code = (
-        "from replay import jit\n"
-        "read = jit._text\n"
-        f"edited = jit._ROOT / {name!r}\n"
-        "assert edited.is_file()\n"
-        "jit._text = lambda file: read(file) + b'# more' * (file == edited)\n"
-        "from analyses.jobs.run import manifest\n"
-        "from analyses.studies.brea_2018.reproduce import STUDY\n"
-        "print(manifest(STUDY, STUDY.usual_plan())['sources'])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def test_the_manifest_names_the_sources_that_tables_depend_on_and_no_others():
-    held = manifest(STUDY, PLAN)["sources"]
-    for edited, same in (
+@pytest.mark.parametrize(
+    ("edited", "same"),
+    [
         ("analyses/plots/mdps.py", True),
         ("analyses/studies/gain_floor.py", True),
         ("replay/learners/q_learning.py", False),
         ("analyses/sequences/kinds.py", False),
         ("analyses/cli/paper.py", True),
-    ):
-        assert (digest_after_an_edit(edited) == held) == same, edited
+    ],
+)
+def test_the_manifest_names_the_sources_that_tables_depend_on_and_no_others(
+    edited, same, monkeypatch
+):
+    """As if one of the files had been read otherwise."""
+    held = manifest(STUDY, PLAN)["sources"]
+    read, file = jit._text, jit._ROOT / edited
+    assert file.is_file()
+    monkeypatch.setattr(jit, "_text", lambda path: read(path) + b"# more" * (path == file))
+    monkeypatch.setattr(jit, "_digest", jit._digest.__wrapped__)
+    assert (manifest(STUDY, PLAN)["sources"] == held) == same
 
 
 def test_a_piece_whose_checksums_were_not_written_yet_is_not_done(made, folder):
@@ -394,28 +390,23 @@ def test_a_damaged_table_that_nobody_makes_again_is_not_taken_for_whole(tmp_path
     assert not table.exists()
 
 
-def status(folder):
-    command = [sys.executable, "-m", "analyses.cli", "status", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def test_status_command(folder, tmp_path):
-    done = status(folder)
+    done = replay("status", folder)
     assert (done.returncode, "Complete and whole" in done.stdout) == (0, True), done.stderr
     assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "2", "of", "2", "0"]
     flip(folder / "logs" / "deterministic_tree" / "q_learning-0-0" / "steps.parquet")
     (folder / "tables.sha256").unlink()
-    done = status(folder)
+    done = replay("status", folder)
     assert done.returncode == 1
     assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "1", "of", "2", "1"]
     name = "logs/deterministic_tree/q_learning-0-0/steps.parquet"
     assert f"Damaged or gone: {name}" in done.stdout
     assert "Not made yet: tables" in done.stdout
     flip(folder / "manifest.json")
-    done = status(folder)
+    done = replay("status", folder)
     assert done.returncode == 1
     assert "manifest.json is damaged" in " ".join(done.stderr.split())
-    done = status(tmp_path / "nowhere")
+    done = replay("status", tmp_path / "nowhere")
     assert done.returncode == 1
     assert "no result folder" in " ".join(done.stderr.split())
 
@@ -423,12 +414,7 @@ def test_status_command(folder, tmp_path):
 def test_two_commands_on_one_folder(tmp_path):
     folder = tmp_path / "results"
     with another_process_writing(folder):
-        done = subprocess.run(
-            [sys.executable, "-m", "analyses.cli", "reproduce", "--out", str(folder)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = replay("reproduce", "--out", folder)
         assert done.returncode == 1
         assert "Another command is writing" in " ".join(done.stderr.split())
         assert "Traceback" not in done.stderr

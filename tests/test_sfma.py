@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 from test_textbook import CHAIN, experienced, taught
 
 from replay import LEARNERS, simulate
@@ -40,7 +41,7 @@ def reactivated(backups, phase="episode_end"):
 
 @pytest.mark.parametrize("discount", [0.1, 0.9])
 @given(outcomes=st.lists(st.tuples(*[st.integers(0, n) for n in (4, 1, 4)]), max_size=60))
-@settings(max_examples=30)
+@examples(150)
 def test_similarity_is_that_of_the_remembered_transitions(discount, outcomes):
     params = PARAMS._replace(similarity_discount=discount)
     memory = sfma.init(params, Sizes(5, 2, 50, 100))

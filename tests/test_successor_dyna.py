@@ -1,4 +1,12 @@
-"""SR-Dyna: its rows against the matrix inverse, and what it can do that others can't."""
+"""SR-Dyna: its rows against the matrix inverse, its authors' code, and what others can't do.
+
+``reference/successor_rows.csv`` has w and H of the published code
+(github.com/evanrussek/Predictive-Representations-PLOS-CB-2017, commit fb83671, model_SRDYNA.m, run
+with Octave 7.3) after the moves of ``successor_moves.csv``, and after the replays listed here;
+alpha and alpha_w are 0.3, the discount 0.9, and replay within steps is off.
+"""
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -7,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay import feed, simulate
+from replay.learners import find_learner, successor_dyna
+from replay.parts.world_model import edge_to
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
+REFERENCE = Path(__file__).parent / "reference"
 EXACT = {"learning_rate": 1.0, "reward_rate": 1.0, "n_replays": 50}
 
 
@@ -58,6 +69,37 @@ def test_values_are_occupancy_times_reward(seed, rate):
     n = len(pairs)
     expected = memory.occupancy[:n, :n] @ memory.weights[:n]
     np.testing.assert_allclose(memory.action_values.ravel()[pairs], expected, atol=1e-12)
+
+
+REPLAYS = [int(pair) for pair in "4329001968273406861529815987607402575686"]
+"""Pairs whose latest outcome is replayed, in this order."""
+
+
+def test_rows_are_those_of_the_published_code():
+    moves = pd.read_csv(REFERENCE / "successor_moves.csv").astype({"terminated": bool})
+    rows = pd.read_csv(REFERENCE / "successor_rows.csv").groupby(["steps", "replays"])
+    params = {"discount": 0.9, "n_replays": 0, "forgetting": 0.99, "on_policy": True}
+
+    def assert_same(memory, steps, replays):
+        expected = rows.get_group((steps, replays)).drop(columns=["steps", "replays", "pair"])
+        ours = np.column_stack([memory.weights[:10], memory.occupancy[:10, :10]])
+        np.testing.assert_allclose(ours, expected, atol=1e-11)
+
+    for steps in (20, 60):
+        kept, sizes = {}, {"n_states": 6, "n_actions": 2, "params": params}
+        table = moves[:steps].assign(start_state=0)
+        feed("successor_dyna", table, **sizes, on_step=kept.__setitem__)
+        assert_same(kept[steps - 1], steps, 0)
+    memory, own = kept[59], find_learner("successor_dyna", params).params
+    for pair in REPLAYS:
+        s, a = divmod(pair, 2)
+        move = moves[(moves["state"] == s) & (moves["action"] == a)].iloc[-1]
+        s_next, following = int(move["next_state"]), -1
+        if not move["terminated"]:
+            edge = edge_to(memory.model, s, a, s_next)
+            following = successor_dyna._best_pair(memory, s_next, memory.drawn_next[edge])
+        memory.action_values[s, a] = successor_dyna._back_up(own, memory, pair, following)
+    assert_same(memory, 60, 40)
 
 
 def table(moves):

@@ -192,9 +192,9 @@ def in_model(monkeypatch):
     """The log as the learner made it, before its states are mapped."""
     seen = {}
 
-    def keep(log, number, mdp, with_states=EventLog.with_states):
+    def keep(log, number, mdp, closed, with_states=EventLog.with_states):
         seen["log"] = log
-        return with_states(log, number, mdp)
+        return with_states(log, number, mdp, closed)
 
     monkeypatch.setattr(EventLog, "with_states", keep)
     return seen

@@ -1,7 +1,6 @@
 """The tutorials run, and what they say is true in the run."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -68,7 +67,7 @@ print("FACTS" + json.dumps(told))
 """
 
 
-def run(names, folder, changes, **environment):
+def run(names, folder, changes):
     """Run tutorials in one process of their own; returns their facts by name."""
     work = []
     for name in names:
@@ -80,7 +79,7 @@ def run(names, folder, changes, **environment):
         work.append((str(path), str(folder / name), source, FACTS[name]))
     done = subprocess.run(
         [sys.executable, "-c", DRIVER], input=json.dumps(work), capture_output=True, text=True,
-        env=os.environ | environment, check=False,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.rpartition("FACTS")[2])
@@ -94,9 +93,7 @@ def pictures(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def told(pictures):
-    # As plain Python nothing is compiled; only decoding is too slow for that.
-    names = [name for name in FACTS if name != "decoded_recording"]
-    return run(names, pictures, SMALL, NUMBA_DISABLE_JIT="1")
+    return run(FACTS, pictures, SMALL)
 
 
 def prose(name):
@@ -182,8 +179,8 @@ def test_own_finding_against_all_accounts(tmp_path):
     assert -1 < facts["evidence"]["prioritized_memory_access"] < 0
 
 
-def test_a_decoded_recording(tmp_path):
-    facts = run(["decoded_recording"], tmp_path, {})["decoded_recording"]
+def test_a_decoded_recording(told):
+    facts = told["decoded_recording"]
     assert facts["is_replay"] == 12 * [True]
     assert facts["n_active"] >= 4
     assert sum(facts["kinds"].values()) == 12

@@ -27,7 +27,10 @@ def _read_log(folder: Path) -> EventLog:
 
 
 def classify(
-    log: Annotated[Path, typer.Argument(help="The folder of an event log.")],
+    log: Annotated[
+        Path,
+        typer.Argument(help="The folder of an event log, or a file of planning rollouts, .npz."),
+    ],
     out: Annotated[Path, typer.Option(help="The table to write.")] = Path("sequences.parquet"),
     across_events: Annotated[
         bool, typer.Option("--across-events", help="Follow causes through later events.")
@@ -35,18 +38,21 @@ def classify(
 ) -> None:
     """Chain the backups of an event log into sequences, and classify each of them."""
     from analyses.jobs.results import write_table
+    from analyses.recordings.readers.rollouts import read_rollouts
     from analyses.sequences.classification import classify as classify_log
     from replay.files import replacing
 
     check_out(out, ".parquet")
-    sequences = classify_log(_read_log(log), min_length=2, across_events=across_events)
+    found = read_rollouts(log) if log.suffix == ".npz" else _read_log(log)
+    sequences = classify_log(found, min_length=2, across_events=across_events)
     with replacing(out) as beside:
         write_table(sequences, beside)
     long = sequences[sequences["length"] >= 3]
     kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
     rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
     print_table(("run", "kind (3 states or more)", "sequences"), rows)
-    say(f"{len(sequences):,} sequence{'s' * (len(sequences) != 1)} in {out}")
+    plural = "s" * (len(sequences) != 1)
+    say(f"{out} has {len(sequences):,} sequence{plural}, of two states or more.")
 
 
 def animate(

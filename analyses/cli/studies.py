@@ -77,7 +77,6 @@ def do_study(
         If both processes and a cluster are asked for, or what `analyses.jobs.run.run` raises.
     """
     from analyses.jobs import workers
-    from analyses.jobs.cost import seconds_of_figures
     from analyses.jobs.run import run
 
     if jobs is not None and cluster is not None:
@@ -95,7 +94,7 @@ def do_study(
 
         def on_cost(cost: Cost) -> None:
             at_work = None if cluster else min(n_jobs, len(pieces))
-            tell(_told(cost, at_work, seconds_of_figures(len(study.figures), n_jobs)))
+            tell(_told(cost, at_work))
 
         def on_piece(piece: Piece) -> None:
             progress.advance(bars[piece.group], study.size(plan, piece))
@@ -120,7 +119,7 @@ def do_study(
     say(f"\nTables and figures are in {out}")
 
 
-def _told(cost: Cost, n_jobs: int | None, seconds_after: float) -> str:
+def _told(cost: Cost, n_jobs: int | None) -> str:
     """State a cost in a sentence; the number of workers of a cluster is not known."""
     left = " and ".join(
         f"{_rounded(count)} {name.removesuffix('s') if count == 1 else name}"
@@ -130,7 +129,9 @@ def _told(cost: Cost, n_jobs: int | None, seconds_after: float) -> str:
     where = "of one processor's time"
     if n_jobs:
         where = "in this process" if n_jobs == 1 else f"with {n_jobs} processes"
-    after = f", and {_time(seconds_after)} for tables and figures" if seconds_after else ""
+    after = (
+        f", and {_time(cost.seconds_after)} for tables and figures" if cost.seconds_after else ""
+    )
     return (
         f"{left} {verb} left: about {_time(cost.seconds / (n_jobs or 1))} {where}{after}; about "
         f"{cost.n_bytes / 1e6:,.0f} MB on disk, and {cost.memory / 1e9:,.1f} GB of memory in each "

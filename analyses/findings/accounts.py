@@ -222,7 +222,8 @@ ACCOUNTS: dict[str, Account] = {
             "reversible": _REVERSIBLE,
             **_ENDS,
         },
-        source="Sutton 1990",
+        as_published={"discount": 0.95, "learning_rate": 0.1, "n_replays": 50},
+        source="Sutton 1990, Sutton & Barto 2018",
     ),
     "successor_dyna": Account(
         "successor_dyna",
@@ -232,6 +233,14 @@ ACCOUNTS: dict[str, Account] = {
             "reward_rate": _LEARNING_RATE,
             "n_replays": _REACTIVATIONS,
             "forgetting": Uniform(0.0, 0.5, "Russek et al. (2017) draw the latest steps first"),
+        },
+        as_published={
+            "discount": 0.9,
+            "learning_rate": 0.3,
+            "reward_rate": 0.3,
+            "n_replays": 10,
+            "forgetting": 0.993,  # 1 - exp(-5)
+            "on_policy": True,
         },
         source="Russek et al. 2017",
     ),
@@ -244,6 +253,13 @@ ACCOUNTS: dict[str, Account] = {
             "bias": OneOf(
                 ("proportional", "prioritized"), "Roscow et al. (2025) have both biases by error"
             ),
+        },
+        as_published={
+            "discount": 1.0,  # this and the learning rate: medians of their fits to six rats
+            "learning_rate": 0.005,
+            "n_replays": 20,
+            "bias": "proportional",
+            "renew": True,
         },
         source="Roscow et al. 2025",
     ),
@@ -375,7 +391,7 @@ ACCOUNTS: dict[str, Account] = {
             ),
             "noise": LogUniform(0.01, 1.0, "from smooth sweeps to the jumps of Levy flights"),
             "adaptation_time": LogUniform(5.0, 48.0, "from fast to Ji et al.'s (2025) 48"),
-            "width": Uniform(1.0, 3.0, "place fields of 10 to 30 cm, by how fine places are cut"),
+            "width": Uniform(0.8, 2.0, "wider bumps, of three places, jump from arm to arm"),
             "strength": Uniform(1.4, 4.0, "from Ji et al.'s (2025) to firmer bumps"),
             "n_replays": _REACTIVATIONS,
         },

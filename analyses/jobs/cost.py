@@ -1,7 +1,6 @@
 """What work costs before it begins."""
 
 from collections.abc import Mapping
-from time import perf_counter, process_time
 from typing import NamedTuple
 
 __all__ = ["BYTES_OF_FIGURES", "BYTES_OF_PROCESS", "Cost", "seconds_of_figures"]
@@ -26,26 +25,28 @@ class Cost(NamedTuple):
         Room on disk, in bytes.
     memory : float
         Memory of each process, in bytes.
+    seconds_after : float
+        Time for tables and figures.
     """
 
     counts: Mapping[str, int]
     seconds: float
     n_bytes: float
     memory: float = BYTES_OF_PROCESS
+    seconds_after: float = 0.0
 
 
-_SECONDS_TO_BEGIN = 3.0
-_SECONDS_OF_FIGURES = 3.0
-_PROBE_SECONDS = 0.2
+_SECONDS_TO_BEGIN = 2.5
+_SECONDS_OF_FIGURE = 0.8
 
 
-def seconds_of_figures(n_drawings: int, n_processes: int) -> float:
-    """Estimate the time for tables and figures on a machine as busy as this one is now.
+def seconds_of_figures(n_figures: int, n_processes: int) -> float:
+    """Estimate the time for tables and figures on an idle machine.
 
     Parameters
     ----------
-    n_drawings : int
-        How many functions draw; each makes a figure or a few.
+    n_figures : int
+        How many there are.
     n_processes : int
         How many processes share them.
 
@@ -53,12 +54,12 @@ def seconds_of_figures(n_drawings: int, n_processes: int) -> float:
     -------
     float
         Seconds.
+
+    Examples
+    --------
+    >>> seconds_of_figures(5, 1)
+    6.5
     """
-    if not n_drawings:
+    if not n_figures:
         return 0.0
-    begin, used = perf_counter(), process_time()
-    while process_time() - used < _PROBE_SECONDS:
-        pass
-    busy = (perf_counter() - begin) / _PROBE_SECONDS
-    turns = -(-n_drawings // min(n_processes, n_drawings))
-    return busy * (_SECONDS_TO_BEGIN + _SECONDS_OF_FIGURES * turns)
+    return _SECONDS_TO_BEGIN + _SECONDS_OF_FIGURE * -(-n_figures // n_processes)

@@ -10,22 +10,24 @@ import hashlib
 import inspect
 import io
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
-from typing import Any
+from time import perf_counter, process_time
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from analyses.jobs import workers
-from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost, seconds_of_figures
 from analyses.jobs.results import Results, write_table
 from analyses.jobs.study import Figures, Piece, Plan, Study
-from replay.jit import sources_digest
+from replay.jit import compiling_seconds, sources_digest
 
 __all__ = ["draw_figures", "manifest", "run"]
+
+Result = TypeVar("Result")
 
 
 def run(
@@ -54,8 +56,9 @@ def run(
     cluster : str, optional
         Address of a Dask scheduler whose workers make the pieces; the rest is done here.
     on_cost : callable, optional
-        Called with a `Cost` before the first piece, or after the first two of each process if the
-        study has no estimate of its own; not at all if no more are left to do.
+        Called with a `Cost` before the first piece; or, if the study has no estimate of its own,
+        when there are two pieces for each process, and one of each group. Not at all if no more are
+        left to do then.
     on_piece : callable, optional
         Called after each piece, those found done included.
     tell : callable, default print
@@ -96,12 +99,24 @@ def run(
             # The largest first, so that at the end no process works alone for long.
             left.sort(key=lambda piece: -study.size(plan, piece))
             if left and on_cost is not None:
-                tell("Timing what is to be done; what is new here is compiled first (a minute).")
+                tell(
+                    "Timing what is to be done; what is new here is compiled first, which takes a "
+                    "minute or two."
+                )
             with workers.pool(min(jobs, len(left)), cluster, tell) as call:
+                timed = _Timed(call)
+
+                def tell_cost(cost: Cost) -> None:
+                    if on_cost is not None:
+                        on_cost(_in_time(study, plan, cost, jobs, timed.slowdown))
+
                 if left and on_cost is not None and study.estimate is not None:
-                    on_cost(study.estimate(plan, left, call))
-                    on_cost = None
-                for piece in _make_pieces(study, plan, left, results, call, on_cost):
+                    tell_cost(study.estimate(plan, left, timed))
+                    made = _make_pieces(study, plan, left, results, timed)
+                else:
+                    left = _one_of_each_group_first(left)
+                    made = _make_pieces(study, plan, left, results, timed, tell_cost)
+                for piece in made:
                     on_piece(piece)
             tables = dict(study.summarise(plan, results))
             for name, table in tables.items():
@@ -155,27 +170,75 @@ def _sources(study: Study[Any]) -> str:
     return digest.hexdigest()[:12]
 
 
+def _one_of_each_group_first(pieces: Sequence[Piece]) -> list[Piece]:
+    firsts = {piece.group: piece for piece in reversed(pieces)}
+    return [*sorted(firsts.values(), key=pieces.index),
+            *(piece for piece in pieces if piece != firsts[piece.group])]  # fmt: skip
+
+
 def _make_pieces(
     study: Study[Plan],
     plan: Plan,
     left: Sequence[Piece],
     results: Results,
-    call: workers.Call,
-    on_cost: Callable[[Cost], None] | None,
+    timed: _Timed,
+    tell_cost: Callable[[Cost], None] | None = None,
 ) -> Iterator[Piece]:
-    n_bytes, seconds = 0, 0.0
-    n_first = call.n_processes  # each process may have to compile for its first piece
-    work = [(study.make, plan, piece, call.is_far) for piece in left]
-    with closing(call(_make, work)) as made:
+    n_bytes, n_first = 0, 2 * timed.call.n_processes
+    seconds = dict.fromkeys((piece.group for piece in left), 0.0)
+    done = dict.fromkeys(seconds, 0.0)
+    work = [(study.make, plan, piece, timed.call.is_far) for piece in left]
+    with closing(timed(_make, work)) as made:
         for n_made, (piece, files, took) in enumerate(made, start=1):
             n_bytes += sum(map(_size, files.values()))
             results.keep_piece(*piece, files)
-            seconds += took if n_made > n_first else 0.0
+            seconds[piece.group] += took
+            done[piece.group] += study.size(plan, piece)
             yield piece
             n_left = len(left) - n_made
-            if on_cost is not None and n_made == 2 * n_first and n_left:
+            if tell_cost is not None and n_made >= n_first and all(done.values()) and n_left:
+                whole = dict.fromkeys(done, 0.0)
+                for each in left:
+                    whole[each.group] += study.size(plan, each)
+                to_come = sum(seconds[key] * (whole[key] / done[key] - 1) for key in done)
                 mean_bytes = n_bytes / n_made * n_left + BYTES_OF_FIGURES
-                on_cost(Cost({"pieces": n_left}, seconds / n_first * n_left, mean_bytes))
+                tell_cost(Cost({"pieces": n_left}, to_come, mean_bytes))
+                tell_cost = None
+
+
+def _in_time(study: Study[Plan], plan: Plan, cost: Cost, jobs: int, slowdown: float) -> Cost:
+    """Turn seconds of a processor into those of a clock, and add those of figures."""
+    n = len(study.figures) if study.n_figures is None else study.n_figures(plan)
+    after = cost.seconds_after + seconds_of_figures(n, max(min(jobs, len(study.figures)), 1))
+    return cost._replace(seconds=slowdown * cost.seconds, seconds_after=slowdown * after)
+
+
+class _Timed:
+    """Calls functions in processes, and adds up how long they take there."""
+
+    def __init__(self, call: workers.Call) -> None:
+        self.call, self._seconds, self._used = call, 0.0, 0.0
+
+    def __call__(
+        self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
+    ) -> Generator[Result, None, None]:
+        with closing(self.call(_timed, ((function, piece) for piece in pieces))) as results:
+            for result, seconds, used in results:
+                self._seconds += seconds
+                self._used += used
+                yield result
+
+    @property
+    def slowdown(self) -> float:
+        """How many times longer than on an idle machine work takes."""
+        return max(self._seconds / self._used, 1.0) if self._used else 1.0
+
+
+def _timed(function: Callable[..., Result], piece: tuple[Any, ...]) -> tuple[Result, float, float]:
+    """Call a function; with what it returns, seconds of the clock and of the processor."""
+    start, used = perf_counter(), process_time()
+    result = function(*piece)
+    return result, perf_counter() - start, process_time() - used
 
 
 def _size(content: bytes | Path) -> int:
@@ -188,12 +251,12 @@ def _make(
     piece: Piece,
     sends: bool,
 ) -> tuple[Piece, dict[str, bytes | Path], float]:
-    """Make a piece on a worker.
+    """Make a piece on a worker; last, the seconds of the processor without compiling.
 
     Tables are sent to the main process. Other files, which may be large, are left where they are,
     for it to move, unless the worker has no file system in common with it.
     """
-    start = perf_counter()
+    start, compiling = process_time(), compiling_seconds()
     files: dict[str, bytes | Path] = {}
     for name, content in make(plan, piece).items():
         if isinstance(content, pd.DataFrame):
@@ -205,7 +268,7 @@ def _make(
             content.unlink()
         else:
             files[name] = content
-    return piece, files, perf_counter() - start
+    return piece, files, process_time() - start - (compiling_seconds() - compiling)
 
 
 def draw_figures(study: Study[Any], names: Iterable[str], folder: str | Path) -> list[Path]:

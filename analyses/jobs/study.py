@@ -175,13 +175,17 @@ class Study(Generic[Plan]):
         files; it may write other files to the folder.
     figures : mapping
         Name -> function that draws.
+    n_figures : callable, optional
+        ``n_figures(plan)`` tells how many figures these make; without it, one each.
     show : callable, optional
         ``show(plan, tables)`` gives what of the final tables is worth printing.
     size : callable, optional
         ``size(plan, piece)`` tells how much work a piece is, in any unit. Large ones begin first.
     estimate : callable, optional
-        ``estimate(plan, left, call)`` tells what the pieces that are left cost; it may try out
-        something with ``call``, a `Runner`. Without it the first pieces tell.
+        ``estimate(plan, left, call)`` tells what the pieces that are left cost, with seconds of a
+        processor; it tries something out with ``call``, a `Runner`, which also shows how busy the
+        machine is. Without it the first pieces tell. ``seconds_after`` is for what is done later,
+        besides figures.
 
     Examples
     --------
@@ -207,6 +211,7 @@ class Study(Generic[Plan]):
     make: Callable[[Plan, Piece], Mapping[str, pd.DataFrame | Path]]
     summarise: Callable[[Plan, Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, Figures] = field(default_factory=dict)
+    n_figures: Callable[[Plan], int] | None = None
     show: Callable[[Plan, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
     size: Callable[[Plan, Piece], float] = _one
     estimate: Callable[[Plan, Sequence[Piece], Runner], Cost] | None = None

@@ -217,8 +217,11 @@ def _removed_if_killed(folder: str) -> Iterator[None]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C is not meant for it
-    ):
-        yield
+    ) as remover:
+        try:
+            yield
+        finally:
+            remover.communicate()  # after Ctrl-C nothing else waits for it
 
 
 @contextmanager

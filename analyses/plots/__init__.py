@@ -41,6 +41,7 @@ _ROOMS = {
     ),
     "events": ("plot_event",),
     "findings": ("page_figure", "study_figures"),
+    "found_accounts": ("found_accounts_figure", "plot_found_accounts"),
     "gain_floor": ("gain_floor_figure", "plot_gain_floor"),
     "gallery": ("gallery_figure", "plot_experience", "plot_next_replay"),
     "learned_graph": ("learned_graph_figure", "plot_learned_graph"),

@@ -33,8 +33,8 @@ __all__ = ["attribution_figure", "attribution_length_figure", "plot_attribution"
 
 _LOOKS: dict[str, Look] = {
     "one": {"label": "In one episode", "color": "#0072b2", "marker": "o"},
-    "several": {"label": "In several", "color": "#009e73", "marker": "o"},
-    "none": {"label": "In none as a whole", "color": "#d55e00", "marker": "o"},
+    "several": {"label": "In several", "color": "#009e73", "marker": "s"},
+    "none": {"label": "In none as a whole", "color": "#d55e00", "marker": "D"},
     "moves": {
         "label": "Single moves, in one episode",
         "color": "#56b4e9",

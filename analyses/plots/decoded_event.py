@@ -146,12 +146,13 @@ def _mark_nodes(line: LinearisedTrack, ax: Axes) -> None:
     """Mark where corridors meet and where a track ends, and name nodes if there are few."""
     for low, high in line.gaps:
         ax.axhspan(low, high, facecolor=_GAP_COLOUR, edgecolor="black", linewidth=0.6, zorder=2.5)
-    places = [place for place, _ in line.nodes]
-    for place in places:
+    named: dict[float, list[str]] = {}  # without a gap, two nodes may be drawn in one place
+    for place, name in line.nodes:
         ax.axhline(place, color="0.55", linewidth=0.4, zorder=2)
-    names = [name for _, name in line.nodes]
+        named.setdefault(place, []).append(name)
+    names = [", ".join(each) for each in named.values()]
     if len(names) <= _FEW_NODES and max(map(len, names)) <= _LONG_NAME:
-        ax.set_yticks(places, names)
+        ax.set_yticks(list(named), names)
         ax.set_ylabel("Place (nodes of the track)")
     else:
         ax.set_ylabel("Place along the track (cm)")

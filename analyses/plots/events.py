@@ -32,6 +32,7 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.sequences.pauses import longest_event, replayed_moves
+from analyses.sequences.runs import Logged, log_of
 from analyses.tables import KINDS, in_order
 from replay.checks import check_number
 from replay.log.event_log import EventLog
@@ -71,7 +72,7 @@ _TITLE, _KEY, _SIDE = 0.4, 0.16, 0.1  # inches
 
 @styled
 def plot_event(
-    log: EventLog,
+    log: EventLog | Logged,
     event: int | None = None,
     ax: Axes | None = None,
     width_cm: float = COLUMN_WIDTH,
@@ -88,8 +89,8 @@ def plot_event(
 
     Parameters
     ----------
-    log : EventLog
-        A model's log, or a recording.
+    log : EventLog or Run
+        A model's log or what has one, or that of a recording.
     event : int, optional
         The number of the replay event; by default that of the longest sequence.
     ax : matplotlib.axes.Axes, optional
@@ -121,6 +122,7 @@ def plot_event(
     Episodic control, pause at the end
     episode 0, step 20: 9 moves replayed
     """
+    log = log_of(log)
     event = longest_event(log, run) if event is None else event
     moves = replayed_moves(log, event, run)
     steps = log.steps[log.steps["run"] == run]

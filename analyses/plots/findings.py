@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from textwrap import fill
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -12,19 +13,31 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
-from analyses.plots.style import label, new_figure, styled
+from analyses.plots.grids import grid
+from analyses.plots.style import FULL_WIDTH, INCH, SMALL, label, new_figure, styled
 from replay.checks import check_table
 
-__all__ = ["draw_evidence", "draw_found_accounts", "page_figure", "study_figures"]
+__all__ = ["draw_evidence", "page_figure", "study_figures"]
 
 _COLOURS = "PuOr"
 _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
-_ROW, _CELL = 0.235, 0.44  # inches
-_LABELS = 4.6
-_TOP, _FOOT, _BESIDE = 1.45, 1.3, 2.1  # above, below and between the panels
-_KEY, _TEXT = 3.4, 4.0  # the width of the key, and the height down to the matrix
+# Of the page, in inches:
+_ROW, _MORE_LINE = 0.102, 0.083  # the height of a row, and of each more line of its name
+_SOURCES, _LABELS = 1.36, 2.36
+_TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.22, 1.22, 0.6, 0.12, 0.06
+_LETTER = 0.0475  # of 6 pt, on average
+_COLUMNS = 5  # of a study's figure
+_WIDEST = 0.3
 _PARTS = ("", "_of_all")
+_OF_A_STUDY = (
+    "Dots: the middle of what an account predicts, lines: 5 to 95 % of simulated studies; purple "
+    "where it makes the finding more probable than knowing nothing does, orange where less, as on "
+    "the page of all findings; no dot: no replay. Grey: as published, with its error. *: the "
+    "parameters of the account's authors."
+)
 _NEEDED = ["finding", "study", "source", "task", "statistic", "label", "likelihood", "account"]
 _NEEDED += [
     "evidence",
@@ -41,17 +54,17 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
     """Draw what each account predicts of each finding, coloured by the evidence.
 
     The dot in a cell is the middle of what an account predicts, the line goes from 5 to 95 % of its
-    simulated studies; the grey band is what was published, with 95 % and the differences between
-    studies, and an arrow the published direction from the null, the thin line. Purple: the account
-    makes the finding more probable than knowing nothing does; orange: less. Pale rows are not
-    diagnostic: controls predict them as well.
+    simulated studies, a cross says that it replays nothing; the grey band is what was published,
+    with 95 % and the differences between studies, and an arrow the published direction from the
+    null, the thin line. Purple: the account makes the finding more probable than knowing nothing
+    does; orange: less. Pale rows are not diagnostic: controls predict them as well.
 
     Parameters
     ----------
     evidence : DataFrame
         The table ``evidence`` of a comparison.
     ax : matplotlib.axes.Axes
-        Where to draw.
+        Where to draw; a row is as high as the lines of its name (inches).
 
     Returns
     -------
@@ -64,30 +77,45 @@ def draw_evidence(evidence: pd.DataFrame, ax: Axes) -> Axes:
         If columns are missing.
     """
     check_table(evidence, _NEEDED, "evidence")
-    accounts, findings = (list(dict.fromkeys(evidence[name])) for name in ("account", "finding"))
+    accounts = list(dict.fromkeys(evidence["account"]))
+    findings = evidence.drop_duplicates("finding")
+    edges = _edges(findings)
     scale = TwoSlopeNorm(0.0, _LEAST, _MOST)
     colours = ScalarMappable(scale, _COLOURS)
-    for y, finding in enumerate(findings):
+    for finding, top, bottom in zip(findings["finding"], edges, edges[1:], strict=False):
         rows = evidence[evidence["finding"] == finding].set_index("account")
         low, high = _limits(rows)
         for x, account in enumerate(accounts):
             row = rows.loc[account]
             colour = colours.to_rgba(np.clip(row["evidence"], _LEAST, _MOST))
-            ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
-            _draw_prediction(ax, x, y, row, low, high)
+            cell = Rectangle((x - 0.5, top), 1, bottom - top, facecolor=colour, edgecolor="white")
+            ax.add_patch(cell).set_linewidth(0.5)
+            _draw_prediction(ax, x, (top + bottom) / 2, row, low, high)
         if not _is_diagnostic(rows):
-            veil = Rectangle((-0.5, y - 0.5), len(accounts), 1, facecolor="white", alpha=0.55)
+            veil = Rectangle(
+                (-0.5, top), len(accounts), bottom - top, facecolor="white", alpha=0.55
+            )
             ax.add_patch(veil).set(linewidth=0, zorder=5)
-    _name_rows(ax, evidence.drop_duplicates("finding"))
+    _name_rows(ax, findings, edges)
     controls = set(evidence.loc[evidence["is_control"].astype(bool), "account"])
-    names = [f"control: {_short(name)}" if name in controls else _short(name) for name in accounts]
-    ax.set_xticks(range(len(accounts)), names, rotation=55, ha="left", rotation_mode="anchor")
+    names = [_short(name) + " (control)" * (name in controls) for name in accounts]
+    ax.set_xticks(range(len(accounts)), names, rotation=90)
     ax.xaxis.tick_top()
-    ax.tick_params(length=0, labelsize=6)
+    ax.tick_params(length=0, labelsize=SMALL, pad=2)
     ax.set_xlim(-0.5, len(accounts) - 0.5)
-    ax.set_ylim(len(findings) - 0.5, -0.5)
+    ax.set_ylim(edges[-1], 0)
     ax.spines[:].set_visible(False)
     return ax
+
+
+def _edges(findings: pd.DataFrame) -> NDArray[np.float64]:
+    """Give where rows begin and end (inches), from the top."""
+    more = np.array([_name(row).count("\n") for row in findings["label"]])
+    return np.append(0.0, np.cumsum(_ROW + _MORE_LINE * more))
+
+
+def _name(text: str) -> str:
+    return fill(text, int(_LABELS / _LETTER), break_long_words=False)
 
 
 def _is_diagnostic(rows: pd.DataFrame) -> bool:
@@ -115,125 +143,100 @@ def _draw_prediction(ax: Axes, x: float, y: float, row: pd.Series, low: float, h
     def at(value: float) -> float:
         return x - 0.4 + 0.8 * (value - low) / (high - low)
 
+    half = 0.4 * _ROW
     if row["likelihood"] == "direction":
-        ax.plot([at(0.0)] * 2, [y - 0.4, y + 0.4], color="0.35", linewidth=0.4)
+        ax.plot([at(0.0)] * 2, [y - half, y + half], color="0.35", linewidth=0.4)
         if row["published"]:
+            tip = at(0.85 * (high if row["published"] > 0 else low))
             ax.annotate(
-                "", (at(0.85 * (high if row["published"] > 0 else low)), y - 0.3),
-                (at(0.0), y - 0.3),
-                arrowprops={"arrowstyle": "->", "color": "0.25", "linewidth": 0.6, "shrinkA": 0,
-                            "shrinkB": 0, "mutation_scale": 4},
+                "", (tip, y - 0.6 * half), (at(0.0), y - 0.6 * half),
+                arrowprops={"arrowstyle": "->", "color": "0.25", "linewidth": 0.5, "shrinkA": 0,
+                            "shrinkB": 0, "mutation_scale": 3},
             )  # fmt: skip
     else:
         begin, end = at(max(row["published_low"], low)), at(min(row["published_high"], high))
-        ax.add_patch(
-            Rectangle((begin, y - 0.4), end - begin, 0.8, facecolor="0.3", alpha=0.3, linewidth=0)
-        )
+        band = Rectangle((begin, y - half), end - begin, 2 * half, facecolor="0.3", alpha=0.3)
+        ax.add_patch(band).set_linewidth(0)
     if np.isnan(row["predicted"]):
-        ax.text(x, y, "none", ha="center", va="center", fontsize=4.5, color="0.25")
+        ax.plot(x, y, "x", color="0.25", markersize=2.5, markeredgewidth=0.5)
         return
     ends = [at(row["predicted_low"]), at(row["predicted_high"])]
-    ax.plot(ends, [y + 0.1] * 2, color="black", linewidth=0.8, solid_capstyle="butt")
-    ax.plot(at(row["predicted"]), y + 0.1, "o", color="black", markersize=1.8)
+    ax.plot(ends, [y + 0.2 * half] * 2, color="black", linewidth=0.7, solid_capstyle="butt")
+    ax.plot(at(row["predicted"]), y + 0.2 * half, "o", color="black", markersize=1.6)
 
 
-def _name_rows(ax: Axes, findings: pd.DataFrame) -> None:
-    texts, shown = [], set()
-    for row in findings.to_dict("records"):
-        name = "" if row["study"] in shown else f"{row['source'].upper()}   "
-        shown.add(row["study"])
-        texts.append(f"{name}{row['label']} ({row['task'].replace('_', ' ')})")
-    ax.set_yticks(range(len(texts)), texts)
+def _name_rows(ax: Axes, findings: pd.DataFrame, edges: NDArray[np.float64]) -> None:
+    """Name each row; the study and the task stand once, where they begin."""
+    ax.set_yticks((edges[:-1] + edges[1:]) / 2, [_name(text) for text in findings["label"]])
     diagnostic = findings["diagnostic"].fillna(False).astype(bool)
     for text, told in zip(ax.get_yticklabels(), diagnostic, strict=True):
-        text.set_color("black" if told else "0.6")
-    breaks = np.flatnonzero(findings["study"].to_numpy()[1:] != findings["study"].to_numpy()[:-1])
-    for y in breaks:
-        ax.axhline(y + 0.5, color="black", linewidth=0.5)
-
-
-def draw_found_accounts(confusion: pd.DataFrame, ax: Axes) -> Axes:
-    """Draw who wins the comparison if the findings were those of a simulated account.
-
-    Parameters
-    ----------
-    confusion : DataFrame
-        The table ``confusion`` of a comparison.
-    ax : matplotlib.axes.Axes
-        Where to draw.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        `ax`.
-
-    Raises
-    ------
-    ValueError
-        If columns are missing.
-    """
-    check_table(confusion, ["truth", "found", "share"], "confusion")
-    names = list(dict.fromkeys(confusion["truth"]))
-    table = confusion.pivot_table("share", "truth", "found").loc[names, names]
-    ax.imshow(table.to_numpy(float), cmap="Greys", vmin=0, vmax=1, aspect="auto")
-    for (y, x), share in np.ndenumerate(table.to_numpy(float)):
-        if share >= 0.05:
-            colour = "white" if share > 0.6 else "black"
-            ax.text(x, y, f"{100 * share:.0f}", ha="center", va="center", fontsize=5, color=colour)
-    words = [label(name) for name in names]
-    ax.set_xticks(range(len(names)), words, rotation=55, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(len(names)), words)
-    ax.tick_params(length=0, labelsize=6)
-    ax.set_xlabel("found, % of simulated sets of findings")
-    ax.set_ylabel("truth")
-    return ax
+        text.set(color="black" if told else "0.5", linespacing=0.95)
+    wide = ax.get_position().width * cast(Figure, ax.figure).get_size_inches()[0]
+    before = ("", "")
+    rows = findings[["source", "task"]].itertuples(index=False)
+    for (source, task), top, bottom in zip(rows, edges, edges[1:], strict=False):
+        if (source, task) != before:
+            place = "" if task == before[1] and source == before[0] else task.replace("_", " ")
+            ax.text(
+                (0.05 - _SOURCES - _LABELS) / wide, (top + bottom) / 2,
+                place if source == before[0] else f"{source}: {place}",
+                transform=ax.get_yaxis_transform(), fontsize=SMALL, va="center",
+            )  # fmt: skip
+        if source != before[0]:
+            ax.axhline(top, color="black", linewidth=0.5, zorder=6)
+        before = source, task
 
 
 def _draw_sums(sums: pd.DataFrame, accounts: list[str], ax: Axes) -> None:
     """Draw the sums at the foot of the columns, with intervals over studies."""
     rows = sums.set_index("account").loc[accounts]
     ax.axhline(0, color="0.5", linewidth=0.5)
-    for part, shift, face in (("_of_all", -0.13, "black"), ("", 0.13, "white")):
+    for part, shift, face in (("_of_all", -0.15, "black"), ("", 0.15, "white")):
         x = np.arange(len(accounts)) + shift
         ends = rows[f"ci_low{part}"], rows[f"ci_high{part}"]
-        ax.vlines(x, *ends, color="0.4", linewidth=1)
+        ax.vlines(x, *ends, color="0.4", linewidth=0.8)
         ax.scatter(
-            x, rows[f"evidence{part}"], s=12, c=face, edgecolors="black", linewidths=0.6, zorder=3,
-            label="all findings" if part else "diagnostic findings only",
-        )  # fmt: skip
-    ax.legend(loc="lower left", fontsize=6, frameon=False, ncols=2, borderpad=0)
+            x, rows[f"evidence{part}"], s=6, c=face, edgecolors="black", linewidths=0.5, zorder=3
+        )
     ax.set_xlim(-0.5, len(accounts) - 0.5)
     ax.set_xticks([])
-    ax.margins(y=0.15)
-    ax.set_ylabel("sum, bits\n(a vote a study)")
+    ax.margins(y=0.1)
+    ax.tick_params(labelsize=SMALL, length=2, pad=2)
     ax.spines[["top", "right", "bottom"]].set_visible(False)
 
 
-_HOW_TO_READ = """How to read it
+def _write_shares(confusion: pd.DataFrame, accounts: list[str], ax: Axes) -> None:
+    """Write below each column how often its account is found, if it is the true one."""
+    own = confusion[confusion["truth"] == confusion["found"]].set_index("truth")["share"]
+    for x, account in enumerate(accounts):
+        if account in own.index:
+            text = f"{own[account]:.2f}".removeprefix("0").removesuffix(".00")
+            ax.text(x, 0.5, text, fontsize=SMALL, ha="center", va="center")
+    ax.set(xlim=(-0.5, len(accounts) - 0.5), ylim=(0, 1))
+    ax.set_axis_off()
 
-Each row is a published result, each column an account of replay.
+
+_HOW_TO_READ = """A row is a published result, a column an account of replay.
 Purple: the account makes the result more probable than
-knowing nothing does. Orange: less probable.
+knowing nothing does; orange: less.
+In a cell: line and dot, what the account predicts over its
+parameters (5 to 95 % of simulated studies, the middle);
+grey band, what was published, with its error; arrow, the
+published direction from the null (thin line); cross, no replay.
+Pale rows, grey names: not diagnostic, as a control, which
+knows nothing of learning, predicts them as well.
+*: the parameters of the account's authors."""
 
-Inside a cell, line and dot are what the account predicts over
-its parameters (5 to 95 % of simulated studies, and the middle);
-the grey band is what was published, with its error; an arrow,
-the published direction from the null (thin line).
-"none": no replay.
+_SUMS = """Sum over studies (bits, one vote each), 95 % over studies
+●  of all findings
+○  of diagnostic ones only, which favour accounts"""
 
-Pale rows, grey names: not diagnostic, as a control, which knows
-nothing of learning, predicts them as well.
-Columns with *: the parameters of the account's authors.
-
-Below: the sums over studies, one vote each, with 95 % over
-studies. Diagnostic findings favour accounts by their choice;
-sums over all findings don't.
-"""
+_FOUND = "If it were true, the share of simulated findings that tell so"
 
 
 @styled
 def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFrame) -> Figure:
-    """Draw a comparison on one page.
+    """Draw a comparison on one page of a journal.
 
     Parameters
     ----------
@@ -244,8 +247,8 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     -------
     matplotlib.figure.Figure
         Findings by accounts as `draw_evidence` draws them; at the foot the sums of all and of the
-        diagnostic findings, with 95 % over studies; beside, how to read it and the confusion
-        matrix.
+        diagnostic findings, with 95 % over studies, and how often each account would be found if it
+        were true. It is 17.5 cm wide, and with all findings 23 cm high.
 
     Raises
     ------
@@ -256,45 +259,45 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     ends = [f"{name}{part}" for name in ("evidence", "ci_low", "ci_high") for part in _PARTS]
     check_table(sums, ["account", *ends], "sums")
     table = _ordered(evidence, list(sums["account"]))
-    accounts = list(dict.fromkeys(table["account"]))
-    n_rows, n_true = table["finding"].nunique(), confusion["truth"].nunique()
-    wide, beside = _CELL * len(accounts), 0.24 * n_true
-    width = _LABELS + wide + _BESIDE + max(beside, _KEY) + 0.2
-    below = max(_ROW * n_rows, _TEXT + 0.24 * n_true + 0.3)
-    height = _TOP + below + 0.12 + _FOOT + 0.15
+    accounts = [str(name) for name in dict.fromkeys(table["account"])]
+    rows = float(_edges(table.drop_duplicates("finding"))[-1])
+    width, left = FULL_WIDTH / INCH, _SOURCES + _LABELS
+    wide = min(width - left - 0.08, _WIDEST * len(accounts))
+    height = _TITLE + _TOP + rows + _FOOT + _SHARES + 3 * _GAP
     figure = new_figure(width, height)
     figure.set_layout_engine("none")
 
-    def panel(left: float, top: float, wide: float, high: float) -> Axes:
-        bounds = left / width, 1 - (top + high) / height, wide / width, high / height
-        return figure.add_axes(bounds)
+    def panel(x: float, top: float, wide: float, high: float) -> Axes:
+        return figure.add_axes((x / width, 1 - (top + high) / height, wide / width, high / height))
 
-    main = panel(_LABELS, _TOP, wide, _ROW * n_rows)
+    def write(x: float, top: float, text: str, **look: Any) -> None:
+        figure.text(x / width, 1 - top / height, text, va="top", **look)
+
+    main = panel(left, _TITLE + _TOP, wide, rows)
     draw_evidence(table, main)
-    first_control = [str(name) for name in accounts].index(_first_control(table))
-    for ax in (main, foot := panel(_LABELS, _TOP + _ROW * n_rows + 0.12, wide, _FOOT)):
-        ax.axvline(first_control - 0.5, color="black", linewidth=1, zorder=6)
+    below = _TITLE + _TOP + rows + _GAP
+    foot = panel(left, below, wide, _FOOT)
     _draw_sums(sums, accounts, foot)
-    left = _LABELS + wide + _BESIDE
-    figure.text(
-        0.1 / width, 1 - 0.12 / height, "What each account of replay predicts of what was found",
-        fontsize=12, va="top",
-    )  # fmt: skip
-    figure.text(left / width, 1 - 0.15 / height, _HOW_TO_READ, fontsize=7, va="top")
-    bar = panel(left, _TEXT - 0.75, _KEY, 0.12)
+    last = panel(left, below + _FOOT + _GAP, wide, _SHARES)
+    _write_shares(confusion, accounts, last)
+    first_control = accounts.index(_first_control(table))
+    for ax in (main, foot, last):
+        ax.axvline(first_control - 0.5, color="black", linewidth=0.8, zorder=6)
+    write(0.05, 0.05, "What each account of replay predicts of what was found", fontsize=9)
+    write(0.05, _TITLE + 0.04, _HOW_TO_READ, fontsize=SMALL, linespacing=1.15)
+    write(0.05, below, _SUMS, fontsize=SMALL)
+    write(0.05, below + _FOOT + _GAP + 0.02, _FOUND, fontsize=SMALL)
+    bar = panel(0.1, below + 0.4, 1.6, 0.06)
     colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
-    figure.colorbar(colours, cax=bar, orientation="horizontal", ticks=[-4, -2, 0, 2, 4])
-    bar.set_title("evidence, bits beyond knowing nothing", fontsize=7)
-    bar.tick_params(labelsize=6)
-    matrix = panel(left, _TEXT + 0.35, beside, 0.24 * n_true)
-    draw_found_accounts(confusion, matrix)
-    matrix.set_title("If one were true, which would be found?", fontsize=7, loc="left")
+    figure.colorbar(colours, cax=bar, orientation="horizontal", ticks=[-4, 0, 4])
+    bar.tick_params(labelsize=SMALL, length=2, pad=1)
+    write(1.8, below + 0.38, "evidence (bits)", fontsize=SMALL)
     return figure
 
 
 def _ordered(evidence: pd.DataFrame, accounts: list[str]) -> pd.DataFrame:
     """Sort findings by study and question, and accounts by their sums, controls last."""
-    ordered = evidence.sort_values(["study", "question"], kind="stable")
+    ordered = evidence.sort_values(["study", "source", "task", "question"], kind="stable")
     order = {name: rank for rank, name in enumerate(accounts)}
     rank = ordered["account"].map(order) + len(order) * ordered["is_control"].astype(bool)
     table = ordered.assign(rank=rank).sort_values("rank", kind="stable")
@@ -329,33 +332,36 @@ def study_figures(evidence: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
 def _study_figure(rows: pd.DataFrame) -> Figure:
     findings = list(dict.fromkeys(rows["finding"]))
     accounts = list(dict.fromkeys(rows["account"]))
-    n_columns = min(len(findings), 3)
-    n_lines = -(-len(findings) // n_columns)
-    figure = new_figure(1.6 + 1.9 * n_columns, n_lines * (0.155 * len(accounts) + 0.9))
-    axes = figure.subplots(n_lines, n_columns, squeeze=False, sharey=True)
-    for ax in axes.flat[len(findings) :]:
-        ax.set_visible(False)
+    figure, axes = grid(
+        [str(label) for label in rows.drop_duplicates("finding")["label"]],
+        _COLUMNS,
+        0.105 * len(accounts) + 0.5,
+        labels_cm=3.2,
+        letters=False,
+        sharey=True,
+        note=f"{rows['source'].iloc[0]}. {_OF_A_STUDY}",
+    )
     colours = ScalarMappable(TwoSlopeNorm(0.0, _LEAST, _MOST), _COLOURS)
-    for ax, finding in zip(axes.flat, findings, strict=False):
+    for ax, finding in zip(axes, findings, strict=True):
         own = rows[rows["finding"] == finding].set_index("account").loc[accounts]
         first = own.iloc[0]
+        task = first["task"].replace("_", " ")
         if first["likelihood"] == "direction":
             ax.axvline(0, color="0.5", linewidth=0.5)
-            side = {1.0: "above the null", -1.0: "below the null"}.get(first["published"], "")
-            name = f"minus null; found: {side}"
+            side = {1.0: "above 0", -1.0: "below 0"}.get(first["published"], "no difference")
+            task += f"\nminus null\n(found: {side})"
         else:
             ax.axvspan(first["published_low"], first["published_high"], color="0.85", zorder=0)
-            name = "grey: published"
         y = np.arange(len(accounts))
         ax.hlines(y, own["predicted_low"], own["predicted_high"], color="0.3", linewidth=0.8)
         ax.scatter(
-            own["predicted"], y, s=14, zorder=3, edgecolors="black", linewidths=0.4,
+            own["predicted"], y, s=9, zorder=3, edgecolors="black", linewidths=0.4,
             c=colours.to_rgba(np.clip(own["evidence"], _LEAST, _MOST)),
         )  # fmt: skip
         ax.set_yticks(y, [_short(each) for each in accounts])
         ax.set_ylim(len(accounts) - 0.5, -0.5)
-        ax.set_title(fill(first["label"], 34), fontsize=6.5)
-        ax.set_xlabel(f"{first['task'].replace('_', ' ')}\n{name}", fontsize=6)
-        ax.tick_params(labelsize=5.5)
-    figure.suptitle(rows["source"].iloc[0], fontsize=8)
+        ax.title.set_fontsize(SMALL)
+        ax.set_xlabel(task, fontsize=SMALL)
+        ax.tick_params(labelsize=SMALL)
+        ax.xaxis.set_major_locator(MaxNLocator(3))
     return figure

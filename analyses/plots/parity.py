@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+from typing import cast
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,6 +16,7 @@ from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
     INCH,
+    SMALL,
     Look,
     label,
     new_axes,
@@ -24,12 +28,14 @@ from replay.checks import check_table
 __all__ = ["parity_experiments_figure", "parity_figure", "plot_contrast", "plot_parity"]
 
 _COLOURS = {"yes": "#0072b2", "no": "#d55e00", "undecided": "#999999", "": "#ffffff"}
+_MARKERS = {"yes": "o", "no": "D", "undecided": "s", "": "s"}
 _LOOKS: list[Look] = [
-    {"label": "agrees", "color": _COLOURS["yes"], "marker": "o", "linestyle": "none"},
-    {"label": "does not", "color": _COLOURS["no"], "marker": "o", "linestyle": "none"},
+    {"label": name, "color": _COLOURS[key], "marker": _MARKERS[key], "linestyle": "none"}
+    for key, name in (("yes", "agrees"), ("no", "does not"))
 ]
+_SIGNS = {"yes": "\N{CHECK MARK}", "no": "\N{BALLOT X}", "undecided": "?", "": ""}
 _VERDICTS: list[Look] = [
-    {"label": words, "color": _COLOURS[key]}
+    {"label": f"{_SIGNS[key]} {words}", "color": _COLOURS[key]}
     for key, words in (
         ("yes", "shows the effect"),
         ("no", "shows none, or the opposite"),
@@ -40,6 +46,7 @@ _COLUMNS = ["account", "panel", "quantity", "value", "sem", "ours", "ci_low", "c
 _CONTRAST = [*_COLUMNS, "task", "sign", "experiment", "experiment_low", "experiment_high"]
 _CONTRAST += ["experiment_agrees"]
 _INTERVAL = 1.96
+_CELLS, _LETTER = 2.25, 0.05  # inches: the cells of an effect, a letter of its name
 _SHORT = {"prioritized_memory_access": "Memory access", "prioritized_sweeping": "Sweeping"}
 
 
@@ -85,7 +92,7 @@ def plot_parity(
             rows["ours"],
             xerr=_INTERVAL * rows["sem"].fillna(0.0),
             yerr=np.maximum([rows["ours"] - rows["ci_low"], rows["ci_high"] - rows["ours"]], 0.0),
-            fmt="o",
+            fmt=_MARKERS[str(verdict)],
             color=_COLOURS[str(verdict)],
             markersize=3,
             linewidth=0.8,
@@ -119,7 +126,7 @@ def parity_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figu
     if drawn.empty:
         raise ValueError("parity has no published value that was simulated: nothing can be drawn.")
     panels = list(drawn.groupby(["account", "panel"], sort=False))
-    titles = [f"{_name(rows)}:\n{rows['panel'].iloc[0]}" for _, rows in panels]
+    titles = [f"{_name(rows)}: {rows['panel'].iloc[0]}" for _, rows in panels]
     figure, axes = grid(
         titles,
         fitting_columns(4, width_cm, 4.0),
@@ -179,20 +186,27 @@ def plot_contrast(
             colour = _COLOURS.get(str(verdict), _COLOURS["undecided"])
             ax.add_patch(Rectangle((column - 0.48, place - 0.42), 0.96, 0.84, color=colour))
             words = "no replay of the kind" if pd.isna(value) else _words(value, low, high)
-            ax.text(column, place, words, ha="center", va="center", fontsize=6, color="white")
+            ax.text(column, place, words, ha="center", va="center", fontsize=SMALL, color="white")
+            sign = _SIGNS.get(str(verdict), _SIGNS["undecided"])
+            ax.text(column - 0.45, place, sign, va="center", fontsize=SMALL, color="white")
     ax.set_xlim(-0.5, 1.5)
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_xticks([0, 1], ["its authors' protocol", "the experiment's protocol"])
+    ax.set_xticks([0, 1], ["its authors'\nprotocol", "the experiment's\nprotocol"])
     ax.xaxis.tick_top()
-    names = [
-        f"{_SHORT.get(account, label(account))}: {quantity}"
-        for account, quantity in zip(rows["account"], rows["quantity"], strict=True)
-    ]
-    ax.set_yticks(range(len(rows)), names)
+    wide = cast(Figure, ax.figure).get_size_inches()[0] - _CELLS
+    names = [fill(name, max(int(wide / _LETTER), 10)) for name in _names(rows)]
+    ax.set_yticks(range(len(rows)), names, fontsize=SMALL)
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)
     return ax
+
+
+def _names(effects: pd.DataFrame) -> list[str]:
+    return [
+        f"{_SHORT.get(account, label(account))}: {quantity}"
+        for account, quantity in zip(effects["account"], effects["quantity"], strict=True)
+    ]
 
 
 def _name(rows: pd.DataFrame) -> str:
@@ -229,7 +243,10 @@ def parity_experiments_figure(parity: pd.DataFrame, *, width_cm: float = FULL_WI
     effects = parity[parity["task"].notna() & parity["sign"].notna()]
     if effects.empty:
         raise ValueError("parity has no effect that an experiment tests: nothing can be drawn.")
-    figure = new_figure(width_cm / INCH, 0.28 * len(effects) + 0.8)
+    lines = max(int((width_cm / INCH - _CELLS) / _LETTER), 10)
+    n_lines = max(fill(name, lines).count("\n") + 1 for name in _names(effects))
+    height = (0.1 + 0.1 * n_lines) * len(effects) + 0.4
+    figure = new_figure(width_cm / INCH, height)
     plot_contrast(effects, figure.subplots())
     add_legend(figure, _VERDICTS, 3)
     return figure

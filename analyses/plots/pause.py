@@ -29,6 +29,7 @@ from analyses.plots.film import FRAMES_PER_SECOND, Frames, check_film, write_fil
 from analyses.plots.mdps import draw_scale_bar, maze_cell_size, plot_mdp, state_positions
 from analyses.plots.style import figure_style, label
 from analyses.sequences.pauses import longest_event, replayed_moves
+from analyses.sequences.runs import Logged, log_of
 from analyses.tables import KINDS, in_order
 from replay.log.event_log import EventLog
 from replay.worlds.mdp import MDP
@@ -60,7 +61,7 @@ class _Film(NamedTuple):
 
 
 def animate_pause(
-    log: EventLog,
+    log: EventLog | Logged,
     event: int | None = None,
     out: str | Path = "pause.gif",
     *,
@@ -78,8 +79,8 @@ def animate_pause(
 
     Parameters
     ----------
-    log : EventLog
-        A model's log, or a recording.
+    log : EventLog or Run
+        A model's log or what has one, or that of a recording.
     event : int, optional
         The number of the replay event; by default that of the longest sequence.
     out : path, default "pause.gif"
@@ -116,7 +117,7 @@ def animate_pause(
 
 
 def pause_frames(
-    log: EventLog, event: int | None = None, *, run: int = 0, mdp: MDP | None = None
+    log: EventLog | Logged, event: int | None = None, *, run: int = 0, mdp: MDP | None = None
 ) -> Frames:
     """Draw a replay event frame by frame.
 
@@ -135,6 +136,7 @@ def pause_frames(
     ValueError
         If there is no such event, no world, or a world that the log is not from.
     """
+    log = log_of(log)
     event = longest_event(log, run) if event is None else event
     moves = replayed_moves(log, event, run)
     moves["kind"] = moves["kind"].fillna("single_move")

@@ -15,6 +15,7 @@ from replay.checks import check_table
 __all__ = ["plot_recorded_kinds", "recorded_kinds_figure"]
 
 _COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+_MARKERS = "osD^v*"
 _APART = 0.15
 
 
@@ -59,8 +60,9 @@ def plot_recorded_kinds(
         place = np.arange(len(KINDS)) + _APART * (number - (len(sizes) - 1) / 2)
         colour = _COLOURS[number % len(_COLOURS)]
         ax.vlines(place, own["ci_low"], own["ci_high"], color=colour, linewidth=1)
+        marker = _MARKERS[number % len(_MARKERS)]
         ax.plot(
-            place, own["share"], "o", color=colour, markersize=3, label=f"{size:g} cm",
+            place, own["share"], marker, color=colour, markersize=3, label=f"{size:g} cm",
             clip_on=False,
         )  # fmt: skip
     ax.set_xticks(range(len(KINDS)), [label(kind).replace(" ", "\n") for kind in KINDS])

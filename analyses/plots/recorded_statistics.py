@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from analyses.plots.grids import add_legend
-from analyses.plots.style import COLUMN_WIDTH, INCH, Look, label, new_axes, new_figure, styled
+from analyses.plots.grids import fitting_columns, grid
+from analyses.plots.style import COLUMN_WIDTH, FULL_WIDTH, SMALL, Look, label, new_axes, styled
 from replay.checks import check_table
 
 __all__ = ["plot_beside_accounts", "recorded_statistics_figure"]
@@ -19,7 +20,8 @@ _COLUMNS = ["statistic", "label", "value", "ci_low", "ci_high", "finding", "sour
 _COLUMNS += ["published", "published_low", "published_high", "account", "is_control"]
 _COLUMNS += ["predicted_low", "predicted", "predicted_high"]
 _HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#d55e00", "#56b4e9", "black", "0.6"
-_NAMES, _PANEL, _ROW, _N_COLUMNS, _LINE = 1.4, 1.45, 0.13, 4, 30
+_ROW, _N_COLUMNS, _LINE = 0.115, 5, 20
+_NAMES, _PANEL, _WIDEST = 3.3, 2.5, 3.5  # cm
 
 
 @styled
@@ -56,27 +58,28 @@ def plot_beside_accounts(
     if not np.isnan(first["published"]):
         low, high = first["published_low"], first["published_high"]
         ax.axvspan(low, high, color=_PUBLISHED, alpha=0.25, linewidth=0)
-        ax.axvline(first["published"], color=_PUBLISHED, linewidth=1)
+        ax.axvline(first["published"], color=_PUBLISHED, linewidth=1, linestyle="--")
     if not np.isnan(first["ci_low"]):
         ax.axvspan(first["ci_low"], first["ci_high"], color=_HERE, alpha=0.2, linewidth=0)
     ax.axvline(first["value"], color=_HERE, linewidth=1.2)
     place = np.arange(len(rows))
     colours = [_CONTROL if control else _ACCOUNT for control in rows["is_control"]]
+    faces = ["white" if control else _ACCOUNT for control in rows["is_control"]]
     ax.hlines(place, rows["predicted_low"], rows["predicted_high"], colors=colours, linewidth=1)
-    ax.scatter(rows["predicted"], place, c=colours, s=7, zorder=3)
-    names = [label(str(name)) for name in rows["account"]]
-    ax.set_yticks(place, [name[:1].upper() + name[1:] for name in names])
+    ax.scatter(rows["predicted"], place, c=faces, edgecolors=colours, linewidths=0.7, s=7, zorder=3)
+    ax.set_yticks(place, [label(str(name)) for name in rows["account"]])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     task = str(first["task"]).replace("_", " ")
-    ax.set_title(f"{first['source']}\n{task}", fontsize=7)
+    ax.set_title(f"{first['source']}\n{task}")
     text = f"{first['statistic']}: {first['label']}"
-    ax.set_xlabel(fill(" ".join(text.split()), _LINE), fontsize=6)
-    ax.tick_params(labelsize=6)
+    ax.set_xlabel(fill(" ".join(text.split()), _LINE, break_long_words=False), fontsize=SMALL)
+    ax.tick_params(labelsize=SMALL)
+    ax.xaxis.set_major_locator(MaxNLocator(3))
     return ax
 
 
 @styled
-def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
+def recorded_statistics_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
     """Make the figure of the statistics of a recording beside accounts of replay.
 
     Parameters
@@ -84,6 +87,8 @@ def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
     table : pandas.DataFrame
         As :func:`analyses.recordings.predictions.beside_predictions` gives it: a panel for each
         finding.
+    width_cm : float, default 17.5
+        Width of the figure, which is narrower if there are few panels.
 
     Returns
     -------
@@ -99,25 +104,25 @@ def recorded_statistics_figure(table: pd.DataFrame) -> Figure:
     if not len(rows):
         raise ValueError("table has no row: the recording has no statistic that is predicted.")
     findings = list(dict.fromkeys(rows["finding"]))
-    n_columns = min(len(findings), _N_COLUMNS)
-    n_rows = -(-len(findings) // n_columns)
-    panel = 0.95 + _ROW * int(rows["finding"].value_counts().max())
-    width = max(_NAMES + _PANEL * n_columns, COLUMN_WIDTH / INCH)
-    figure = new_figure(width, 0.35 + n_rows * panel)
-    axes = figure.subplots(n_rows, n_columns, squeeze=False)
-    for number, ax in enumerate(axes.ravel()):
-        if number >= len(findings):
-            ax.remove()
-            continue
-        plot_beside_accounts(rows[rows["finding"] == findings[number]], ax)
-        if number % n_columns:
-            ax.set_yticklabels([])
-    published: list[Look] = [{"label": "Published", "color": _PUBLISHED}]
+    published: list[Look] = [{"label": "Published", "color": _PUBLISHED, "linestyle": "--"}]
     looks: list[Look] = [
-        {"label": "Recorded", "color": _HERE},
+        {"label": "Recorded", "color": _HERE, "linestyle": "-"},
         *(published if rows["published"].notna().any() else []),
-        {"label": "Account, 90 % of studies", "color": _ACCOUNT},
-        {"label": "Control", "color": _CONTROL},
+        {"label": "Account, 90 % of studies", "color": _ACCOUNT, "marker": "o"},
+        {"label": "Control", "color": _CONTROL, "marker": "o", "markerfacecolor": "white"},
     ]
-    add_legend(figure, looks, len(looks))
+    n_columns = fitting_columns(min(_N_COLUMNS, len(findings)), width_cm - _NAMES, _PANEL)
+    width_cm = min(width_cm, max(_NAMES + _WIDEST * n_columns, COLUMN_WIDTH))
+    figure, axes = grid(
+        ["\n"] * len(findings),
+        n_columns,
+        0.75 + _ROW * int(rows["finding"].value_counts().max()),
+        width_cm=width_cm,
+        legend=looks,
+        labels_cm=_NAMES,
+        letters=False,
+        sharey=True,
+    )
+    for ax, finding in zip(axes, findings, strict=True):
+        plot_beside_accounts(rows[rows["finding"] == finding], ax)
     return figure

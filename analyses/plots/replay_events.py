@@ -458,6 +458,7 @@ def _outline(places: NDArray[np.float64], marker: str, size: float, colour: str,
         edgecolors=colour,
         linewidths=1.2,
         zorder=6,
+        clip_on=False,
     )
 
 

@@ -142,6 +142,11 @@ _LABELS = {
     "context_reactivation": "Context-driven reactivation",
     "hierarchical_generative": "Hierarchical generative",
     "adaptive_attractor": "Attractor with adaptation",
+    "spectral_generator": "Spectral generator",
+    "uniform_reactivation": "Uniform reactivation",
+    "shuffled_laps": "Shuffled laps",
+    "blind_walks": "Blind walks",
+    "graph_walks": "Graph walks",
     "reverse_episode": "Episode, reverse",
     "forward_episode": "Episode, forward",
     "novel_path": "Novel path",
@@ -228,7 +233,14 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
     @wraps(function)
     def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        if names.bind_partial(*args, **kwargs).arguments.get("ax") is not None:
+        try:
+            ax = names.bind_partial(*args, **kwargs).arguments.get("ax")
+        except TypeError:  # the function itself says so, with its name
+            return function(*args, **kwargs)
+        if ax is not None:
+            if not isinstance(ax, Axes):
+                hint = ": figure.subplots() makes one" if isinstance(ax, Figure) else ""
+                raise TypeError(f"ax must be a matplotlib Axes, got {shown(ax)}{hint}.")
             return function(*args, **kwargs)
         with figure_style():
             return function(*args, **kwargs)

@@ -21,6 +21,9 @@ __all__ = ["plot_sweep", "sweep_figure"]
 
 _COLUMNS = ["seed", "time_step", "reward_rate"]
 _LOG_RATIO = 9.0  # of the largest value to the smallest
+_MOST_TICKS = 7
+_COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+_MARKERS = "osD^v*"
 
 
 @styled
@@ -68,13 +71,14 @@ def plot_sweep(
     means = means.assign(half_width=half_width.fillna(0.0))  # none of a single run
     across, *other = parameters
     parts = {str(key): rows for key, rows in means.groupby(other[0])} if other else {"": means}
-    for value, rows in parts.items():
+    for number, (value, rows) in enumerate(parts.items()):
         place = rows[across].to_numpy()
         ax.errorbar(
             place if rows[across].dtype.kind in "iuf" else place.astype(str),
             rows["mean"],
             yerr=rows["half_width"],
-            marker="o",
+            color=_COLOURS[number % len(_COLOURS)],
+            marker=_MARKERS[number % len(_MARKERS)],
             markersize=3,
             linewidth=0.9,
             capsize=1.5,
@@ -83,6 +87,11 @@ def plot_sweep(
     values = means[across]
     if values.dtype.kind in "iuf" and values.min() > 0 < values.max() / values.min() - _LOG_RATIO:
         ax.set_xscale("log")
+        if values.nunique() <= _MOST_TICKS:
+            ax.set_xticks(
+                sorted(values.unique()), [f"{each:g}" for each in sorted(values.unique())]
+            )
+            ax.minorticks_off()
     ax.set(xlabel=label(across).capitalize(), ylabel="Reward per step")
     n_runs = table["seed"].nunique()
     ax.set_title(f"Means over {n_runs} run{'s' * (n_runs != 1)}, with 95 % intervals")

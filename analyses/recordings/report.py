@@ -16,7 +16,7 @@ from analyses.recordings.recovery.shares import RecordedShares
 from analyses.recordings.settings import Settings
 from analyses.recordings.significance.calibration import Calibration
 
-__all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LOW_POWER", "accounts_table", "replay_and_chance"]
+__all__ = ["BESIDE_ACCOUNTS", "KIND_NAMES", "LOW_POWER", "accounts_table", "replay_by_chance"]
 __all__ += ["statistics_table", "with_interval", "write_report"]
 
 LOW_POWER = (
@@ -86,7 +86,8 @@ def write_report(
         *(f"- {sentence}" for sentence in found.told),
         *([f"- {more}"] if more else []),
         "## What was found",
-        replay_and_chance(found.events, found.calibration),
+        f"{found.events['is_replay'].sum()} of {len(found.events)} candidate events are replay. "
+        + replay_by_chance(found.events, found.calibration),
         _kinds_table(found.kinds, judgement.state_size),
         "Intervals are Wilson's, 95 %, over the events of this recording. Events of one animal "
         "resemble one another, so they tell nothing about other animals.",
@@ -122,8 +123,8 @@ def _joined(parts: Sequence[str]) -> list[str]:
     return found
 
 
-def replay_and_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
-    """Say how many events are replay, and how many of them chance may have given.
+def replay_by_chance(events: pd.DataFrame, calibration: Calibration | None) -> str:
+    """Say how many of the events that are replay chance may have given.
 
     Parameters
     ----------
@@ -140,27 +141,22 @@ def replay_and_chance(events: pd.DataFrame, calibration: Calibration | None) -> 
     Examples
     --------
     >>> events = pd.DataFrame({"is_replay": [True, False], "p": [0.01, 0.5]})
-    >>> replay_and_chance(events, None)[:42]
-    '1 of 2 candidate events are replay. How ma'
+    >>> replay_by_chance(events, None)
+    'How many of them chance would give is unknown, as nothing could be shuffled.'
     """
-    n_replay = int(events["is_replay"].sum())
-    text = f"{n_replay} of {len(events)} candidate events are replay."
     if calibration is None:
-        return (
-            text + " How many of them chance would give is unknown, as nothing could be shuffled."
-        )
-    n_tested = int(events["p"].notna().sum())
+        return "How many of them chance would give is unknown, as nothing could be shuffled."
+    n_replay, n_tested = int(events["is_replay"].sum()), int(events["p"].notna().sum())
     rate = calibration.false_positive_rate
     share = n_replay / n_tested if n_tested else np.nan
-    text += (
-        f" Of the {n_tested} that were tested these are {share:.1%}; of events with randomised "
-        f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} are expected by "
-        "chance."
-    )
     n_chance, n_by_chance = calibration.n_events, round(rate * calibration.n_events)
     counts = [[n_replay, n_tested - n_replay], [n_by_chance, n_chance - n_by_chance]]
     p = float(stats.fisher_exact(counts, alternative="greater").pvalue)
-    text += f" Fisher's exact test: p = {p:.2g}."
+    text = (
+        f"Of the {n_tested} that were tested these are {share:.1%}; of events with randomised "
+        f"cells, {rate:.1%} pass the same test, so about {rate * n_tested:.0f} are expected by "
+        f"chance. Fisher's exact test: p = {p:.2g}."
+    )
     if p > _LEVEL:
         text += " That is no more than chance may give: there is no evidence of replay here."
     return text

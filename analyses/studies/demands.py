@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results
-from analyses.jobs.study import MOST, Piece, Shown, Study, digests
+from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests
 from analyses.tables import in_paper_order
 from replay.checks import check_whole
 from replay.demands import count_demands
+from replay.jit import compiling_seconds
 from replay.learners import LEARNERS, find_learner
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GROWING_WORLDS", "STUDY", "DemandsPlan", "measure_demands", "plan_demands"]
 
+_BYTES_OF_PIECE = 10_000
+_VISITS_TIMED = 2
 
 Builder = Callable[[int, np.random.Generator], MDP]
 
@@ -211,6 +216,20 @@ def _make(plan: DemandsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
     return {"demands": table.astype({"learner": str})}
 
 
+def _estimate(plan: DemandsPlan, left: Sequence[Piece], call: Runner) -> Cost:
+    """Time a run of each kind, with few visits to each pair of state and action."""
+    short = plan._replace(n_mdps=1, visits=min(plan.visits, _VISITS_TIMED))
+    more = plan.n_mdps * plan.visits / short.visits
+    seconds = more * sum(call(_time, [(short, piece) for piece in left]))
+    return Cost({"pieces": len(left)}, seconds, _BYTES_OF_PIECE * len(left) + BYTES_OF_FIGURES)
+
+
+def _time(plan: DemandsPlan, piece: Piece) -> float:
+    start, compiling = process_time(), compiling_seconds()
+    _make(plan, piece)
+    return process_time() - start - (compiling_seconds() - compiling)
+
+
 def _summarise(plan: DemandsPlan, results: Results) -> dict[str, pd.DataFrame]:
     pieces = [
         results.read_piece("demands", world, index)
@@ -254,4 +273,5 @@ STUDY = Study(
     summarise=_summarise,
     figures={"demands": _draw},
     show=_show,
+    estimate=_estimate,
 )

@@ -194,5 +194,6 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"tasks": _draw},
+    n_figures=lambda plan: len(plan.tasks),
     show=_show,
 )

@@ -12,17 +12,26 @@ it brought. In a pause `n_replays` of these experiences are drawn, and teach Q-l
 ``random``
     any.
 
-The first two are what the paper calls RPE-proportional and RPE-prioritised replay, the others its
-controls. An error is that of the moment when it was experienced: replay does not change what is
-remembered of it, other than in prioritized experience replay. Of the paper the abstract and the
-caption of its figure 5 were read. Its rats ran six arms and its model replayed between sessions, 1
-to 20 samples; that there is replay at the end of every episode too, and one memory a pair instead
-of one a trial, is chosen here.
+The first two are what the paper calls RPE-proportional and RPE-prioritised replay; of its controls,
+`random` is one, and the other is
+
+``expected_reward``
+    with a probability proportional to the action value, where that is positive.
+
+An error is that of the moment when it was experienced; or, as in the authors' code [2]_, replay
+renews it: then the error that a replay brought stands in its place, and what was learned is not
+replayed again. Of the paper the abstract and the caption of its figure 5 were read, and the code in
+full. In it a rat goes from one of three arms to another; samples, 1 to 100, are replayed between
+sessions; an error is the mean over all tries of a pair, weighted by a recency that most fits make
+so strong (a factor below 0.0005) that it comes to the last ones; and of the chosen pair a late try
+is replayed. One memory a pair, the last, and that there is replay at the end of every episode too,
+is chosen here; and values begin at 0, not at 0.7 for all but returns, and are not held below 1.
 
 References
 ----------
 .. [1] Roscow et al. (2025), Post-learning replay of hippocampal-striatal activity is biased by
    reward-prediction signals. https://doi.org/10.1038/s41467-025-65354-2
+.. [2] https://github.com/EmmaRoscow/QlearningReplay
 """
 
 from typing import Annotated, NamedTuple
@@ -52,12 +61,12 @@ from replay.parts.experiences import (
 )
 from replay.parts.policies import draw_weighted
 
-__all__ = ["BIASES", "PRIORITIZED", "PROPORTIONAL", "RANDOM", "REWARD", "Memory", "Params"]
-__all__ += ["description", "init", "learn", "most_backups", "n_words", "replay"]
+__all__ = ["BIASES", "EXPECTED_REWARD", "PRIORITIZED", "PROPORTIONAL", "RANDOM", "REWARD"]
+__all__ += ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
 
-BIASES = ("proportional", "prioritized", "reward", "random")
+BIASES = ("proportional", "prioritized", "reward", "random", "expected_reward")
 """What decides which experience is replayed."""
-PROPORTIONAL, PRIORITIZED, REWARD, RANDOM = range(4)
+PROPORTIONAL, PRIORITIZED, REWARD, RANDOM, EXPECTED_REWARD = range(5)
 
 
 class Params(NamedTuple):
@@ -73,8 +82,10 @@ class Params(NamedTuple):
         Share of the way to the target that an action value moves.
     n_replays : int
         Experiences replayed at each pause.
-    bias : {"proportional", "prioritized", "reward", "random"}
+    bias : {"proportional", "prioritized", "reward", "random", "expected_reward"}
         What decides which.
+    renew : bool
+        Whether the error of a replay takes the place of the one that is remembered.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     """
@@ -84,6 +95,7 @@ class Params(NamedTuple):
     learning_rate: Share = 0.1
     n_replays: Count = 20
     bias: Annotated[int, Choice(BIASES)] = PROPORTIONAL
+    renew: bool = False
     initial_value: Value = 0.0
 
 
@@ -107,7 +119,13 @@ class Memory(NamedTuple):
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    priorities = ("remembered error", "largest remembered error", "remembered reward", "at random")
+    priorities = {
+        PROPORTIONAL: "remembered error",
+        PRIORITIZED: "largest remembered error",
+        REWARD: "remembered reward",
+        RANDOM: "at random",
+        EXPECTED_REWARD: "expected reward",
+    }
     stores = "the last try of each pair, and its error"
     return Description(stores, (EPISODE_END, REST), priorities[params.bias], "Roscow et al. 2025")
 
@@ -146,6 +164,13 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
 
 
+def _expected(memory: Memory, i: int) -> float:
+    """Return the value of an experience, 0 if it is negative or not known."""
+    experience = memory.experiences.rows[i]
+    value: float = memory.action_values[experience["state"], experience["action"]]
+    return value if 0.0 < value < np.inf else 0.0
+
+
 def _weigh(params: Params, memory: Memory) -> None:
     rows, weights = memory.experiences.rows, memory.weights
     for i in range(memory.experiences.n_known[0]):
@@ -153,6 +178,8 @@ def _weigh(params: Params, memory: Memory) -> None:
             weights[i] = 1.0
         elif params.bias == REWARD:
             weights[i] = abs(rows[i]["reward"])
+        elif params.bias == EXPECTED_REWARD:
+            weights[i] = _expected(memory, i)
         else:
             weights[i] = rows[i]["strength"]
 
@@ -182,7 +209,15 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
         experience, weight = memory.experiences.rows[place], memory.weights[place]
         s, a, s_next = experience["state"], experience["action"], experience["next_state"]
         r, terminated = experience["reward"], experience["terminated"]
+        error = abs(q_learning.target(params, Q, r, s_next, terminated) - Q[s, a])
         before = q_learning.back_up(params, Q, s, a, r, s_next, terminated)
         record(log, pause.phase, s, a, s_next, before, Q[s, a], r, weight, pop)
-        if params.bias == PRIORITIZED:
-            memory.weights[place] = 0.0
+        if params.renew:
+            experience["strength"] = error
+        if params.bias == EXPECTED_REWARD:
+            memory.weights[place] = _expected(memory, place)
+        elif params.bias == PRIORITIZED or params.bias == PROPORTIONAL:
+            if params.renew:
+                memory.weights[place] = error
+            elif params.bias == PRIORITIZED:
+                memory.weights[place] = 0.0

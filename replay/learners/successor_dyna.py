@@ -11,15 +11,26 @@ where Q-learning would have to learn anew; but that a path is blocked, or that a
 better now, is known elsewhere only after replay. Pairs are drawn at random among those that were
 tried, and their outcomes from what followed, the latest first of all.
 
-Of the paper the abstract was read, and what others write of it. Chosen here: the best pair that
-follows is one that was tried, the first of several; the share of an outcome falls by `forgetting`
-with each other one (the paper draws stored steps by recency); replay is after each step and at
-rest. Memory grows with the square of the number of pairs.
+Steps may teach as in the authors' simulations (`on_policy`): the row moves to that of the action
+drawn next, while replay stays with the best one; all rows begin at 1 for their own pair; and w is
+not the reward of pairs, but moves by the error delta of the value that the action drawn next gives,
+
+    w += alpha_w delta H(s, a, :) / |H(s, a, :)|^2,
+
+so that a new reward is first taken for that of all that leads there. Where several actions are
+best, replay takes the one that was drawn last.
+
+Of the paper the abstract was read, and the authors' code [2]_ in full. In it a pair is replayed by
+one of its last 100 tries, the n-th latest with a share of exp(-5 n): the share of an outcome falls
+by `forgetting` with each other one, which is the same at 1 - exp(-5) (0.993), but for what is cut
+off. Chosen here otherwise: the best pair that follows is one that was tried, the first of several;
+replay is after each step and at rest. Memory grows with the square of the number of pairs.
 
 References
 ----------
 .. [1] Russek et al. (2017), Predictive representations can link model-based reinforcement learning
    to model-free mechanisms. https://doi.org/10.1371/journal.pcbi.1005768
+.. [2] https://github.com/evanrussek/Predictive-Representations-PLOS-CB-2017
 """
 
 from typing import NamedTuple
@@ -38,10 +49,10 @@ from replay.parts.outcomes import (
     outcomes_of,
     remember_outcome,
 )
-from replay.parts.world_model import WorldModel, model_words, world_model
+from replay.parts.world_model import WorldModel, edge_to, model_words, world_model
 
-__all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["replay"]
+__all__ = ["Memory", "Params", "description", "init", "learn", "learns_on_policy", "most_backups"]
+__all__ += ["n_words", "replay"]
 
 
 class Params(NamedTuple):
@@ -61,6 +72,8 @@ class Params(NamedTuple):
         Rows backed up at each pause.
     forgetting : float
         By which share the other outcomes of a pair count less after each one.
+    on_policy : bool
+        Whether steps teach by the action drawn next, and w by errors of values, as published.
     """
 
     discount: Share = 0.99
@@ -69,6 +82,7 @@ class Params(NamedTuple):
     reward_rate: Share = 0.3
     n_replays: Count = 10
     forgetting: Share = 0.2
+    on_policy: bool = False
 
 
 class Memory(NamedTuple):
@@ -88,6 +102,8 @@ class Memory(NamedTuple):
         The transitions seen.
     outcomes : Outcomes
         What they brought.
+    drawn_next : ndarray of int32, shape (n_transitions,)
+        The number of the pair that was drawn after each transition, if steps teach by it; else -1.
     """
 
     action_values: NDArray[np.float64]
@@ -96,6 +112,7 @@ class Memory(NamedTuple):
     weights: NDArray[np.float64]
     model: WorldModel
     outcomes: Outcomes
+    drawn_next: NDArray[np.int32]
 
 
 def description(params: Params) -> Description:
@@ -109,14 +126,23 @@ def init(params: Params, sizes: Sizes) -> Memory:
     shape = (sizes.n_states, sizes.n_actions)
     n_pairs = sizes.n_states * sizes.n_actions
     model = world_model(*shape, sizes.n_transitions, forgetting=params.forgetting)
+    pairs = numbering(n_pairs)
+    for pair in range(n_pairs if params.on_policy else 0):
+        meet(pairs, pair)
     return Memory(
         np.zeros(shape),
-        numbering(n_pairs),
-        np.zeros((n_pairs, n_pairs)),
+        pairs,
+        np.eye(n_pairs) if params.on_policy else np.zeros((n_pairs, n_pairs)),
         np.zeros(n_pairs),
         model,
         outcomes_of(model),
+        np.full(sizes.n_transitions, -1, dtype=np.int32),
     )
+
+
+def learns_on_policy(params: Params) -> bool:
+    """Tell whether the next action is read."""
+    return params.on_policy
 
 
 def most_backups(params: Params, memory: Memory) -> int:
@@ -131,15 +157,21 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     return n * n + 2 * n + held
 
 
-def _best_pair(memory: Memory, s: int) -> int:
-    """Return the number of the best pair of a state that was tried; -1 if none was."""
-    best, n_actions = -1, memory.action_values.shape[1]
+def _best_pair(memory: Memory, s: int, drawn: int = -1) -> int:
+    """Return the number of the best pair of a state that is known; -1 if none is.
+
+    Of several that are best it is the one that was drawn, if that is told, or the first.
+    """
+    best, n_best, n_actions = -1, 0, memory.action_values.shape[1]
     highest = -np.inf
     for a in range(n_actions):
         number = memory.pairs.number[s * n_actions + a]
-        if number >= 0 and memory.action_values[s, a] > highest:
-            best, highest = number, memory.action_values[s, a]
-    return best
+        if number < 0 or memory.action_values[s, a] < highest:
+            continue
+        n_best += 1
+        if memory.action_values[s, a] > highest:
+            best, highest, n_best = number, memory.action_values[s, a], 1
+    return drawn if n_best > 1 and drawn >= 0 else best
 
 
 def _learn_reward(params: Params, memory: Memory, pair: int, reward: float) -> None:
@@ -155,10 +187,28 @@ def _learn_reward(params: Params, memory: Memory, pair: int, reward: float) -> N
             )
 
 
-def _back_up(params: Params, memory: Memory, pair: int, s_next: int, terminated: bool) -> float:
-    """Move a row of H towards its target, and return the value of its pair."""
+def _learn_value(params: Params, memory: Memory, pair: int, reward: float, following: int) -> None:
+    """Move w by the error of the value of a pair, and with it all values."""
+    H, w, n = memory.occupancy, memory.weights, memory.pairs.n[0]
+    error, square = reward, 0.0
+    for k in range(n):
+        square += H[pair, k] * H[pair, k]
+        error -= H[pair, k] * w[k]
+        if following >= 0:
+            error += params.discount * H[following, k] * w[k]
+    for k in range(n):
+        w[k] += params.reward_rate * error * H[pair, k] / square
+    n_actions = memory.action_values.shape[1]
+    for i in range(n):
+        value = 0.0
+        for k in range(n):
+            value += H[i, k] * w[k]
+        memory.action_values[i // n_actions, i % n_actions] = value
+
+
+def _back_up(params: Params, memory: Memory, pair: int, following: int) -> float:
+    """Move a row of H towards 1 and that of the pair that follows, and return its pair's value."""
     H, n = memory.occupancy, memory.pairs.n[0]
-    following = -1 if terminated else _best_pair(memory, s_next)
     value = 0.0
     for k in range(n):
         target = 1.0 if k == pair else 0.0
@@ -179,8 +229,17 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     )
     remember_outcome(memory.outcomes, memory.model, 0.0, transition)
     pair, before = meet(memory.pairs, s * Q.shape[1] + a), Q[s, a]
-    _learn_reward(params, memory, pair, transition.reward)
-    Q[s, a] = _back_up(params, memory, pair, s_next, transition.terminated)
+    if params.on_policy:
+        following = s_next * Q.shape[1] + transition.next_action
+        if transition.terminated or transition.truncated:
+            following = -1 if transition.terminated else _best_pair(memory, s_next)
+        memory.drawn_next[edge_to(memory.model, s, a, s_next)] = following
+        _back_up(params, memory, pair, following)
+        _learn_value(params, memory, pair, transition.reward, following)
+    else:
+        _learn_reward(params, memory, pair, transition.reward)
+        following = -1 if transition.terminated else _best_pair(memory, s_next)
+        Q[s, a] = _back_up(params, memory, pair, following)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], transition.reward)
 
 
@@ -194,6 +253,9 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
         s, a = model.edges[edge]["state"], model.edges[edge]["action"]
         s_next, outcome = model.edges[edge]["next_state"], outcomes.rows[edge]
         pair, before = memory.pairs.number[s * Q.shape[1] + a], Q[s, a]
-        Q[s, a] = _back_up(params, memory, pair, s_next, outcome["terminated"])
+        following = -1
+        if not outcome["terminated"]:
+            following = _best_pair(memory, s_next, memory.drawn_next[edge])
+        Q[s, a] = _back_up(params, memory, pair, following)
         reward = outcome["reward"]
         record(log, pause.phase, s, a, s_next, before, Q[s, a], reward, pop=pop)

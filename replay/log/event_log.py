@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import metadata
 from platform import python_version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_list, check_whole, shown, unknown_name
+from replay.checks import check_list, check_whole, no_attribute, shown, unknown_name
 from replay.log import parquet
+from replay.log.closed_moves import ClosedMoves, check_closed
 from replay.log.parquet import LogError
 from replay.log.schema import (
     SCHEMA,
@@ -42,6 +43,17 @@ if TYPE_CHECKING:
 __all__ = ["EventLog", "LogError"]
 
 _MOST_SHOWN = 10  # runs, in a notebook
+_INSTEAD = {
+    "plot draw show": "analyses.plots.plot_event(log) draws a pause, write_page(log) makes a page.",
+    "sequences replay replays kinds classify": "analyses.classify(log) gives the sequences.",
+    "read open": "EventLog.load(folder) reads what log.save(folder) wrote.",
+    "to_csv to_pandas to_frame to_parquet df data": (
+        "log.runs, log.steps and log.backups are DataFrames; log.save(folder) writes all of them."
+    ),
+    "states actions rewards": "log.steps has them as columns.",
+    "events": "log.backups has the column event, log.steps what was experienced.",
+    "world maze": "log.mdp is the world.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,14 +83,18 @@ class EventLog:
         The world, for the positions of its states.
     excerpt : Excerpt, optional
         Which part of a run the tables hold; by default all of it.
+    closed : dict, optional
+        Step -> the moves (state, next_state) that can't be made from then on, until the next step
+        that is named: walls and barriers that come and go. By default none is closed.
 
     Raises
     ------
     TypeError
-        If tables, provenance or world are of another type.
+        If tables, provenance, world or closed moves are of another type.
     ValueError
-        If there is a table of another name. On first use, if a column is missing, unknown, of
-        another length or of another type, a number is out of range, or time runs back.
+        If there is a table of another name, or a closed move is none of the world. On first use, if
+        a column is missing, unknown, of another length or of another type, a number is out of
+        range, or time runs back.
 
     Examples
     --------
@@ -99,6 +115,7 @@ class EventLog:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     mdp: MDP | None = None
     excerpt: Excerpt = WHOLE_RUN
+    closed: ClosedMoves = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Supply empty tables, and refuse unknown ones."""
@@ -114,6 +131,7 @@ class EventLog:
         if unknown:
             raise unknown_name("table", unknown[0], SCHEMA)
         object.__setattr__(self, "tables", {name: self.tables.get(name, {}) for name in SCHEMA})
+        object.__setattr__(self, "closed", check_closed(self.closed, self.mdp))
         object.__setattr__(self, "_complete", {})
 
     @classmethod
@@ -127,6 +145,7 @@ class EventLog:
         mdp: MDP | None = None,
         time: NDArray[np.float64] | None = None,
         excerpt: Excerpt = WHOLE_RUN,
+        closed: ClosedMoves | None = None,
     ) -> EventLog:
         """Make the log of one run; the tables are completed when they are first looked at.
 
@@ -147,6 +166,8 @@ class EventLog:
             Time of each step in seconds.
         excerpt : Excerpt, optional
             Which part of the run this is; without it, all.
+        closed : dict, optional
+            Step -> the moves that are closed from then on.
 
         Returns
         -------
@@ -156,7 +177,7 @@ class EventLog:
         beside = () if time is None else (np.array(time).view([("time", np.float64)]),)
         provenance = _software() | {"log": keep}
         tables = {"runs": run, "steps": [(steps, *beside)], "backups": backups}
-        log = cls(tables, provenance, mdp, excerpt)
+        log = cls(tables, provenance, mdp, excerpt, closed or {})
         object.__setattr__(log, "_is_made_here", True)
         return log
 
@@ -172,8 +193,8 @@ class EventLog:
         Returns
         -------
         EventLog
-            One log. Of provenance that differs it lists each value; it knows the world, and has
-            columns of demands, if all logs do.
+            One log. Of provenance that differs it lists each value; it knows the world and the
+            closed moves if they are those of all logs, and has columns of demands if all do.
 
         Raises
         ------
@@ -215,9 +236,11 @@ class EventLog:
                 numbers.append(np.searchsorted(runs, piece["run"]) + first_run)
                 first_run += len(runs)
             tables[name]["run"] = np.concatenate(numbers)
-        shared = all(log.mdp is logs[0].mdp for log in logs)
+        first = logs[0]
+        mdp = first.mdp if all(log.mdp is first.mdp for log in logs) else None
+        closed = first.closed if all(log.closed == first.closed for log in logs) else {}
         provenance = _merged([log.provenance for log in logs])
-        return cls(tables, provenance, logs[0].mdp if shared else None)
+        return cls(tables, provenance, mdp, closed=closed)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], mdp: MDP | None = None) -> EventLog:
@@ -252,7 +275,8 @@ class EventLog:
         EventLog(1 run, 1 step, 0 backups)
         """
         tables, provenance = parquet.read(folder)
-        return cls(tables, provenance, parquet.read_world(folder) if mdp is None else mdp)
+        world = parquet.read_world(folder) if mdp is None else mdp
+        return cls(tables, provenance, world, closed=parquet.read_closed(folder, world))
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the tables and the world into a new folder, all of it or nothing.
@@ -270,13 +294,15 @@ class EventLog:
             If it cannot be written, for instance because the disk is full.
         TypeError
             If the folder is no path, or the provenance cannot be kept as JSON.
+        ValueError
+            If the folder has the name of a file, such as ``log.parquet``.
 
         See Also
         --------
         load : Reads it, and has an example.
         """
         with parquet.writing(folder) as writer:
-            writer.provenance, writer.world = self.provenance, self.mdp
+            writer.provenance, writer.world, writer.closed = self.provenance, self.mdp, self.closed
             writer.write({name: self.columns(name) for name in SCHEMA})
 
     @staticmethod
@@ -318,7 +344,11 @@ class EventLog:
             def add(part: EventLog) -> None:
                 names = list(SCHEMA) if writer.provenance is None else ["steps", "backups"]
                 writer.write({name: part.columns(name) for name in names}, whole=True)
-                writer.provenance, writer.world = part.provenance, part.mdp
+                writer.provenance, writer.world, writer.closed = (
+                    part.provenance,
+                    part.mdp,
+                    part.closed,
+                )
 
             yield add
 
@@ -341,9 +371,12 @@ class EventLog:
         ['maze']
         """
         runs = {**self.columns("runs"), **columns}
-        return EventLog({**self.tables, "runs": runs}, self.provenance, self.mdp, self.excerpt)
+        tables = {**self.tables, "runs": runs}
+        return EventLog(tables, self.provenance, self.mdp, self.excerpt, self.closed)
 
-    def with_states(self, number: NDArray[np.int32], mdp: MDP) -> EventLog:
+    def with_states(
+        self, number: NDArray[np.int32], mdp: MDP, closed: ClosedMoves | None = None
+    ) -> EventLog:
         """Give the states other numbers.
 
         Parameters
@@ -352,6 +385,8 @@ class EventLog:
             State -> its new number; several may get the same one.
         mdp : MDP
             The world with these states.
+        closed : dict, optional
+            Step -> the moves between these states that are closed from then on.
 
         Returns
         -------
@@ -370,7 +405,7 @@ class EventLog:
         for table in (tables["steps"], tables["backups"]):
             for column in {"state", "next_state", "location"} & table.keys():
                 table[column] = number[table[column]]
-        log = EventLog(dict(tables), self.provenance, mdp, self.excerpt)
+        log = EventLog(dict(tables), self.provenance, mdp, self.excerpt, closed or {})
         log.__dict__["_complete"].update(tables)
         return log
 
@@ -529,6 +564,12 @@ class EventLog:
         more = len(self.runs) - len(table)
         note = f"<p>and {more:,} more run{'s' * (more != 1)}</p>" if more else ""
         return f"<p>{self!r}</p>{table.to_html(index=False)}{note}"
+
+    if not TYPE_CHECKING:  # mypy knows which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Tell what to use instead of an attribute that is not there."""
+            raise no_attribute(self, name, _INSTEAD)
 
 
 @cache

@@ -1,8 +1,9 @@
 """Event logs on disk: a folder with one parquet file a table, and ``world.json``, the world.
 
-A folder is written beside its place and moved there when it is complete. Each file holds the
-version of the schema, where the log comes from, and how many rows belong to it, so that a damaged,
-cut or foreign file is recognised. The same log gives the same bytes.
+Where moves of the world are closed for some time, ``closed.json`` says which. A folder is written
+beside its place and moved there when it is complete. Each file holds the version of the schema,
+where the log comes from, and how many rows belong to it, so that a damaged, cut or foreign file is
+recognised. The same log gives the same bytes.
 """
 
 import json
@@ -21,17 +22,20 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from replay.files import check_path
+from replay.log import closed_moves
 from replay.log.backups import PHASES
 from replay.log.schema import SCHEMA, Columns, check_values, schema_of
 from replay.worlds.mdp import MDP
 from replay.worlds.node_link import from_json, to_json
 
-__all__ = ["LogError", "LogFileWriter", "beginning", "parts", "read", "read_world"]
-__all__ += ["writing"]
+__all__ = ["LogError", "LogFileWriter", "beginning", "parts", "read", "read_closed"]
+__all__ += ["read_world", "writing"]
 
 _VERSION = 1
 _KEY = b"hippocampal-replay"
 _WORLD = "world.json"
+_CLOSED = "closed.json"
+_OF_FILES = {".csv", ".feather", ".h5", ".json", ".npz", ".parquet", ".pickle", ".pkl", ".xlsx"}
 _NAME_KEPT = 100  # letters of a folder's name, in that of the folder that is written first
 _COUNTERS = ("step", "event", "index", "pop", "cause")  # small when told as differences
 
@@ -54,6 +58,8 @@ class LogFileWriter:
         Where the log comes from; to be set before the end, and kept as JSON.
     world : MDP, optional
         The world of the log; to be set before the end.
+    closed : mapping
+        Step -> the moves that are closed from then on; likewise.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -62,6 +68,7 @@ class LogFileWriter:
         self._n_rows: dict[str, int] = {}
         self.provenance: Mapping[str, Any] | None = None
         self.world: MDP | None = None
+        self.closed: closed_moves.ClosedMoves = {}
 
     def write(self, tables: Mapping[str, Columns], whole: bool = False) -> None:
         """Add rows to some tables.
@@ -109,6 +116,9 @@ class LogFileWriter:
             file.close()
         if self.world is not None:
             (self._folder / _WORLD).write_text(to_json(self.world), encoding="utf-8")
+        if self.closed:
+            text = closed_moves.to_json(self.closed)
+            (self._folder / _CLOSED).write_text(text, encoding="utf-8")
 
     def discard(self) -> None:
         """Close the files, whatever they hold."""
@@ -139,8 +149,15 @@ def writing(folder: str | os.PathLike[str]) -> Iterator[LogFileWriter]:
         If it cannot be written, for instance because the disk is full.
     TypeError
         If the provenance cannot be kept as JSON.
+    ValueError
+        If the folder has the name of a file, such as ``log.parquet``.
     """
     folder = check_path("folder", folder).absolute()
+    if folder.suffix.lower() in _OF_FILES:
+        raise ValueError(
+            f"A log is a folder of several files: give it a name such as {folder.stem!r}, got "
+            f"{folder.name!r}, which is that of a file."
+        )
     beside = folder.parent / f".{folder.name[:_NAME_KEPT]}.{uuid.uuid4().hex}"
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -236,6 +253,38 @@ def read_world(folder: str | os.PathLike[str]) -> MDP | None:
         raise LogError(
             f"{path} holds no world ({str(error).rstrip('.')}). Fetch the file anew, or remove it: "
             "the log can be read without it, but has no positions then."
+        ) from error
+
+
+def read_closed(folder: str | os.PathLike[str], world: MDP | None) -> closed_moves.ClosedMoves:
+    """Read which moves are closed when.
+
+    Parameters
+    ----------
+    folder : path
+        What `writing` wrote.
+    world : MDP or None
+        The world of the log.
+
+    Returns
+    -------
+    dict
+        Step -> the moves that are closed from then on; empty if none ever is.
+
+    Raises
+    ------
+    LogError
+        If the file holds something else.
+    """
+    path = check_path("folder", folder) / _CLOSED
+    try:
+        return closed_moves.from_json(path.read_bytes(), world)
+    except FileNotFoundError:
+        return {}
+    except (OSError, TypeError, ValueError, RecursionError) as error:
+        raise LogError(
+            f"{path} holds no closed moves of this log ({str(error).rstrip('.')}). Fetch the file "
+            "anew, or remove it: the log can be read without it, but no wall moves then."
         ) from error
 
 

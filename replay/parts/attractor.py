@@ -8,7 +8,8 @@ places, and inhibit all alike by dividing their rates:
     r = u^2 / (1 + k sum of u^2),
 
 so that a bump of activity stays where it is; adaptation lets it move on where it is strong, and its
-noise where it is weak. Time is cut into steps, by Euler's method.
+noise where it is weak. Time is cut into steps, by Euler's method; noise is drawn evenly, since of
+many steps only the variance counts.
 
 References
 ----------
@@ -31,6 +32,7 @@ __all__ = ["Attractor", "Dynamics", "attractor", "connect", "follow", "place_bum
 
 _REACH = 4.0  # connections over more than so many widths are left out
 _SILENT = 1e-12  # rates below count as 0, lest most of the time goes to the tails of a bump
+_QUIET = 1e-6  # noise is in proportion to u; with rates below it would not be seen
 
 
 class Dynamics(NamedTuple):
@@ -155,7 +157,7 @@ def place_bump(network: Attractor, n: int, place: int, height: float, adaptation
         state[1, i] = adaptation * u
 
 
-@kernel
+@inlined
 def follow(
     network: Attractor, n: int, place: int, dynamics: Dynamics, n_steps: int, rng: Generator
 ) -> tuple[int, int]:
@@ -174,7 +176,7 @@ def follow(
     n_steps : int
         The most steps of time.
     rng : numpy.random.Generator
-        Source of randomness; a number for each neuron with input and step, if there is noise.
+        Source of randomness; a number for each active neuron and step, if there is noise.
 
     Returns
     -------
@@ -183,10 +185,22 @@ def follow(
     n_left : int
         How many steps are left.
     """
-    weights, u, v = network.weights, network.state[0], network.state[1]
-    r, excitation = network.state[2], network.state[3]
+    return _follow(network.weights, network.state, n, place, dynamics, n_steps, rng)
+
+
+@kernel
+def _follow(
+    weights: NDArray[np.float64],
+    state: NDArray[np.float64],
+    n: int,
+    place: int,
+    dynamics: Dynamics,
+    n_steps: int,
+    rng: Generator,
+) -> tuple[int, int]:
+    u, v, r, excitation = state[0], state[1], state[2], state[3]
     share = dynamics.time_step / dynamics.adaptation_time
-    spread = dynamics.noise * math.sqrt(share)
+    spread = dynamics.noise * math.sqrt(12.0 * share)  # of even noise the variance is 1 / 12
     for step in range(n_steps):
         squares = 0.0
         for i in range(n):
@@ -202,8 +216,8 @@ def follow(
                     excitation[i] += rate * weights[j, i]
         for i in range(n):
             change = share * (dynamics.adaptation * u[i] - v[i])
-            if spread > 0.0 and u[i] > 0.0:
-                change += spread * u[i] * rng.standard_normal()
+            if spread > 0.0 and r[i] > _QUIET:
+                change += spread * u[i] * (rng.random() - 0.5)
             u[i] = max(u[i] + dynamics.time_step * (excitation[i] - v[i] - u[i]), 0.0)
             v[i] += change
         best = 0

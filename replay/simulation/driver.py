@@ -19,6 +19,7 @@ from replay.learners.contract import Learner, Pause, Sizes
 from replay.log import backups
 from replay.log.arrays import uninitialised
 from replay.log.blocks import STEPS_PER_BLOCK, LogBlock
+from replay.log.closed_moves import ClosedMoves
 from replay.log.event_log import EventLog
 from replay.log.schema import WHOLE_RUN, Excerpt
 from replay.simulation.loop import STEP_ROW, Clock, Given, World, kernel_of
@@ -96,6 +97,8 @@ class LogWriter:
         The steps for which there is room; more come by `lengthen`.
     on_block : callable, optional
         Called with one `LogBlock` after the other; then nothing is kept.
+    closed : dict, optional
+        Step -> the moves of the world that are closed from then on, for the log.
     """
 
     def __init__(
@@ -108,8 +111,10 @@ class LogWriter:
         seed: int = -1,
         n_steps: int = 0,
         on_block: Callable[[LogBlock], None] | None = None,
+        closed: ClosedMoves | None = None,
     ) -> None:
         self.keep, self.learner, self.mdp, self.on_block = keep, learner, mdp, on_block
+        self.closed = closed
         self.run = {"learner": learner.name, "mdp": name, "seed": seed}
         self.run["parameters"] = learner.parameters
         if learner.forgets_at_end:
@@ -198,7 +203,14 @@ class LogWriter:
             if self.on_block is not None:
                 self.steps = uninitialised(self.n_steps, STEP_ROW)
         return EventLog.from_run(
-            self.run, steps, made, keep=self.keep, mdp=self.mdp, time=time, excerpt=self.excerpt
+            self.run,
+            steps,
+            made,
+            keep=self.keep,
+            mdp=self.mdp,
+            time=time,
+            excerpt=self.excerpt,
+            closed=self.closed,
         )
 
 

@@ -102,6 +102,10 @@ def feed(
     found = find_learner(learner, params)
     seed = check_whole("seed", seed)
     check_choice("log", log, ("all", "replay"))
+    if isinstance(getattr(transitions, "log", transitions), EventLog):
+        raise TypeError(
+            f"transitions must be a DataFrame, as the steps of a log are; got {shown(transitions)}."
+        )
     if isinstance(mdp, MDP):
         n_states = mdp.n_states if n_states is None else n_states
         n_actions = mdp.n_actions if n_actions is None else n_actions

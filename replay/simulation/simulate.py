@@ -3,16 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_choice, check_whole
+from replay.checks import check_choice, check_whole, no_attribute
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
+from replay.log.closed_moves import closed_moves
 from replay.log.event_log import EventLog
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
 from replay.simulation.loop import start
@@ -23,6 +24,17 @@ __all__ = ["Run", "simulate"]
 
 _STARTS = ("start_state", "start_cumulative")
 _MOST_STEPS = 10**15  # a hundred days even of the fastest learner
+
+
+_INSTEAD = {
+    "plot draw show": "analyses.plots.plot_event(run) draws a pause, write_page(run) makes a page.",
+    "save to_parquet": "run.log.save(folder) does that.",
+    "sequences replay replays kinds classify": "analyses.classify(run) gives the sequences.",
+    "steps backups runs graph events": "the log has it, as in run.log.steps.",
+    "states actions rewards": "run.log.steps has them as columns.",
+    "Q q q_values action_values values": "run.memory.action_values has what was learned.",
+    "world": "run.mdp is the world.",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,6 +106,12 @@ class Run:
             "log": self.log,
         }
         return pd.Series(facts).map(str).to_frame("Run").to_html()
+
+    if not TYPE_CHECKING:  # mypy knows which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Tell what to use instead of an attribute that is not there."""
+            raise no_attribute(self, name, _INSTEAD)
 
 
 def simulate(
@@ -179,8 +197,17 @@ def simulate(
         way_back(found, protocol, first.n_actions),
     )
     ends = window_ends(n_steps, n_windows)
+    begins = [0, *protocol.changes.tolist()]
+    worlds = [phase.mdp for phase in phases]
     writer = LogWriter(
-        log, found, first, name=protocol.name, seed=seed, n_steps=n_steps, on_block=on_block
+        log,
+        found,
+        first,
+        name=protocol.name,
+        seed=seed,
+        n_steps=n_steps,
+        on_block=on_block,
+        closed=closed_moves(zip(begins, worlds, strict=True)) if len(phases) > 1 else None,
     )
     rng = np.random.default_rng(seed)
     driver = Driver(
@@ -221,7 +248,7 @@ def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
     if not isinstance(mdp, MDP):
         raise TypeError(
             f"mdp must be an MDP or a Protocol, got {type(mdp).__name__}; MDP.from_tables and the "
-            "builders in replay.worlds make one."
+            "builders in replay.worlds make one. Tasks are for run_task."
         )
     n_steps = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
     return Protocol([Phase(mdp, n_steps)], name=mdp.name)

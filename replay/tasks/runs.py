@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_whole, shown, unknown_name
+from replay.checks import check_whole, no_attribute, shown, unknown_name
 from replay.learners import find_learner
+from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
 from replay.simulation.driver import LogWriter
 from replay.simulation.feed import Experience
@@ -22,6 +23,14 @@ from replay.worlds.mdp import MDP
 __all__ = ["BEHAVIOURS", "GivenLaps", "TaskRun", "give_laps", "replay_laps", "run_task"]
 
 BEHAVIOURS = ("given", "own")
+_INSTEAD = {
+    "plot draw show": "analyses.plots.plot_event(animal) draws a pause, write_page(animal) a page.",
+    "save": "animal.log.save(folder) does that.",
+    "sequences replay replays kinds classify": (
+        "analyses.classify(animal) and analyses.place_sequences(animal) give the sequences."
+    ),
+    "steps backups runs graph mdp": "the log has it, as in animal.log.steps.",
+}
 
 
 class TaskRun(NamedTuple):
@@ -43,6 +52,12 @@ class TaskRun(NamedTuple):
     def __repr__(self) -> str:
         """Tell how much there is."""
         return f"TaskRun({len(self.laps)} laps, {self.log!r})"
+
+    if not TYPE_CHECKING:  # type: ignore[misc]  # mypy knows which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Tell what to use instead of an attribute that is not there."""
+            raise no_attribute(self, name, _INSTEAD)
 
 
 def run_task(
@@ -93,7 +108,8 @@ def run_task(
         task, learner, params, seed=seed, n_rest_before=_n_rest_before(task), rngs=rngs
     )
     table = _laps(task, laps, log.columns("steps"))
-    return TaskRun(log.with_states(task.analysed, task.world), table)
+    closed = _closed(task, laps, table["n_steps"].to_numpy())
+    return TaskRun(log.with_states(task.analysed, task.world, closed), table)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,12 +126,15 @@ class GivenLaps:
         One row a lap, as `TaskRun` has it.
     experience : Experience
         The steps, in states of the task's model, and the pauses of rest.
+    closed : dict
+        Step -> the moves between analysed states that are closed from then on.
     """
 
     task: Task
     seed: int
     laps: pd.DataFrame
     experience: Experience
+    closed: ClosedMoves
 
     def __repr__(self) -> str:
         """Tell whose laps they are, and how many."""
@@ -178,7 +197,9 @@ def give_laps(task: Task | str, *, seed: int = 0) -> GivenLaps:
         rest={0: _n_rest_before(task)} | rest,
     )
     transitions["truncated"] = np.zeros(len(transitions["state"]), dtype=bool)
-    return GivenLaps(task, seed, _laps(task, laps, transitions), experience)
+    table = _laps(task, laps, transitions)
+    closed = _closed(task, laps, table["n_steps"].to_numpy())
+    return GivenLaps(task, seed, table, experience, closed)
 
 
 def replay_laps(
@@ -211,7 +232,7 @@ def replay_laps(
     found, task = find_learner(learner, params), given.task
     writer = LogWriter("all", found, task.model.whole, name=task.name, seed=seed)
     log = given.experience.feed_to(found, writer, seed)
-    return log.with_states(task.analysed, task.world)
+    return log.with_states(task.analysed, task.world, given.closed)
 
 
 def _n_rest_before(task: Task) -> int:
@@ -288,6 +309,14 @@ def _way(
                 "its world has no such move: the way is closed, or the lap ends elsewhere."
             )
     return _Way(state, action, mean[state, action], next_state)
+
+
+def _closed(task: Task, laps: list[Lap], n_steps: NDArray[np.int64]) -> ClosedMoves:
+    """List which moves between analysed states are closed when."""
+    begins = np.cumsum(n_steps) - n_steps
+    worlds = [lap.world for lap in laps]
+    held = zip(begins.tolist(), worlds, strict=True)
+    return closed_moves(held, task.model.whole, task.analysed)
 
 
 def _laps(task: Task, laps: list[Lap], steps: Mapping[str, NDArray[Any]]) -> pd.DataFrame:

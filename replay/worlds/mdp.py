@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from replay.checks import check_array, check_text, check_whole
+from replay.checks import check_array, check_text, check_whole, no_attribute
 from replay.worlds import solutions
 from replay.worlds.solutions import Solution
 from replay.worlds.transitions import (
@@ -49,6 +49,21 @@ __all__ = ["MDP", "uniform_policy"]
 
 PROBABILITY_TOLERANCE = 1e-9
 _MOST_SHOWN = 8  # names of actions, in a notebook
+
+
+_INSTEAD = {
+    "plot draw show render": "analyses.plots.plot_mdp(mdp) draws it.",
+    "states": "states are the numbers from 0 to mdp.n_states - 1, mdp.labels names them.",
+    "actions": "actions are the numbers from 0 to mdp.n_actions - 1, mdp.action_names names them.",
+    "goal goals end ends": "mdp.terminal marks the states in which an episode ends.",
+    "start starts": "mdp.start_probability has a probability for each state.",
+    "transitions P T": "mdp.successors(state, action) gives next states, mdp.to_networkx() all.",
+    "rewards R": "mdp.reward has that of each transition, mdp.expected_reward() a table.",
+    "gamma discount": "worlds don't discount: give it to mdp.solve, or to a learner.",
+    "walls layout": "replay.worlds.mazes.layout(mdp) has the walls of a maze.",
+    "positions pos": "mdp.position has them, in cm.",
+    "reset step": "mdp.to_gymnasium() makes an environment; replay.simulate lets a learner act.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -721,6 +736,12 @@ class MDP:
             type(a) is type(b) and (np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b)
             for a, b in pairs
         )
+
+    if not TYPE_CHECKING:  # mypy knows which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Tell what to use instead of an attribute that is not there."""
+            raise no_attribute(self, name, _INSTEAD)
 
     def __repr__(self) -> str:
         """Show the name and the size."""

@@ -43,6 +43,10 @@ function countUntil(values, limit, low = 0, high = values.length) {
 
 async function readWorld(packed) {
   const world = { ...packed, ...(await unpack(packed)) };
+  if (world.closed_from) {
+    world.closedStates = begins(world.closed_states);
+    world.closedLines = begins(world.closed_lines);
+  }
   world.low = [Infinity, Infinity];
   world.high = [-Infinity, -Infinity];
   const pad = world.style === "maze" ? 1.5 * world.unit : world.style === "track" ? world.unit : 0;
@@ -139,6 +143,19 @@ function eventMatches(run, e) {
   if (!page.phases.has(run.events.event_phase[e])) return false;
   for (let s = run.sequenceBegin[e]; s < run.sequenceBegin[e + 1]; s++) if (sequenceMatches(run, s)) return true;
   return false;
+}
+
+/** What can't be entered or passed now; what a session closes is closed in the pauses before it. */
+function closedNow(run, made) {
+  const world = worldOf(run), way = wayOf(run), e = eventOf(run, page.key);
+  if (!world.closed_from || !way.n) return null;
+  const isBefore = e >= 0 && page.data.phases[run.events.event_phase[e]] === "start";
+  const step = way.step[Math.min(Math.max(made - (isBefore ? 0 : 1), 0), way.n - 1)];
+  const k = countUntil(world.closed_from, step) - 1;
+  return k < 0 ? null : {
+    states: world.closed_state.subarray(world.closedStates[k], world.closedStates[k + 1]),
+    lines: world.closed_line.subarray(world.closedLines[k], world.closedLines[k + 1]),
+  };
 }
 
 /** List the events that match, of all views together, in order. */

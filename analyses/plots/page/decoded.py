@@ -126,6 +126,7 @@ def decoded_run(decoded: Decoded) -> ShownRun:
         events=events,
         sequences=sequences,
         detail=detail,
+        closed={} if log.mdp is None else log.closed,
         decoded=True,
     )
 

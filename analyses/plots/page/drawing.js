@@ -3,7 +3,7 @@
 function readTheme() {
   const style = getComputedStyle(document.documentElement);
   const theme = {};
-  for (const name of ["paper", "panel", "ink", "soft", "rule", "wall", "floor", "way", "known", "halo"])
+  for (const name of ["paper", "panel", "ink", "soft", "rule", "wall", "closed", "floor", "way", "known", "halo"])
     theme[name] = style.getPropertyValue(`--${name}`).trim();
   theme.dark = brightness(theme.paper) < 0.2;
   theme.kinds = page.data.kinds.map((kind) => legible(kind.colour, theme.paper));
@@ -307,6 +307,27 @@ function drawEnds(context, view, run, made) {
   for (const s of ends) drawStar(context, view.px[s], view.py[s], radius);
 }
 
+/** Draw the walls of now: states that can't be entered, and bars across lines that lead nowhere. */
+function drawClosed(context, view, run, made) {
+  const closed = closedNow(run, made), world = worldOf(run);
+  if (!closed) return;
+  const side = world.style === "maze" ? view.unit : Math.max(8, view.unit);
+  context.fillStyle = page.theme.closed;
+  for (const s of closed.states) context.fillRect(view.px[s] - side / 2, view.py[s] - side / 2, side, side);
+  context.strokeStyle = page.theme.closed;
+  context.lineWidth = clamp(0.22 * side, 3, 6);
+  context.lineCap = "butt";
+  context.beginPath();
+  for (const line of closed.lines) {
+    const [a, b] = [world.one[line], world.other[line]];
+    const [x, y] = [(view.px[a] + view.px[b]) / 2, (view.py[a] + view.py[b]) / 2];
+    const [dx, dy] = [view.px[b] - view.px[a], view.py[b] - view.py[a]], half = (0.5 * side) / (Math.hypot(dx, dy) || 1);
+    context.moveTo(x - dy * half, y + dx * half);
+    context.lineTo(x + dy * half, y - dx * half);
+  }
+  context.stroke();
+}
+
 function drawAnimal(context, view, state) {
   const side = Math.max(12, Math.min(19, 0.78 * view.unit));
   context.lineWidth = 5;
@@ -525,6 +546,7 @@ function draw() {
     context.save();
     if (worldOf(run).style !== "graph") clip(context, view);
     if (byId("show-values").checked && run.values) drawValues(context, view, run, made);
+    drawClosed(context, view, run, made);
     if (byId("show-graph").checked) drawKnown(context, view, run, made);
     if (byId("show-way").checked) drawWay(context, view, run, made);
     drawEnds(context, view, run, made);

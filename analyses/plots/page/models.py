@@ -99,6 +99,7 @@ def model_run(log: EventLog, run: int, *, min_length: int, across_events: bool) 
         values=_snapshots(steps, backups, world.n_states)
         if log.provenance.get("log") == "all"
         else {},
+        closed={} if log.mdp is None else log.closed,
     )
 
 

@@ -192,6 +192,7 @@ function setViews(run, beside) {
   const one = shown.length > 1 && shown[0].experience === shown[1].experience;
   byId("summary").textContent = summary(shown, one);
   byId("decoded-key").hidden = !shown.some((each) => each.decoded);
+  byId("closed-key").hidden = !shown.some((each) => worldOf(each).closed_from);
   byId("start-key").hidden = !shown.some((each) => worldOf(each).start.length);
   refilter();
 }

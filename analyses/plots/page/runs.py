@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sequences.runs import Columns
+from replay.log.closed_moves import ClosedMoves
 from replay.worlds.mdp import MDP
 
 __all__ = ["Piece", "ShownRun", "list_pieces"]
@@ -67,6 +68,8 @@ class ShownRun:
     values : dict of ndarray
         `made` and `value`, of shape (n_snapshots, n_states): the largest action value, NaN where
         none was learned. Empty unless the log keeps all backups.
+    closed : dict
+        Step -> the moves of the world that are closed from then on.
     decoded : bool
         Whether this is decoded replay, counted by place sequences; or else causal chains.
     """
@@ -81,6 +84,7 @@ class ShownRun:
     sequences: Columns
     detail: Callable[[NDArray[np.bool_]], dict[str, NDArray[Any]]]
     values: Columns = field(default_factory=dict)
+    closed: ClosedMoves = field(default_factory=dict)
     decoded: bool = False
 
 

@@ -164,10 +164,17 @@ function writeTime() {
   moves.setAttribute("aria-valuetext", byId("move-text").textContent);
 }
 
+function closedNames(run, { states, lines }) {
+  const world = worldOf(run), name = (s) => nameOfState(world, s);
+  return [...Array.from(states, name), ...Array.from(lines, (k) => `between ${name(world.one[k])} and ${name(world.other[k])}`)];
+}
+
 function writeViews() {
   for (const view of page.views) {
     const { run } = view, made = Math.min(page.time, wayOf(run).n), e = eventOf(run, page.key);
     let text = `${run.name} in ${worldOf(run).known ? worldOf(run).style : "a world of unknown shape"}, ${whenText(run, made)}.`;
+    const closed = closedNow(run, made), names = closed ? closedNames(run, closed) : [];
+    if (names.length) text += ` Closed now: ${names.slice(0, MOST_LISTED).join("; ")}${names.length > MOST_LISTED ? " and more" : ""}.`;
     if (e >= 0) text += ` ${describe(run, e).join(" ")}`;
     view.canvas.setAttribute("aria-label", text);
     view.now.textContent = e < 0 ? (page.key === null ? "" : "no sequence in this pause") :

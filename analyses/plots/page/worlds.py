@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from analyses.plots.mdps import maze_cell_size, state_positions
 from analyses.plots.page.packing import pack
 from analyses.plots.task_mazes import HALF_WIDTH
+from replay.log.closed_moves import ClosedMoves
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
@@ -19,13 +20,15 @@ __all__ = ["describe_world", "world_of_moves"]
 _MOST_LABELS = 5_000
 
 
-def describe_world(mdp: MDP) -> dict[str, Any]:
+def describe_world(mdp: MDP, closed: ClosedMoves | None = None) -> dict[str, Any]:
     """Tell how a world is drawn.
 
     Parameters
     ----------
     mdp : MDP
         The world.
+    closed : dict, optional
+        Step -> the moves that are closed from then on.
 
     Returns
     -------
@@ -34,12 +37,14 @@ def describe_world(mdp: MDP) -> dict[str, Any]:
         or ``graph`` (states and lines, not to scale); ``unit`` (cm): the side of a cell or the
         width of a corridor; ``labels`` of the states, if any; and packed: ``x, y``, the two ends
         ``one, other`` of each line, ``start, terminal`` (states), and of a maze ``wall_x, wall_y``
-        (cells).
+        (cells). Where moves are closed for some time, ``closed_from`` (steps), and what is closed
+        from each on: ``closed_states`` and ``closed_lines``, how many, and, one after the other,
+        ``closed_state`` (those that can't be entered) and ``closed_line`` (other lines).
     """
     place = state_positions(mdp)
-    state, other = mdp.transition_rows() // mdp.n_actions, mdp.successor
-    pairs = np.unique(np.sort(np.column_stack((state, other)), axis=1), axis=0)
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    closed = closed or {}
+    moves = _moves(mdp, closed)
+    pairs = np.unique(np.sort(moves, axis=1), axis=0)
     starts = np.flatnonzero(mdp.start_probability)
     columns: dict[str, NDArray[Any]] = {
         "x": place[:, 0],
@@ -48,6 +53,7 @@ def describe_world(mdp: MDP) -> dict[str, Any]:
         "other": pairs[:, 1],
         "start": starts if len(starts) < 0.5 * mdp.n_states else starts[:0],
         "terminal": np.flatnonzero(mdp.terminal),
+        **_closures(moves, pairs, closed),
     }
     cell = maze_cell_size(mdp)
     if cell is not None:
@@ -62,6 +68,52 @@ def describe_world(mdp: MDP) -> dict[str, Any]:
     if mdp.labels is not None and mdp.n_states <= _MOST_LABELS:
         described["labels"] = [_text(label) for label in mdp.labels]
     return described | pack(columns)
+
+
+def _moves(mdp: MDP, closed: ClosedMoves) -> NDArray[np.int64]:
+    """List the moves between two states that can be made at some time."""
+    state, other = mdp.transition_rows() // mdp.n_actions, mdp.successor
+    closed_ones = [move for moves in closed.values() for move in moves]
+    parts = [np.column_stack((state, other)), np.array(closed_ones, dtype=np.int64).reshape(-1, 2)]
+    moves: NDArray[np.int64] = np.unique(np.concatenate(parts), axis=0)
+    moves = moves[moves[:, 0] != moves[:, 1]]
+    return moves
+
+
+def _closures(
+    moves: NDArray[np.int64], lines: NDArray[np.int64], closed: ClosedMoves
+) -> dict[str, NDArray[Any]]:
+    """List the states and lines that are closed from each step on.
+
+    A state that can't be entered is closed. So is a line between others along which no move leads.
+    """
+    n_moves = {tuple(line): 0 for line in lines.tolist()}
+    ways_in: dict[int, set[int]] = {}
+    for here, there in moves.tolist():
+        n_moves[min(here, there), max(here, there)] += 1
+        ways_in.setdefault(there, set()).add(here)
+    number = {line: k for k, line in enumerate(n_moves)}
+    states, shut = [], []
+    for now in closed.values():
+        barred = set(now)
+        own = {there for _, there in now if all((here, there) in barred for here in ways_in[there])}
+        left = dict.fromkeys(((min(move), max(move)) for move in now if not own & {*move}), 0)
+        for here, there in barred:
+            if (min(here, there), max(here, there)) in left:
+                left[min(here, there), max(here, there)] += 1
+        states.append(sorted(own))
+        shut.append([number[line] for line, n in left.items() if n == n_moves[line]])
+    if not any(states) and not any(shut):
+        return {}
+    flat = [np.array([each for part in parts for each in part], dtype=np.int64)
+            for parts in (states, shut)]  # fmt: skip
+    return {
+        "closed_from": np.array([*closed], dtype=np.int64),
+        "closed_states": np.array([len(part) for part in states]),
+        "closed_lines": np.array([len(part) for part in shut]),
+        "closed_state": flat[0],
+        "closed_line": flat[1],
+    }
 
 
 def world_of_moves(state: NDArray[np.int32], next_state: NDArray[np.int32]) -> MDP:

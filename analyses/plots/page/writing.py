@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from analyses.plots.page.packing import pack
 from analyses.plots.page.runs import ShownRun
 from analyses.plots.page.worlds import describe_world
 from analyses.plots.style import END_COLOUR, kind_colour, label
-from analyses.sequences.runs import Columns, runs_of
+from analyses.sequences.runs import Columns, Logged, runs_of
 from analyses.tables import KINDS
 from replay.checks import check_flag, check_list, check_text, check_whole, shown
 from replay.files import check_path, replacing
@@ -42,7 +43,7 @@ _SCRIPTS = ("data.js", "drawing.js", "timeline.js", "words.js", "page.js")
 
 
 def write_page(
-    replay: EventLog | Decoded | Sequence[EventLog | Decoded],
+    replay: EventLog | Logged | Decoded | Sequence[EventLog | Logged | Decoded],
     out: str | Path = "page.html",
     *,
     title: str | None = None,
@@ -58,8 +59,8 @@ def write_page(
 
     Parameters
     ----------
-    replay : EventLog, Conclusions, or a sequence of these
-        Logs of models, of which all runs are shown; or decoded replay, as
+    replay : EventLog, Run, Conclusions, or a sequence of these
+        Logs of models or what has one, of which all runs are shown; or decoded replay, as
         :func:`analyses.recordings.find_replay.find_replay` gives it.
     out : path, default "page.html"
         The file to write.
@@ -106,9 +107,15 @@ def write_page(
 
 
 def _runs(replay: object, min_length: int, across_events: bool) -> list[ShownRun]:
-    given = [replay] if isinstance(replay, EventLog) or _is_decoded(replay) else replay
+    is_one = isinstance(getattr(replay, "log", replay), EventLog) or _is_decoded(replay)
+    if isinstance(replay, str | PathLike):
+        raise TypeError(
+            f"A page shows event logs, got {shown(replay)}: EventLog.load(folder) reads one."
+        )
+    given = [replay] if is_one else replay
     found: list[ShownRun] = []
-    for each in check_list("replay", given):
+    for one in check_list("replay", given):
+        each = one if _is_decoded(one) else getattr(one, "log", one)
         if isinstance(each, EventLog):
             found += [
                 model_run(each, run, min_length=min_length, across_events=across_events)
@@ -135,7 +142,9 @@ def _data(
     runs: list[ShownRun], title: str | None, min_length: int, across_events: bool
 ) -> dict[str, Any]:
     """Gather all that the page shows; of the events, as many as there is room for."""
-    worlds = _distinct(runs, lambda one, other: one.world == other.world)
+    worlds = _distinct(
+        runs, lambda one, other: one.world == other.world and one.closed == other.closed
+    )
     ways = _distinct(runs, _have_one_experience)
     names = _names(runs)
     fixed: dict[str, Any] = {
@@ -148,7 +157,7 @@ def _data(
         "phases": list(PHASES),
         "palette": _palette(),
         "end_colour": END_COLOUR,
-        "worlds": [describe_world(run.world) | {"known": run.world_is_known}
+        "worlds": [describe_world(run.world, run.closed) | {"known": run.world_is_known}
                    for run in _firsts(runs, worlds)],
         "experiences": [_experience(run) for run in _firsts(runs, ways)],
     }  # fmt: skip

@@ -33,7 +33,7 @@ from analyses.recordings.readers.units import counted, to_cm
 from analyses.recordings.recording import FieldPotential, Posterior, Recording
 from replay.checks import check_array, check_number, shown
 
-__all__ = ["read_arrays"]
+__all__ = ["load_arrays", "read_arrays"]
 
 _PYNAPPLE = ("t", "d", "columns")
 
@@ -75,7 +75,7 @@ def read_arrays(
     if isinstance(source, Mapping):
         name, arrays = "the arrays", {key: np.asarray(value) for key, value in source.items()}
     else:
-        name, arrays = Path(source).name, _load(Path(source))
+        name, arrays = Path(source).name, load_arrays(Path(source))
     if set(_PYNAPPLE) <= set(arrays):
         return along_track(arrays["t"], arrays["d"], arrays["columns"], graph, name)
     clock = arrays.get("clock_hz")
@@ -127,7 +127,8 @@ def read_arrays(
     )
 
 
-def _load(path: Path) -> dict[str, NDArray[np.generic]]:
+def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
+    """Read the arrays of an ``.npz`` file; pickled objects are refused."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
     try:

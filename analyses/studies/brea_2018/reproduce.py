@@ -177,6 +177,7 @@ STUDY = Study(
         "replay_over_time": _draw_replay_over_time,
         "learned_graph": _draw_learned_graph,
     },
+    n_figures=lambda plan: 3 + 3 * len(plan.n_pieces()),
     show=_show,
     size=_size,
     estimate=estimate_cost,

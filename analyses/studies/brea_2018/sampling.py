@@ -8,7 +8,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import process_time
 from typing import NamedTuple
 
 from analyses.jobs.cost import BYTES_OF_FIGURES, BYTES_OF_PROCESS, Cost
@@ -126,20 +126,20 @@ def sample_runs(plan: Reproduction, name: str, learner: str) -> Sample:
             seed=seed,
             log=plan.log,
         )
-        start = perf_counter()
+        start = process_time()
         if plan.log == "none":
             learn()
-            return Measured(perf_counter() - start, 0)
+            return Measured(process_time() - start, 0)
         counts = ReplayCounts(n_steps, N_WINDOWS)
         learn(on_block=counts.add)
-        seconds, n_backups = perf_counter() - start, counts.n_backups
+        seconds, n_backups = process_time() - start, counts.n_backups
         if not plan.keep_logs:
             return Measured(seconds, n_backups)
         counts = ReplayCounts(n_steps, N_WINDOWS)
-        start = perf_counter()
+        start = process_time()
         with TemporaryDirectory(prefix="hippocampal-replay-") as folder:
             keep_log(Path(folder) / "log", {"experiment": name}, counts, learn)
-        return Measured(seconds, n_backups, _READINGS * max(perf_counter() - start - seconds, 0.0))
+        return Measured(seconds, n_backups, _READINGS * max(process_time() - start - seconds, 0.0))
 
     run(N_WINDOWS)  # to load what is compiled
     return Sample(name, learner, *extrapolate(plan.n_steps[name], run))

@@ -193,11 +193,14 @@ def _found(truth: str, rows: pd.DataFrame) -> tuple[str, str, str]:
 
 def _draw(results: Results) -> Iterator[tuple[str, Figure]]:
     from analyses.plots.findings import page_figure, study_figures
+    from analyses.plots.found_accounts import found_accounts_figure
 
     found = results.read("evidence.csv")
     if not len(found):
         return
-    yield "findings", page_figure(found, results.read("sums.csv"), results.read("confusion.csv"))
+    confusion = results.read("confusion.csv")
+    yield "findings", page_figure(found, results.read("sums.csv"), confusion)
+    yield "found_accounts", found_accounts_figure(confusion)
     for study, figure in study_figures(found):
         yield f"study_{study}", figure
 
@@ -212,6 +215,7 @@ STUDY = Study(
     make=simulate_studies,
     summarise=compare_tables,
     figures={"findings": _draw},
+    n_figures=lambda plan: 2 + len({s for task in plan.tasks for s in plan.tested(task)["study"]}),
     show=_show,
     estimate=estimate_studies,
     size=lambda plan, piece: float(

@@ -19,8 +19,10 @@ from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
 from analyses.studies.parity.agreement import compare_panels, published_panels
+from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
 from analyses.studies.parity.memory_access import PROTOCOLS
 from analyses.studies.parity.sfma import SFMA_PROTOCOLS
+from analyses.studies.parity.successor import SUCCESSOR_PROTOCOLS
 from analyses.studies.parity.textbook import TEXTBOOK_PROTOCOLS
 from analyses.studies.simulated_animals import simulated_replays
 from replay.data import reference_table
@@ -37,8 +39,12 @@ _SUITES: dict[str, tuple[int, Mapping[str, Callable[[int], dict[str, float]]]]] 
     "memory_access": (30, PROTOCOLS),
     "sfma": (16, SFMA_PROTOCOLS),
     "textbook": (20, TEXTBOOK_PROTOCOLS),
+    "successor": (10, SUCCESSOR_PROTOCOLS),
+    "generators": (10, GENERATOR_PROTOCOLS),
 }
 """Group -> how many animals, and what each of them does."""
+_SEEDED = ("memory_access", "sfma", "textbook", _EXPERIMENTS, "successor", "generators")
+"""The groups in the order in which they came to be, by which they are seeded."""
 _N_ANIMALS = 10
 _AS_PUBLISHED = {
     "prioritized_memory_access": "prioritized_memory_access_published",
@@ -78,8 +84,8 @@ def reproduced_curves() -> pd.DataFrame:
 
 
 def _seed(plan: SizedPlan, piece: Piece) -> int:
-    groups = [*_SUITES, _EXPERIMENTS]
-    child = np.random.SeedSequence(plan.seed, spawn_key=(groups.index(piece.group), piece.number))
+    spawn_key = (_SEEDED.index(piece.group), piece.number)
+    child = np.random.SeedSequence(plan.seed, spawn_key=spawn_key)
     return int(child.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 

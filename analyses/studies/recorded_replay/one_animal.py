@@ -32,7 +32,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
 from analyses.recordings.judgement import Judgement
 from analyses.recordings.observation.simulated_recording import simulated_recording
-from analyses.recordings.report import LOW_POWER, replay_and_chance
+from analyses.recordings.report import LOW_POWER, replay_by_chance
 from analyses.recordings.scoring import n_blocks, score_block
 from analyses.recordings.significance.calibration import Calibration
 from analyses.studies.recorded_replay.figures import (
@@ -76,7 +76,8 @@ def _make(plan: RecordingPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 
 def _estimate(plan: RecordingPlan, left: Sequence[Piece], call: Runner) -> Cost:
-    return cost_of([(plan, len(left))])
+    [cost] = call(cost_of, [([(plan, len(left))],)])
+    return cost
 
 
 def _summarise(plan: RecordingPlan, results: Results) -> dict[str, pd.DataFrame]:
@@ -99,7 +100,7 @@ def _show(plan: RecordingPlan, tables: Mapping[str, pd.DataFrame]) -> list[Shown
         else "Not corrected: report.md tells why."
     )
     return [
-        Shown(title, own[columns], f"{replay_and_chance(events, calibration)} {LOW_POWER}"),
+        Shown(title, own[columns], f"{replay_by_chance(events, calibration)} {LOW_POWER}"),
         Shown(
             "Shares of kinds, corrected by what this recording could find:",
             shares.round(3).astype(object).where(shares.notna(), ""),
@@ -134,6 +135,7 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    n_figures=lambda plan: 6,  # three of them are events
     show=_show,
     estimate=_estimate,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,8 @@ from analyses.recordings.significance.track_log_odds import bins_between
 from replay.checks import check_whole
 
 __all__ = ["RecordingPlan", "cost_of", "describe_choices", "describe_data", "plan_recording"]
+
+_SECONDS_OF_SESSION = 0.3
 
 
 class RecordingPlan(NamedTuple):
@@ -169,7 +171,7 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
     Cost
         Of all of them.
     """
-    n_events, seconds = 0.0, 0.0
+    n_events, seconds, seconds_after = 0.0, 0.0, 0.0
     for plan, n_left in plans:
         session, judgement = plan.session, plan.judgement
         share = n_left / n_blocks(session)
@@ -177,12 +179,14 @@ def cost_of(plans: Sequence[tuple[RecordingPlan, int]]) -> Cost:
         flat = np.zeros((200, session.track.n_bins))
         walk = walk_transitions(session.track, session.variance)
         state_posterior(flat[:2], walk)
-        start = perf_counter()
+        start = process_time()
         state_posterior(flat, walk)
-        each = (perf_counter() - start) / len(flat)
+        each = (process_time() - start) / len(flat)
         n_decodings = 2 * (1 + len(judgement.shuffles) * judgement.n_shuffles)
         own = len(session.events) * share
         # Likelihoods and shuffling take about as long as decoding.
-        seconds += 2 * each * n_decodings * n_bins + 0.02 * own + 0.5 * plan.n_sessions
+        seconds += 2 * each * n_decodings * n_bins + 0.02 * own
+        seconds_after += _SECONDS_OF_SESSION * plan.n_sessions
         n_events += own
-    return Cost({"events": round(n_events)}, seconds, BYTES_OF_FIGURES)
+    events = {"events": round(n_events)}
+    return Cost(events, seconds, BYTES_OF_FIGURES, seconds_after=seconds_after)

@@ -153,7 +153,9 @@ def _make(plan: AnimalsPlan, piece: Piece) -> dict[str, pd.DataFrame]:
 
 def _estimate(plan: AnimalsPlan, left: Sequence[Piece], call: Runner) -> Cost:
     groups = [piece.group for piece in left]
-    return cost_of([(own, groups.count(name)) for name, own in plan.animals.items()])
+    plans = [(own, groups.count(name)) for name, own in plan.animals.items()]
+    [cost] = call(cost_of, [(plans,)])
+    return cost
 
 
 def _summarise(plan: AnimalsPlan, results: Results) -> dict[str, pd.DataFrame]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from inspect import signature
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from replay.checks import check_choice
+from replay.checks import check_choice, no_attribute
 from replay.tasks import Task
 from replay.tasks.published import (
     arenas,
@@ -64,7 +64,19 @@ class TaskEntry(NamedTuple):
             return self.builder(rng=rng)
         return self.builder()
 
+    if not TYPE_CHECKING:  # type: ignore[misc]  # mypy knows which attributes there are
 
+        def __getattr__(self, name: str) -> NoReturn:
+            """Tell what to use instead of an attribute that is not there."""
+            raise no_attribute(self, name, _INSTEAD)
+
+
+_INSTEAD = {
+    "name world graph places laps blocks landmarks remark position": (
+        "entry.build() makes the task, which has it."
+    ),
+    "plot draw show": "analyses.plots.plot_task(entry.build()) draws it.",
+}
 _REWARD_CHANGE = ("S1", "S4", "S4_reverse", "S4_forward", "S4_reverse_minus_forward")
 _AT_WELLS = ("S2_reverse_given_past", "S2_forward_given_future", "S2_taken", "S8_taken")
 _T_ARMS = ("S1", "S11", "S11_cued", "S11_uncued")

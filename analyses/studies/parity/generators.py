@@ -1,0 +1,103 @@
+"""What the authors of generators show of them: a bump's speed, and mazes that become maps.
+
+The speed of a bump is that on the ring of Ji et al. (2025), with their parameters and step of time.
+Five mazes are learned one after the other by hierarchical generative replay, in one arena of 15 x
+15 places, as in the picture of the trained model of Stoianov et al. (2022); which mazes these were
+is not known, and ours are closed walks that share places with one another.
+
+References
+----------
+.. [1] Ji et al. (2025), Dynamical modulation of hippocampal replay through firing rate adaptation.
+   https://doi.org/10.1038/s41467-025-68042-3
+.. [2] Stoianov et al. (2022), The hippocampal formation as a hierarchical generative
+   model supporting generative replay and continual learning.
+   https://doi.org/10.1101/2020.01.16.908889
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analyses.findings.accounts import find_account
+from replay.parts.attractor import Dynamics, attractor, connect, follow, place_bump
+from replay.simulation import feed
+
+__all__ = ["GENERATOR_PROTOCOLS"]
+
+_N_NEURONS, _WIDTH, _TIME_STEP, _TAU_V = 128, 0.4, 0.1 / 3, 48.0
+_SETTLES, _LASTS = 18_000, 9_000  # steps of time
+_SIDE, _N_MAZES, _N_LAPS = 15, 5, 8
+
+
+def _speed(adaptation: float, seed: int) -> dict[str, float]:
+    """Measure how many neurons a bump moves in 100 tau."""
+    n, spacing = _N_NEURONS, 2.0 * np.pi / _N_NEURONS
+    network, rng = attractor(n), np.random.default_rng(seed)
+    is_linked = np.zeros((n, n), dtype=np.bool_)
+    is_linked[np.arange(n), np.arange(n) - 1] = is_linked[np.arange(n) - 1, np.arange(n)] = True
+    connect(network, is_linked, _WIDTH / spacing, 4.0 / spacing)
+    place_bump(network, n, 0, 0.2, adaptation / _TAU_V)
+    network.state[0] *= 1.0 + 0.1 * np.sin(rng.uniform(0.0, 2.0 * np.pi) + np.arange(n) * spacing)
+    dynamics = Dynamics(20.0, _TAU_V, adaptation / _TAU_V, 0.0, _TIME_STEP)
+    place, left, moves = int(network.state[0].argmax()), _SETTLES + _LASTS, []
+    while left > 0:
+        place, left = follow(network, n, place, dynamics, left, rng)
+        moves.append(_SETTLES + _LASTS - left)
+    late = np.array([step for step in moves[:-1] if step >= _SETTLES])
+    if len(late) < 2:
+        return {"speed": 0.0}
+    return {"speed": float(100.0 * (len(late) - 1) / ((late[-1] - late[0]) * _TIME_STEP))}
+
+
+def _loop(rng: np.random.Generator) -> NDArray[np.int64]:
+    """Walk around a rectangle in the arena, from its upper left and back."""
+    top, left = rng.integers(0, 4, size=2)
+    bottom, right = rng.integers(_SIDE - 6, _SIDE, size=2)
+    rows = [top] * (right - left) + [*range(top, bottom)] + [bottom] * (right - left)
+    rows += [*range(bottom, top, -1)]
+    columns = [*range(left, right)] + [right] * (bottom - top) + [*range(right, left, -1)]
+    columns += [left] * (bottom - top)
+    return np.array([row * _SIDE + column for row, column in zip(rows, columns, strict=True)])
+
+
+def _five_mazes(seed: int) -> dict[str, float]:
+    """Count the maps that five mazes are given, and the mazes whose laps are all in one of them."""
+    rng = np.random.default_rng(seed)
+    places = [lap for maze in range(_N_MAZES) for lap in [_loop(rng)] * _N_LAPS]
+    rows = pd.concat(
+        pd.DataFrame({"state": lap[:-1], "next_state": lap[1:], "lap": number})
+        for number, lap in enumerate(places)
+    )
+    ends = rows["lap"] != rows["lap"].shift(-1)
+    moves = rows.assign(action=0, reward=0.0, terminated=ends)
+    settings = find_account("hierarchical_generative").as_published
+    held: list[int] = []
+    before = np.zeros(_N_MAZES)
+
+    def note(step: int, memory: Any) -> None:
+        nonlocal before
+        if ends.iloc[step]:
+            now = memory.n_sequences.copy()
+            held.append(int((now - before).argmax()))
+            before = now
+
+    feed("hierarchical_generative", moves.reset_index(drop=True), n_states=_SIDE * _SIDE,
+         n_actions=1, params=settings, seed=seed, on_step=note)  # fmt: skip
+    of_maze = np.array(held).reshape(_N_MAZES, _N_LAPS)
+    return {
+        "maps_used": float(len(set(held))),
+        "laps_in_own_map": float(np.mean([np.bincount(maps).max() / _N_LAPS for maps in of_maze])),
+    }
+
+
+GENERATOR_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
+    **{f"bump_{adaptation}": partial(_speed, adaptation) for adaptation in (1.5, 2.5)},
+    "five_mazes": _five_mazes,
+}
+"""Name -> function of a seed that gives quantities."""

@@ -1,0 +1,176 @@
+"""Moves that a world closes for some time: walls that are built, barriers between sessions.
+
+A log has one world. Where moves of it can't be made from some step on, or a wall that was there is
+gone, the log says which.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.checks import check_array, check_list, check_whole, shown
+from replay.worlds.mdp import MDP
+
+__all__ = ["ClosedMoves", "check_closed", "closed_moves", "from_json", "to_json"]
+
+ClosedMoves = Mapping[int, tuple[tuple[int, int], ...]]
+"""Step -> the moves (state, next_state) that can't be made from then on, until the next one."""
+
+
+def closed_moves(
+    worlds: Iterable[tuple[int, MDP]],
+    whole: MDP | None = None,
+    number: NDArray[np.int32] | None = None,
+) -> ClosedMoves:
+    """List which moves are closed when, of those that can be made at some time.
+
+    Parameters
+    ----------
+    worlds : iterable of (int, MDP)
+        Each world, and the step from which it holds, in order.
+    whole : MDP, optional
+        A world in which no move is closed; by default a move is known if one of `worlds` has it.
+    number : ndarray of int32, shape (n_states,), optional
+        State of these worlds -> its number in the log.
+
+    Returns
+    -------
+    dict
+        Step -> moves, one entry for each change; empty if no move is ever closed.
+
+    Examples
+    --------
+    >>> through = MDP.from_tables([[1], [2], [2]], reward=[0, 1, 0], terminal=[2])
+    >>> blocked = MDP.from_tables([[0], [2], [2]], reward=[0, 1, 0], terminal=[2])
+    >>> closed_moves([(0, through), (10, blocked), (20, through)])
+    {10: ((0, 1),), 20: ()}
+    """
+    known: dict[int, NDArray[np.int64]] = {}
+    kept: list[NDArray[Any]] = []  # so that no other array gets the same id
+
+    def moves_of(mdp: MDP) -> NDArray[np.int64]:
+        key = id(mdp.successor)  # shared by worlds that differ in their start
+        if key not in known:
+            known[key] = _moves(mdp, number)
+            kept.append(mdp.successor)
+        return known[key]
+
+    held = [(step, moves_of(mdp)) for step, mdp in worlds]
+    parts = [moves for _, moves in held] + ([] if whole is None else [moves_of(whole)])
+    some = np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
+    closed: dict[int, tuple[tuple[int, int], ...]] = {}
+    told: dict[int, tuple[tuple[int, int], ...]] = {}
+    before: tuple[tuple[int, int], ...] = ()
+    for step, moves in held:
+        if id(moves) not in told:
+            lacking = np.setdiff1d(some, moves, assume_unique=True)
+            here, there = np.divmod(lacking, _BASE)
+            told[id(moves)] = tuple(zip(here.tolist(), there.tolist(), strict=True))
+        if told[id(moves)] != before:
+            before = closed[step] = told[id(moves)]
+    return closed
+
+
+_BASE = np.int64(1) << 31
+
+
+def _moves(mdp: MDP, number: NDArray[np.int32] | None) -> NDArray[np.int64]:
+    """List the moves from a state to another, as state * 2^31 + next state, ascending."""
+    here: NDArray[Any] = mdp.transition_rows() // mdp.n_actions
+    there: NDArray[Any] = mdp.successor
+    if number is not None:
+        here, there = number[here], number[there]
+    return np.unique(here.astype(np.int64)[here != there] * _BASE + there[here != there])
+
+
+def check_closed(closed: object, mdp: MDP | None) -> ClosedMoves:
+    """Check the closed moves of a log.
+
+    Parameters
+    ----------
+    closed : mapping
+        What the user gave.
+    mdp : MDP or None
+        The world of the log.
+
+    Returns
+    -------
+    dict
+        The same, ordered by step.
+
+    Raises
+    ------
+    TypeError
+        If it is no mapping.
+    ValueError
+        If a step is no whole number, or moves are no pairs of states of the world.
+
+    Examples
+    --------
+    >>> check_closed({5: [(0, 1)]}, None)
+    {5: ((0, 1),)}
+    """
+    if not isinstance(closed, Mapping):
+        raise TypeError(
+            "closed must be a dict of step to the moves that are closed from then on, such as "
+            f"{{100: [(3, 4), (4, 3)]}}; got {shown(closed)}."
+        )
+    last = np.inf if mdp is None else mdp.n_states - 1
+    checked: dict[int, tuple[tuple[int, int], ...]] = {}
+    for step, moves in closed.items():
+        from_step = check_whole("A step of closed", step)
+        what = f"The moves that are closed from step {from_step} on"
+        listed = check_list(what, moves)
+        if not listed:
+            checked[from_step] = ()
+            continue
+        pairs = check_array(listed, what, kind="whole", at_least=0, at_most=last, n_dims=2)
+        if pairs.shape[1] != 2:
+            raise ValueError(f"{what} must be pairs of states, got {shown(moves)}.")
+        checked[from_step] = tuple((here, there) for here, there in pairs.tolist())
+    return dict(sorted(checked.items()))
+
+
+def to_json(closed: ClosedMoves) -> str:
+    """Write closed moves as JSON.
+
+    Examples
+    --------
+    >>> to_json({5: ((0, 1),), 9: ()})
+    '{"5": [[0, 1]], "9": []}'
+    """
+    return json.dumps(dict(closed))
+
+
+def from_json(text: str | bytes, mdp: MDP | None) -> ClosedMoves:
+    """Read what `to_json` wrote.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The text.
+    mdp : MDP or None
+        The world of the log.
+
+    Returns
+    -------
+    dict
+        Step -> moves.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the text is none, or has moves that the world doesn't.
+
+    Examples
+    --------
+    >>> from_json('{"5": [[0, 1]], "9": []}', None)
+    {5: ((0, 1),), 9: ()}
+    """
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise TypeError(f"expected a JSON object, got {shown(found)}.")
+    return check_closed({int(step): moves for step, moves in found.items()}, mdp)
