@@ -20,10 +20,11 @@ from replay.worlds.mdp import MDP
 __all__ = ["FORGETTING_PROTOCOLS", "measure_forgetting"]
 
 _EARN = (1.0, 10.0)
-_N_TRIALS, _N_FIRST = 150, 20
+_N_TRIALS, _N_FIRST = 150, 50
 _AGENT = {
     "inverse_temperature": 1.0, "learning_rate": 0.3, "forgets_to_mean": True, "n_step": False,
-    "gain_floor": 0.0, "need": "one", "min_priority": 0.002, "replay_at": "episode_end",
+    "gain_floor": 0.0, "need": "one", "pre_explored": True, "min_priority": 0.002,
+    "replay_at": "episode_end",
 }  # fmt: skip
 
 
@@ -40,7 +41,7 @@ def measure_forgetting(protocol: str, seed: int) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        Over all trials but the first twenty: the share of the best reward that was earned, and how
+        Over all trials but the first fifty: the share of the best reward that was earned, and how
         often each action was replayed after a trial.
     """
     return FORGETTING_PROTOCOLS[protocol](seed)
