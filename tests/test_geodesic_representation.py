@@ -113,10 +113,10 @@ def test_distances_are_those_of_each_goal_solved_alone():
     """Every place is a goal; replay goes on until nothing is gained."""
     maze = from_ascii("S.#.\n....\n..G.")
     params = {
-        "candidates": "entered", "n_goals": 99, "pre_explored": True, "policy": "greedy",
+        "candidates": "entered", "n_goals": 99, "pre_explored": True,
         "replay_rate": 1.0, "max_backups": 2000, "forgetting": 0.0, "goal_rate": 0.0,
     }  # fmt: skip
-    memory = simulate(maze, "geodesic_representation", params, n_steps=60, seed=0).memory
+    memory = simulate(maze, "geodesic_representation", params, n_steps=300, seed=0).memory
     ways = maze.to_networkx()
     for g in range(int(memory.goals.n[0])):
         goal = int(memory.goals.place[g])

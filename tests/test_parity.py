@@ -8,7 +8,7 @@ from analyses.plots.parity import parity_experiments_figure, parity_figure
 from analyses.studies.laps import LapProtocol, run_laps
 from analyses.studies.parity.agreement import compare_panels, published_panels
 from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
-from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS, Choices, goal_shares
+from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
 from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
 from analyses.studies.parity.memory_access import (
     PROTOCOLS,

@@ -508,7 +508,8 @@ def _gain_at(params: Params, memory: Memory, g: int, s: int) -> float:
 def _change(params: Params, memory: Memory, g: int, s: int, a: int) -> float:
     """Return by how much a backup in replay changes G of its pair."""
     s_next = memory.model.edges[memory.latest[s, a]]["next_state"]
-    return params.replay_rate * (_target(params, memory, g, s_next) - memory.geodesic[g, s, a])
+    distance: float = _target(params, memory, g, s_next) - memory.geodesic[g, s, a]
+    return params.replay_rate * distance
 
 
 def _n_passed(memory: Memory, g: int, s: int, length: int) -> int:

@@ -72,7 +72,8 @@ def goal_need(n_goals: int, n_states: int, n_edges: int) -> GoalNeed:
 
 
 def _for_each(table: _Table, n_goals: int) -> _Table:
-    return type(table)(*(np.stack([field] * n_goals) for field in table))
+    fields = {name: np.stack([field] * n_goals) for name, field in table._asdict().items()}
+    return table._replace(**fields)
 
 
 @inlined
