@@ -13,7 +13,8 @@ from plain_geodesic import PlainMap
 from replay import simulate
 from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes, Transition
-from replay.log.backups import EPISODE_END, START, backup_buffer, renew
+from replay.log.backups import EPISODE_END, REST, START, backup_buffer, renew
+from replay.parts.known_world import likeliest_outcomes
 from replay.worlds.mazes import from_ascii
 
 REFERENCE = Path(__file__).parent / "reference" / "geodesic_values.csv"
@@ -58,7 +59,7 @@ class Agent:
         self.learner.learn(self.params, self.memory, moved, None)
 
     def replay(self, phase, state):
-        log = backup_buffer(1000, "all", True)
+        log = backup_buffer(10_000, "all", True)
         self.learner.replay(self.params, self.memory, Pause(phase, state, True), self.rng, log)
         (rows, evaluations), _ = renew(log, 0)
         return pd.DataFrame(rows).join(pd.DataFrame(evaluations))
@@ -110,18 +111,19 @@ def compare_with_plain(agent, phase, state, begin):
 
 
 def test_distances_are_those_of_each_goal_solved_alone():
-    """Every place is a goal; replay goes on until nothing is gained."""
-    maze = from_ascii("S.#.\n....\n..G.")
-    params = {
-        "candidates": "entered", "n_goals": 99, "pre_explored": True,
-        "replay_rate": 1.0, "max_backups": 2000, "forgetting": 0.0, "goal_rate": 0.0,
-    }  # fmt: skip
-    memory = simulate(maze, "geodesic_representation", params, n_steps=300, seed=0).memory
-    ways = maze.to_networkx()
-    for g in range(int(memory.goals.n[0])):
-        goal = int(memory.goals.place[g])
-        for s in range(maze.n_states):
-            if s != goal and not maze.terminal[s]:
+    """Every place is a goal, episodes start everywhere; replay goes on until nothing is gained."""
+    maze = from_ascii("..#\n.G.\n...")
+    agent = Agent(
+        likeliest_outcomes(maze), candidates="entered", n_goals=99, pre_explored=True,
+        policy="greedy", replay_rate=1.0, max_backups=500,
+    )  # fmt: skip
+    agent.learner.explore(agent.params, agent.memory, maze)
+    assert len(agent.replay(REST, 0)) < 500
+    ways, memory = maze.to_networkx(), agent.memory
+    assert memory.goals.n[0] == maze.n_states
+    for g, goal in enumerate(memory.goals.place.tolist()):
+        for s in np.flatnonzero(~maze.terminal).tolist():
+            if s != goal:
                 distance = nx.shortest_path_length(ways, s, goal)
                 assert memory.geodesic[g, s].max() == pytest.approx(0.95 ** (distance - 1))
 
@@ -143,7 +145,7 @@ def test_the_goal_of_before_is_replayed_as_long_as_it_is_likely():
     arms = {}
     for rate in (0.05, 1.0):
         agent = Agent(T_MAZE, goal_rate=rate, max_backups=3)
-        for turn, arm in [(2, 2)] * 12 + [(3, 4)] * 3:
+        for turn, arm in [(3, 4)] + [(2, 2)] * 20 + [(3, 4)]:
             for s, a, reward in ((0, 1, 0.0), (1, turn, 0.0), (arm, 1, 1.0)):
                 agent.step(s, a, reward, arm + 1 == T_MAZE[s, a])
             rows = agent.replay(EPISODE_END, arm + 1)

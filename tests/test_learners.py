@@ -241,7 +241,8 @@ def test_tasks_without_end(learner):
     run = simulate(RING, learner, params, n_steps=20_000, log="all")
     assert not run.log.steps["terminated"].any()
     exact = RING.solve(0.9)
-    if learner != "prioritized_sweeping_reset":  # which waits for an end that does not come
+    # One waits for an end that does not come, the other looks as far as to the next goal.
+    if learner not in ("prioritized_sweeping_reset", "geodesic_representation"):
         assert (run.memory.action_values.argmax(axis=1) == exact.policy).all()
 
 
