@@ -177,7 +177,8 @@ ACCOUNTS: dict[str, Account] = {
             "reversible": _REVERSIBLE,
             **_ENDS,
         },
-        source="Sutton 1990",
+        as_published={"discount": 0.95, "learning_rate": 0.1, "n_replays": 50},
+        source="Sutton 1990, Sutton & Barto 2018",
     ),
     "successor_dyna": Account(
         "successor_dyna",
@@ -345,7 +346,7 @@ ACCOUNTS: dict[str, Account] = {
             ),
             "noise": LogUniform(0.01, 1.0, "from smooth sweeps to the jumps of Levy flights"),
             "adaptation_time": LogUniform(5.0, 48.0, "from fast to Ji et al.'s (2025) 48"),
-            "width": Uniform(1.0, 3.0, "place fields of 10 to 30 cm, by how fine places are cut"),
+            "width": Uniform(0.8, 2.0, "wider bumps, of three places, jump from arm to arm"),
             "strength": Uniform(1.4, 4.0, "from Ji et al.'s (2025) to firmer bumps"),
             "n_replays": _REACTIVATIONS,
         },

@@ -7,7 +7,7 @@ where the agent is, or at rest at any known place, and what is replayed is where
 depends on m0, the strength of adaptation in units of tau / tau_v, at which a bump begins to travel:
 
 without adaptation
-    it stays, and nothing is replayed;
+    it stays, and nothing is replayed, but a few places inwards from the end of a track;
 m0 < 1
     noise makes it diffuse: the larger its jumps the nearer m0 is to 1 and the stronger the noise,
     whose steps the authors show to be those of Levy flights: superdiffusion;
@@ -23,9 +23,11 @@ least that keeps a bump up, so that width, in places of ours, is all that depend
 places are cut. Of the paper the abstract was read, and the code [2]_ in full. Theirs are rings and
 sheets without borders, of 128 or 100 x 100 neurons; the graph of a maze has ends, which repel the
 bump, and junctions, which attract it. Chosen here: a bump is set with the adaptation that a long
-stay would bring (theirs builds up while an input holds it for 50 tau); there is no other noise;
-adaptation is faster than theirs, 10 tau for 48, and time is cut in steps of tau / 2, not tau / 10,
-which changes the speed of a bump by a few percent and makes replay ten times faster to compute.
+stay would bring (theirs builds up while an input holds it for 50 tau); there is no other noise; and
+time is cut in steps of tau / 2, not tau / 10, which changes the speed of a bump by less than 3 %.
+Adaptation is faster than theirs, 10 tau for 48, and strength 2.2 for 1.4: in Gupta's maze, shares
+of forward, reverse and ambiguous sequences are the same to 0.04 with theirs, over 4.8 times the
+time and with sqrt(4.8) times the noise. With bumps twice as wide nearly every replay jumps.
 
 References
 ----------

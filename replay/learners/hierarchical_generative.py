@@ -37,7 +37,7 @@ sequence), the form of y, and that sequences are cut at the ends of laps, or aft
 
 References
 ----------
-.. [1] Stoianov, Maisto & Pezzulo (2022), The hippocampal formation as a hierarchical generative
+.. [1] Stoianov et al. (2022), The hippocampal formation as a hierarchical generative
    model supporting generative replay and continual learning.
    https://doi.org/10.1101/2020.01.16.908889
 .. [2] https://github.com/stoianov/HDGM

@@ -9,7 +9,7 @@ References
 ----------
 .. [1] Ji et al. (2025), Dynamical modulation of hippocampal replay through firing rate adaptation.
    https://doi.org/10.1038/s41467-025-68042-3
-.. [2] Stoianov, Maisto & Pezzulo (2022), The hippocampal formation as a hierarchical generative
+.. [2] Stoianov et al. (2022), The hippocampal formation as a hierarchical generative
    model supporting generative replay and continual learning.
    https://doi.org/10.1101/2020.01.16.908889
 """
