@@ -47,7 +47,7 @@ FORWARD = [
     "sfma_dynamic",
     "retrieved_episodes",
 ]
-FADING = ["memory_access_forgetting"]
+FADING = ["memory_access_forgetting", "geodesic_representation"]
 """Action values decay between their backups."""
 KNOWING = ["sfma_published", "prioritized_memory_access_published"]
 """They know the world before the first step."""

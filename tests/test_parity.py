@@ -7,6 +7,8 @@ import pytest
 from analyses.plots.parity import parity_experiments_figure, parity_figure
 from analyses.studies.laps import LapProtocol, run_laps
 from analyses.studies.parity.agreement import compare_panels, published_panels
+from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
+from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
 from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
 from analyses.studies.parity.memory_access import (
     PROTOCOLS,
@@ -225,6 +227,7 @@ def test_every_published_row_has_what_it_takes():
     told = panels[["value", "low", "sign"]].notna().any(axis=1)
     known = PROTOCOLS.keys() | SFMA_PROTOCOLS.keys() | TEXTBOOK_PROTOCOLS.keys() | {"brea_2018"}
     known |= SUCCESSOR_PROTOCOLS.keys() | GENERATOR_PROTOCOLS.keys()
+    known |= GEODESIC_PROTOCOLS.keys() | FORGETTING_PROTOCOLS.keys()
     assert set(panels.loc[told, "protocol"]) <= known
     assert panels.loc[~told, "why"].notna().all()
     assert panels[["account", "source", "read_from"]].notna().all(axis=None)

@@ -166,7 +166,52 @@ ACCOUNTS: dict[str, Account] = {
             "transition_rate": Uniform(0.1, 0.95, "up to Mattar & Daw's (2018) 0.9"),
         },
         fixed={"gain_floor": 0.0},  # there is always something to gain
+        as_published={
+            "inverse_temperature": 10.0,  # 1, where rewards are about 10
+            "learning_rate": 0.3,
+            "forgetting": 0.5,
+            "forgets_to_mean": True,
+            "min_priority": 1e-4,
+            "gain_floor": 0.0,
+        },
         source="Antonov et al. 2022",
+    ),
+    "geodesic_representation": Account(
+        "geodesic_representation",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "replay_rate": _LEARNING_RATE,
+            "inverse_temperature": LogUniform(
+                1.0, 20.0, "around the 2.5 and 5 of Sagiv et al. (2025)"
+            ),
+            "goal_rate": LogUniform(
+                0.01, 1.0, "from goals of a whole session to the latest; theirs are 0.04 and 0.05"
+            ),
+            "forgetting": LogUniform(
+                0.005, 0.2, "around the 0.06 of Sagiv et al. (2025); with none nothing is gained"
+            ),
+            "max_backups": _REACTIVATIONS,
+            "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
+            "pre_explored": OneOf(
+                (False, True), "whether an animal knows a maze before its first lap is not known"
+            ),
+            "backup_cost": Sometimes(1e-4, 0.1, "as of prioritized memory access"),
+            "mean_backups": _ENDS["mean_backups"],
+        },
+        as_published={
+            "discount": 0.95,
+            "policy": "softmax",
+            "inverse_temperature": 5.0,
+            "learning_rate": 1.0,
+            "replay_rate": 0.7,
+            "goal_rate": 0.05,
+            "forgetting": 0.06,
+            "replay_at": "episode_end",
+            "max_backups": 3,
+            "pre_explored": True,
+        },
+        source="Sagiv et al. 2025",
     ),
     "dyna_q": Account(
         "dyna_q",

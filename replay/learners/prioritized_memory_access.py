@@ -14,9 +14,11 @@ pause, by what moved in T.
 Who forgets has something to gain from what is long learned [2]_: with `forgetting`, at each step,
 before it is learned from, all action values move a share of the way to `forgotten_value`. Actions
 that are often chosen are kept up by experience; those that are worse than what is forgotten tends
-to seem better than they are, and are replayed for that. Of that paper the abstract and summary were
-read: that it is action values that decay, all alike and at each step, is chosen here. Its own agent
-also forgets how its small task is laid out; here what each pair led to last is kept, and T is.
+to seem better than they are, and are replayed for that. Of that paper the abstract, the summary and
+the authors' code were read. Its agent's values decay towards the mean reward so far, here with
+`forgets_to_mean`. It also forgets how its small task is laid out, so that replay, too, mixes up
+what actions lead to; here what each pair led to last is kept, and T is. In the authors' simple
+example that makes a third fewer replays of what is worse, and better choices.
 
 References
 ----------
@@ -163,6 +165,8 @@ class Params(NamedTuple):
         Share of the way to `forgotten_value` that all action values move at each step.
     forgotten_value : float
         What an action value is once all is forgotten.
+    forgets_to_mean : bool
+        Whether that is the mean reward so far instead, as in the published code.
     """
 
     discount: Share = 0.9
@@ -193,6 +197,7 @@ class Params(NamedTuple):
     pre_explored: bool = False
     forgetting: Share = 0.0
     forgotten_value: Annotated[float, Between(-LARGEST_NUMBER, LARGEST_NUMBER)] = 0.0
+    forgets_to_mean: bool = False
 
 
 class Memory(NamedTuple):
@@ -311,8 +316,8 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     """Remember the transition, move T, and send the error of Q-learning to all traced pairs."""
     Q, traces, n_actions = memory.action_values, memory.traces, memory.action_values.shape[1]
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
-    note_step(memory.whereabouts, s, r)
     forget_values(params, memory)
+    note_step(memory.whereabouts, s, r)
     observe(memory.model, s, a, s_next, transition.terminated)
     move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a] = s_next

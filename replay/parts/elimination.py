@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.parts.markov_chain import MarkovChain, expected_visits
+from replay.parts.markov_chain import MarkovChain, expected_visits, sum_visits
 
-__all__ = ["Elimination", "elimination", "solve_visits"]
+__all__ = ["Elimination", "elimination", "solve_visits", "solve_visits_from"]
 
 _MOST_PER_EDGE = 16
 _NONE = -1
@@ -156,19 +156,61 @@ def solve_visits(
     visits : ndarray of float64, shape (n_states,)
         Written to: a row of the inverse of 1 - discount * T.
     """
+    if _eliminate_all(elimination, chain, discount):
+        elimination.row[state] = 1.0
+        _pass_on(elimination, elimination.place[state], visits)
+    else:
+        expected_visits(chain, state, discount, visits)
+
+
+@inlined
+def solve_visits_from(
+    elimination: Elimination,
+    chain: MarkovChain,
+    begin: NDArray[np.float64],
+    discount: float,
+    visits: NDArray[np.float64],
+) -> None:
+    """Write how often each state will be visited from where a path may begin, discounted.
+
+    Parameters
+    ----------
+    elimination : Elimination
+        What earlier calls left, for the same chain and discount.
+    chain : MarkovChain
+        The chain T.
+    begin : ndarray of float64, shape (n_states,)
+        How likely a path begins in each state.
+    discount : float
+        Weight of the future, a step; below 1.
+    visits : ndarray of float64, shape (n_states,)
+        Written to: `begin` times the inverse of 1 - discount * T.
+    """
+    if _eliminate_all(elimination, chain, discount):
+        for s in range(len(begin)):
+            elimination.row[s] = begin[s]
+        _pass_on(elimination, 0, visits)
+    else:
+        for s in range(len(begin)):
+            chain.arriving[s] = begin[s]
+        sum_visits(chain, discount, visits)
+
+
+@inlined
+def _eliminate_all(elimination: Elimination, chain: MarkovChain, discount: float) -> bool:
+    """Eliminate what has moved; return whether there is room for that."""
     if elimination.n_edges[0] != chain.n_edges[0]:
         elimination.n_edges[0] = chain.n_edges[0]
         chain.has_moved[:] = True
         if not _find_order(elimination, chain):
             elimination.order[0] = _NONE
     if elimination.order[0] < 0:  # too dense for the room there is
-        expected_visits(chain, state, discount, visits)
-        return
-    for place in range(len(visits)):
+        return False
+    for place in range(len(elimination.order)):
         if _is_due(elimination, chain, place):
             _eliminate(elimination, chain, place, discount)
     chain.has_moved[:] = False
-    _pass_on(elimination, state, visits)
+    return True
 
 
 @inlined
@@ -218,13 +260,12 @@ def _eliminate(elimination: Elimination, chain: MarkovChain, place: int, discoun
 
 
 @inlined
-def _pass_on(elimination: Elimination, state: int, visits: NDArray[np.float64]) -> None:
-    """Follow the visits from a state to those that go later, and from there back."""
+def _pass_on(elimination: Elimination, first: int, visits: NDArray[np.float64]) -> None:
+    """Follow what is in the row, from a place on, to those that go later, and from there back."""
     order, row = elimination.order, elimination.row
     n_states = len(visits)
     visits[:] = 0.0
-    row[state] = 1.0
-    for place in range(elimination.place[state], n_states):
+    for place in range(first, n_states):
         s = order[place]
         amount = row[s] / elimination.leaving[place]
         row[s] = 0.0

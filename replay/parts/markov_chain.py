@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 
 __all__ = ["MarkovChain", "chain_words", "expected_visits", "long_run_shares", "markov_chain"]
-__all__ += ["move", "set_edge"]
+__all__ += ["move", "set_edge", "sum_visits"]
 
 _EDGE = np.dtype([("probability", np.float64), ("next_state", np.int32), ("next_out", np.int32)])
 _TOLERANCE = 1e-15
@@ -143,12 +143,28 @@ def expected_visits(
     visits : ndarray of float64, shape (n_states,)
         Written to.
     """
-    n_states = len(visits)
-    arriving = chain.arriving
+    for s in range(len(visits)):
+        chain.arriving[s] = 0.0
+    chain.arriving[state] = 1.0
+    sum_visits(chain, discount, visits)
+
+
+@inlined
+def sum_visits(chain: MarkovChain, discount: float, visits: NDArray[np.float64]) -> None:
+    """Write how often each state will be visited from what arrives, as `expected_visits` does.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        The chain T; ``arriving`` is how likely a path begins in each state, and is used up.
+    discount : float
+        Weight of the future, a step; below 1.
+    visits : ndarray of float64, shape (n_states,)
+        Written to.
+    """
+    n_states, arriving = len(visits), chain.arriving
     for s in range(n_states):
         visits[s] = 0.0
-        arriving[s] = 0.0
-    arriving[state] = 1.0
     negligible = _TOLERANCE * (1.0 - discount) / n_states
     for sweep in range(_MOST_SWEEPS):
         passed_on = False

@@ -19,6 +19,8 @@ from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
 from analyses.studies.parity.agreement import compare_panels, published_panels
+from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
+from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
 from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
 from analyses.studies.parity.memory_access import PROTOCOLS
 from analyses.studies.parity.sfma import SFMA_PROTOCOLS
@@ -41,9 +43,20 @@ _SUITES: dict[str, tuple[int, Mapping[str, Callable[[int], dict[str, float]]]]] 
     "textbook": (20, TEXTBOOK_PROTOCOLS),
     "successor": (10, SUCCESSOR_PROTOCOLS),
     "generators": (10, GENERATOR_PROTOCOLS),
+    "future_goals": (30, GEODESIC_PROTOCOLS),
+    "forgetting": (50, FORGETTING_PROTOCOLS),
 }
 """Group -> how many animals, and what each of them does."""
-_SEEDED = ("memory_access", "sfma", "textbook", _EXPERIMENTS, "successor", "generators")
+_SEEDED = (
+    "memory_access",
+    "sfma",
+    "textbook",
+    _EXPERIMENTS,
+    "successor",
+    "generators",
+    "future_goals",
+    "forgetting",
+)
 """The groups in the order in which they came to be, by which they are seeded."""
 _N_ANIMALS = 10
 _AS_PUBLISHED = {

@@ -8,6 +8,7 @@ from typing import Any
 
 from replay.jit import inlined
 from replay.parts.memory_access.priority_table import mark_stale
+from replay.parts.memory_access.whereabouts import mean_reward
 from replay.parts.policies import Policy, best_value, mean_value
 
 __all__ = ["change_value", "forget_values", "state_value"]
@@ -69,12 +70,16 @@ def forget_values(params: Any, memory: Any) -> None:
     Parameters
     ----------
     params, memory : NamedTuple
-        Of the learner; ``forgetting`` is the share of the way to ``forgotten_value``.
+        Of the learner; ``forgetting`` is the share of the way to ``forgotten_value``, or with
+        ``forgets_to_mean`` to the mean reward so far.
     """
     if params.forgetting == 0.0:
         return
+    aim = params.forgotten_value
+    if params.forgets_to_mean and memory.whereabouts.moment[0] >= 0:
+        aim = mean_reward(memory.whereabouts)
     for s in range(len(memory.values)):
         for a in range(memory.action_values.shape[1]):
-            distance = params.forgotten_value - memory.action_values[s, a]
+            distance = aim - memory.action_values[s, a]
             if memory.next_state[s, a] >= 0 and distance != 0.0:
                 change_value(params, memory, s, a, params.forgetting * distance)
