@@ -210,6 +210,7 @@ def test_gain_is_the_difference_of_two_policies(before, after):
         assert found >= -1e-15  # the mean of three equal numbers may be rounded up
 
 
+@pytest.mark.usefixtures("plain")
 def test_need_without_a_discount_has_no_bound():
     chain = MDP.from_tables([[1], [1]], reward=[1, 0], terminal=[1])
     for learner in MODULES:

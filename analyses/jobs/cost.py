@@ -37,7 +37,7 @@ class Cost(NamedTuple):
 
 
 _SECONDS_TO_BEGIN = 2.5
-_SECONDS_OF_FIGURE = 0.8
+_SECONDS_OF_FIGURE = 1.1
 
 
 def seconds_of_figures(n_figures: int, n_processes: int) -> float:
@@ -58,7 +58,7 @@ def seconds_of_figures(n_figures: int, n_processes: int) -> float:
     Examples
     --------
     >>> seconds_of_figures(5, 1)
-    6.5
+    8.0
     """
     if not n_figures:
         return 0.0
