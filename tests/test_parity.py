@@ -8,7 +8,7 @@ from analyses.plots.parity import parity_experiments_figure, parity_figure
 from analyses.studies.laps import LapProtocol, run_laps
 from analyses.studies.parity.agreement import compare_panels, published_panels
 from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
-from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
+from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS, Choices, goal_shares
 from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
 from analyses.studies.parity.memory_access import (
     PROTOCOLS,
@@ -170,6 +170,17 @@ def test_shortcuts_join_one_loop_to_the_other():
     assert count_shortcuts(np.array(top_right + top_left)) == 1
     no_loop = [*top_right[::-1], 16, 27, 38, 49, 60, 71, 70, 69, 68]
     assert count_shortcuts(np.array(no_loop)) == 0
+
+
+def test_goals_are_counted_in_trials_that_repeat_them():
+    # Arm 1 pays three times, then arm 2; trials 5 and 6 repeat it.
+    choices = Choices(np.array([1, 1, 1, 1, 2, 2, 2]), np.array([1, 1, 1, 2, 2, 2, 2]))
+    shown = np.zeros((7, 8), dtype=bool)
+    shown[5, 1] = shown[6, 3] = True
+    found = goal_shares(choices, shown)
+    assert found["current_goal"] == 0.0
+    assert found["previous_goal"] == found["previous_minus_current"] == 0.5
+    assert found["other_arm"] == pytest.approx(0.5 / 6)
 
 
 def test_arms_are_matched_either_way_with_two_errors():
