@@ -653,16 +653,10 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
             if i > 0:
                 u, b = path[0, length - i], path[1, length - i]
                 u_next = path[0, length - i + 1] if i > 1 else s
-            before, r = Q[u, b], _expected_reward(memory, u_next)
+            before = Q[u, b]
             _set_action_value(memory, u, b)
             row = record(
-                log, pause.phase, u, b, u_next, before, Q[u, b], r, worth, pop, row, gain, need
+                log, pause.phase, u, b, u_next, before, Q[u, b], np.nan, worth, pop, row, gain, need
             )
         path[0, length], path[1, length] = s, a
         length, end, last = length + 1, s_next, s
-
-
-def _expected_reward(memory: Memory, s: int) -> float:
-    """Return what entering a state pays: what it paid of late if it is a goal, else nothing."""
-    g = memory.goals.number[s]
-    return memory.goals.reward[g] if g >= 0 else 0.0
