@@ -31,6 +31,7 @@ from replay.learners import find_learner
 from replay.learners.contract import Known, Learner, Sizes, Transition, resolve
 from replay.log.event_log import EventLog
 from replay.parts import priority_queue
+from replay.parts.attractor import Attractor
 from replay.parts.propagator import Propagator
 from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
@@ -220,7 +221,7 @@ def _with_kind(dtype: np.dtype, kind: str, new: Any) -> np.dtype:
 
 def _converted(memory: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
     """Change all arrays of a memory and of its parts, but for what a kernel of its own computes."""
-    if isinstance(memory, Propagator):
+    if isinstance(memory, Propagator | Attractor):
         return memory
     if isinstance(memory, np.ndarray):
         return change(memory)
