@@ -48,7 +48,7 @@ FORWARD = [
     "sfma_dynamic",
     "retrieved_episodes",
 ]
-FADING = ["memory_access_forgetting"]
+FADING = ["memory_access_forgetting", "geodesic_representation"]
 """Action values decay between their backups."""
 REVALUING = ["successor_dyna", "geodesic_representation"]
 """Rewards change action values, too."""
@@ -399,6 +399,7 @@ def test_who_replays_and_when(learner):
         "retrieved_episodes": {"step", "start"},
         "prioritized_memory_access": {"online", "episode_end", "start"},
         "memory_access_forgetting": {"online", "episode_end", "start"},
+        "geodesic_representation": {"online", "episode_end", "start"},
         **{name: {"episode_end", "start"} for name in GENERATORS},
         recent_sarsa: {"online", "episode_end", "start"},
     }
