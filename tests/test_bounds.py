@@ -130,7 +130,7 @@ def check(memory):
         if isinstance(part, WorldModel):
             assert 0 <= part.n_edges[0] <= part.n_places[0] <= len(part.edges)
         elif isinstance(part, MarkovChain):
-            assert 0 <= part.n_edges[0] <= len(part.edges)
+            assert ((part.n_edges >= 0) & (part.n_edges <= part.edges.shape[-1])).all()
         elif isinstance(part, PriorityQueue):
             assert 0 <= part.size[0] <= len(part.state)
             queued = part.state[: part.size[0]]
