@@ -31,7 +31,7 @@ References
 ----------
 .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
    https://doi.org/10.1038/s41593-018-0232-z
-.. [2] Sagiv, Akam, Witten & Daw (2025), Between planning and map-building: prioritizing replay
+.. [2] Sagiv et al. (2025), Between planning and map-building: prioritizing replay
    when future goals are uncertain. https://pmc.ncbi.nlm.nih.gov/articles/PMC12633763
 """
 
