@@ -319,11 +319,12 @@ def test_backups_are_of_remembered_transitions(learner, data):
         transition = row.state, row.action, row.next_state
         assert first_seen[transition] <= row.step
         assert np.isnan(row.reward) or row.reward == reward[transition]
-        kept = (1.0 - fading) ** (row.step - changed.get(transition[:2], row.step))
+        now = row.step + (row.phase == "start")  # what fades, does so before the next start
+        kept = (1.0 - fading) ** (now - changed.get(transition[:2], now))
         known = values.get(transition[:2], row.q_before) * kept
         if learner not in REVALUING:
             assert row.q_before == (known if kept == 1.0 else pytest.approx(known, abs=1e-12))
-        values[transition[:2]], changed[transition[:2]] = row.q_after, row.step
+        values[transition[:2]], changed[transition[:2]] = row.q_after, now
         if row.phase == "start":
             assert row.location == steps["state"].get(row.step + 1, row.location)
         else:
@@ -335,11 +336,11 @@ def test_backups_are_of_remembered_transitions(learner, data):
             goes_on = cause["next_state"] == row.state and learner in FORWARD
             assert goes_on or cause["state"] == row.next_state
         if row.phase == "online":
-            now = steps.loc[row.step]
-            assert transition == (now["state"], now["action"], now["next_state"])
-            assert row.reward == now["reward"]
+            made = steps.loc[row.step]
+            assert transition == (made["state"], made["action"], made["next_state"])
+            assert row.reward == made["reward"]
     for (s, a), value in values.items():
-        kept = (1.0 - fading) ** (len(steps) - 1 - changed[s, a])
+        kept = (1.0 - fading) ** (len(steps) - changed[s, a])
         expected = value if kept == 1.0 else pytest.approx(value * kept, abs=1e-12)
         assert learner in REVALUING or run.memory.action_values[s, a] == expected
     bound = max(np.abs(world.reward).max() / (1 - 0.9), 5.0)

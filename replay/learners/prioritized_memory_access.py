@@ -11,12 +11,12 @@ Nothing is replayed before the first reward. Besides Q the learner keeps only wh
 of each pair led to. It computes anew only the gains that a backup may have changed, and need once a
 pause, by what moved in T.
 
-Who forgets has something to gain from what is long learned [2]_: with `forgetting`, at each step,
-before it is learned from, all action values move a share of the way to `forgotten_value`. Actions
-that are often chosen are kept up by experience; those that are worse than what is forgotten tends
-to seem better than they are, and are replayed for that. Of that paper the abstract, the summary and
-the authors' code were read. Its agent's values decay towards the mean reward so far, here with
-`forgets_to_mean`. It also forgets how its small task is laid out, so that replay, too, mixes up
+Who forgets has something to gain from what is long learned [2]_: with `forgetting`, after each step
+and the replay that follows it, all action values move a share of the way to `forgotten_value`.
+Actions that are often chosen are kept up by experience; those that are worse than what is forgotten
+tends to seem better than they are, and are replayed for that. Of that paper the abstract, the
+summary and the authors' code were read. Its agent's values decay towards the mean reward so far,
+here with `forgets_to_mean`. It also forgets how its small task is laid out, so that replay, too, mixes up
 what actions lead to; here what each pair led to last is kept, and T is. In the authors' simple
 example that makes a third fewer replays of what is worse, and better choices.
 
@@ -49,7 +49,7 @@ from replay.learners.contract import (
     Threshold,
     Transition,
 )
-from replay.log.backups import ONLINE, START, STEP, TRACE, Log, record
+from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, Log, record
 from replay.parts.markov_chain import chain_words, move
 from replay.parts.memory_access.exploration import explore_world, link_ends
 from replay.parts.memory_access.paths import (
@@ -316,7 +316,6 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     """Remember the transition, move T, and send the error of Q-learning to all traced pairs."""
     Q, traces, n_actions = memory.action_values, memory.traces, memory.action_values.shape[1]
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
-    forget_values(params, memory)
     note_step(memory.whereabouts, s, r)
     observe(memory.model, s, a, s_next, transition.terminated)
     move(memory.need.chain, s, s_next, params.transition_rate)
@@ -360,6 +359,13 @@ def _back_up(
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+    """Replay what is worth it; then, once a step, forget."""
+    _make_backups(params, memory, pause, rng, log)
+    if pause.phase == STEP or pause.phase == EPISODE_END:
+        forget_values(params, memory)
+
+
+def _make_backups(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
     """Make the backup that is worth most, again and again, until none is worth enough."""
     link_episodes(params, memory.whereabouts, memory.need.chain, pause)
     origin = need_origin(params, memory.whereabouts, pause)

@@ -76,7 +76,7 @@ def forget_values(params: Any, memory: Any) -> None:
     if params.forgetting == 0.0:
         return
     aim = params.forgotten_value
-    if params.forgets_to_mean and memory.whereabouts.moment[0] >= 0:
+    if params.forgets_to_mean:
         aim = mean_reward(memory.whereabouts)
     for s in range(len(memory.values)):
         for a in range(memory.action_values.shape[1]):
