@@ -149,7 +149,7 @@ def test_own_maze_and_learner(told):
 def test_animal_moves(told):
     facts = told["animal_moves"]
     assert facts["laps"] == 12 * [13]
-    assert len(facts["silent"]) == 5
+    assert len(facts["silent"]) == 6
     counts = facts["counts"]
     for name in ("monte_carlo", "episodic_control", "episodic_sequences"):
         assert counts[name]["reverse_episode"] == 12

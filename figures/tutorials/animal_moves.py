@@ -66,7 +66,7 @@ print("replay nothing:", *silent)
 # episodic sequences replay each of the 12 laps backwards when it ends. Trajectory sampling,
 # retrieved episodes and prioritized memory access replay forward, ahead of the animal. Prioritized
 # sweeping replays backwards, but only 6 times: once its values are right there is nothing left to
-# change. Five learners replay nothing at all, and Dyna-Q replays single moves in random order,
+# change. Six learners replay nothing at all, and Dyna-Q replays single moves in random order,
 # which make no sequence.
 #
 # Nobody replays a novel path here. There could be one, from one outer arm to the other; but all
