@@ -16,9 +16,9 @@ and the replay that follows it, all action values move a share of the way to `fo
 Actions that are often chosen are kept up by experience; those that are worse than what is forgotten
 tends to seem better than they are, and are replayed for that. Of that paper the abstract, the
 summary and the authors' code were read. Its agent's values decay towards the mean reward so far,
-here with `forgets_to_mean`. It also forgets how its small task is laid out, so that replay, too,
-mixes up what actions lead to; here what each pair led to last is kept, and T is. In the authors'
-simple example that makes a third fewer replays of what is worse, and better choices.
+here with `forgets_to_mean`. It also forgets how its small task is laid out, so that replay mixes up
+what actions lead to; here what each pair led to last is kept, and T is. In the authors' simple
+example that makes a third fewer replays of what is worse, and better choices.
 
 References
 ----------
