@@ -18,7 +18,7 @@ tends to seem better than they are, and are replayed for that. Of that paper the
 summary and the authors' code were read. Its agent's values decay towards the mean reward so far,
 here with `forgets_to_mean`. It also forgets how its small task is laid out, so that replay mixes up
 what actions lead to; here what each pair led to last is kept, and T is. In the authors' simple
-example that makes a third fewer replays of what is worse, and better choices.
+example that makes a fifth fewer replays of what is worse, and better choices.
 
 References
 ----------
