@@ -53,7 +53,7 @@ from replay.parts.attractor import (
     follow,
     place_bump,
 )
-from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.numbering import Numbering, join, numbering
 from replay.parts.policies import draw_uniform
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -155,12 +155,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Join the two places."""
-    n_before = memory.known.n[0]
-    i = meet(memory.known, transition.state)
-    j = meet(memory.known, transition.next_state)
-    is_linked = i == j or memory.is_linked[i, j]
-    if n_before < memory.known.n[0] or not is_linked:
-        memory.is_linked[i, j] = memory.is_linked[j, i] = i != j
+    if join(memory.known, memory.is_linked, transition.state, transition.next_state):
         memory.is_stale[0] = True
 
 

@@ -61,7 +61,7 @@ from replay.learners.contract import (
     Transition,
 )
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
-from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.numbering import Numbering, join, numbering
 from replay.parts.policies import draw_uniform, draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
@@ -241,11 +241,11 @@ def _end_sequence(memory: Memory) -> None:
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Join the two places, infer the map, and at an end let it take in what was run."""
-    i, j = meet(memory.known, transition.state), meet(memory.known, transition.next_state)
-    memory.is_linked[i, j] = memory.is_linked[j, i] = i != j
+    number = memory.known.number
+    join(memory.known, memory.is_linked, transition.state, transition.next_state)
     if memory.length[0] == 0:
-        _enter(params, memory, i)
-    _enter(params, memory, j)
+        _enter(params, memory, number[transition.state])
+    _enter(params, memory, number[transition.next_state])
     if (transition.terminated or transition.truncated) and memory.length[0] > 0:
         _end_sequence(memory)
 

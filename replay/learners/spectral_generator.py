@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
-from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.numbering import Numbering, join, numbering
 from replay.parts.policies import draw_uniform
 from replay.parts.propagator import (
     Propagator,
@@ -142,13 +142,9 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
     """Join the two places, and note whether the second is rewarded."""
-    n_before = memory.known.n[0]
-    i = meet(memory.known, transition.state)
-    j = meet(memory.known, transition.next_state)
-    is_goal = transition.reward > 0.0
-    is_linked = i == j or memory.is_linked[i, j]
-    if n_before < memory.known.n[0] or not is_linked or memory.is_goal[j] != is_goal:
-        memory.is_linked[i, j] = memory.is_linked[j, i] = i != j
+    is_new = join(memory.known, memory.is_linked, transition.state, transition.next_state)
+    j, is_goal = memory.known.number[transition.next_state], transition.reward > 0.0
+    if is_new or memory.is_goal[j] != is_goal:
         memory.is_goal[j] = is_goal
         memory.is_stale[0] = True
 

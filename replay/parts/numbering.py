@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 
-__all__ = ["Numbering", "meet", "numbering"]
+__all__ = ["Numbering", "join", "meet", "numbering"]
 
 
 class Numbering(NamedTuple):
@@ -61,3 +61,13 @@ def meet(known: Numbering, thing: int) -> int:
         known.n[0] = n + 1
     number: int = known.number[thing]
     return number
+
+
+@inlined
+def join(known: Numbering, is_linked: NDArray[np.bool_], place: int, next_place: int) -> bool:
+    """Join two places that follow each other, both ways; return whether the graph is another."""
+    n_before = known.n[0]
+    i, j = meet(known, place), meet(known, next_place)
+    is_new = n_before < known.n[0] or (i != j and not is_linked[i, j])
+    is_linked[i, j] = is_linked[j, i] = i != j
+    return is_new
