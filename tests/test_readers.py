@@ -47,6 +47,10 @@ def whole():
 
 
 class TestTracks:
+    def test_no_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"no file .*track\.json: name the JSON file"):
+            read_track(tmp_path / "track.json")
+
     def test_all_forms_give_the_same_graph(self, tmp_path):
         drawn = read_track(TRACK)
         path = tmp_path / "track.json"

@@ -59,6 +59,10 @@ def read_track(source: object) -> nx.Graph:
     name = "The track graph"
     if isinstance(source, str | Path):
         name = str(source)
+        if not Path(source).is_file():
+            raise FileNotFoundError(
+                f"There is no file {name}: name the JSON file of the track graph."
+            )
         try:
             source = json.loads(Path(source).read_text("utf-8"))
         except (UnicodeDecodeError, ValueError) as error:
