@@ -88,7 +88,7 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     names = list(choices)
     is_short = isinstance(name, str) and len(name) <= _LONGEST
     plain = str(name).lower().replace("-", "_").replace(" ", "_") if is_short else ""
-    close = [plain] if plain in names else []
+    close = [each for each in names if each.lower() == plain]
     close = close or (difflib.get_close_matches(str(name), names, n=1) if is_short else [])
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return ValueError(f"Unknown {what} {shown(name)}.{hint} Choose from: {', '.join(names)}.")

@@ -23,6 +23,7 @@ import numpy as np
 
 from replay.checks import unknown_name
 from replay.learners import LEARNERS, Learner
+from replay.names import Named
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree
@@ -224,7 +225,8 @@ _DETERMINISTIC = _parameters(
     prioritized_sweeping_optimistic={"initial_value": 5.0},
 )
 
-EXPERIMENTS: dict[str, Experiment] = {
+EXPERIMENTS: Named[Experiment] = Named("experiment")
+EXPERIMENTS |= {
     experiment.name: experiment
     for experiment in (
         Experiment(

@@ -30,10 +30,12 @@ from replay.learners import (
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
 from replay.learners.from_file import learner_from_file
+from replay.names import Named
 
 __all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
 
-LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
+LEARNERS: Named[tuple[LearnerModule, Any]] = Named("learner")
+LEARNERS |= {
     "monte_carlo": (monte_carlo, monte_carlo.Params()),
     "n_step_td": (n_step_td, n_step_td.Params()),
     "q_lambda": (q_lambda, q_lambda.Params()),

@@ -25,6 +25,7 @@ from replay.checks import (
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
+from replay.names import known_arguments
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
 from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
@@ -36,6 +37,7 @@ _NUMBERS = "States count from 0; pandas.factorize makes numbers of names."
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
 
 
+@known_arguments
 def feed(
     learner: Any,
     transitions: pd.DataFrame,
@@ -126,7 +128,7 @@ def feed(
             warnings.warn(
                 f"{found.name!r} replays at the ends of episodes, but no row of transitions is "
                 "terminated or truncated, so that nothing was replayed: mark where laps end.",
-                stacklevel=2,
+                stacklevel=3,
             )
     return fed
 

@@ -15,6 +15,7 @@ from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
 from replay.log.closed_moves import closed_moves
 from replay.log.event_log import EventLog
+from replay.names import known_arguments
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
 from replay.simulation.loop import start
 from replay.worlds.mdp import MDP
@@ -114,6 +115,7 @@ class Run:
             raise no_attribute(self, name, _INSTEAD)
 
 
+@known_arguments
 def simulate(
     mdp: MDP | Protocol,
     learner: Any,

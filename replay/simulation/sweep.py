@@ -11,6 +11,7 @@ import pandas as pd
 
 from replay.checks import check_list, check_whole, shown
 from replay.learners import check_computes_values, find_learner
+from replay.names import known_arguments
 from replay.simulation.simulate import simulate
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
@@ -21,6 +22,7 @@ _MOST_RUNS = 100_000
 _OWN_COLUMNS = ("seed", "time_step", "reward_rate")
 
 
+@known_arguments
 def sweep(
     mdp: MDP | Protocol,
     learner: Any,

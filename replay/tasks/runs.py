@@ -14,6 +14,7 @@ from replay.checks import check_whole, no_attribute, shown, unknown_name
 from replay.learners import find_learner
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
+from replay.names import known_arguments
 from replay.simulation.driver import LogWriter
 from replay.simulation.feed import Experience
 from replay.tasks.own_behaviour import act_through, noisy
@@ -60,6 +61,7 @@ class TaskRun(NamedTuple):
             raise no_attribute(self, name, _INSTEAD)
 
 
+@known_arguments
 def run_task(
     task: Task | str,
     learner: Any,
