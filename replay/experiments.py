@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from replay.checks import unknown_name
+from replay.checks import Named, unknown_name
 from replay.learners import LEARNERS, Learner
-from replay.names import Named
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.trees import deterministic_tree, stochastic_tree

@@ -60,7 +60,7 @@ from analyses.measures.utility import UTILITY_STATISTICS
 from analyses.measures.walks import WALK_STATISTICS
 from analyses.measures.walls import WALL_STATISTICS
 from analyses.measures.wells import WELL_STATISTICS
-from replay.names import Named
+from replay.checks import Named
 
 __all__ = ["STATISTICS", "Replays", "Statistic"]
 

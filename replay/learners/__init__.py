@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from replay.checks import unknown_name
+from replay.checks import Named, unknown_name
 from replay.learners import (
     adaptive_attractor,
     context_reactivation,
@@ -30,7 +30,6 @@ from replay.learners import (
 )
 from replay.learners.contract import Learner, LearnerModule, resolve
 from replay.learners.from_file import learner_from_file
-from replay.names import Named
 
 __all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
 

@@ -20,12 +20,12 @@ from replay.checks import (
     check_seconds,
     check_table,
     check_whole,
+    known_arguments,
     shown,
 )
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
-from replay.names import known_arguments
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back
 from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP

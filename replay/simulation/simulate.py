@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_choice, check_whole, no_attribute
+from replay.checks import check_choice, check_whole, known_arguments, no_attribute
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
 from replay.log.closed_moves import closed_moves
 from replay.log.event_log import EventLog
-from replay.names import known_arguments
 from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
 from replay.simulation.loop import start
 from replay.worlds.mdp import MDP

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from replay.checks import check_list, check_whole, shown
+from replay.checks import check_list, check_whole, known_arguments, shown
 from replay.learners import check_computes_values, find_learner
-from replay.names import known_arguments
 from replay.simulation.simulate import simulate
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_whole, no_attribute, shown, unknown_name
+from replay.checks import check_whole, known_arguments, no_attribute, shown, unknown_name
 from replay.learners import find_learner
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
-from replay.names import known_arguments
 from replay.simulation.driver import LogWriter
 from replay.simulation.feed import Experience
 from replay.tasks.own_behaviour import act_through, noisy

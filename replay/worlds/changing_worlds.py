@@ -24,8 +24,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from replay.checks import check_choice, check_number, check_seed, check_whole
-from replay.names import Named
+from replay.checks import Named, check_choice, check_number, check_seed, check_whole
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from replay.checks import check_choice, no_attribute
-from replay.names import Named
+from replay.checks import Named, check_choice, no_attribute
 from replay.tasks import Task
 from replay.tasks.published import (
     arenas,
