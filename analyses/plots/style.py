@@ -107,7 +107,12 @@ _KIND_COLOURS = {
     "ambiguous": "#b3b3b3",
     "unexperienced": "#4d4d4d",
 }
-_KIND_HATCHES = {"novel_path": "/////", "ambiguous": ".....", "unexperienced": "xxxxx"}
+_KIND_HATCHES = {  # as on the page of `replay page`
+    "forward_episode": "/////",
+    "novel_path": ".....",
+    "ambiguous": "-----",
+    "unexperienced": "|||||",
+}
 
 _LABELS = {
     "deterministic_tree": "Tree, terminal reward",
@@ -324,7 +329,7 @@ def kind_looks(names: Iterable[str]) -> dict[str, Look]:
     Examples
     --------
     >>> kind_looks(["novel_path"])
-    {'novel_path': {'label': 'Novel path', 'color': '#d55e00', 'hatch': '/////'}}
+    {'novel_path': {'label': 'Novel path', 'color': '#d55e00', 'hatch': '.....'}}
     """
     looks: dict[str, Look] = {}
     for kind in in_order(names, KINDS):
