@@ -68,7 +68,8 @@ class Agent:
     def plain(self):
         """Give the plain version that knows as much."""
         memory, n = self.memory, int(self.memory.goals.n[0])
-        known = np.where(memory.latest >= 0, memory.model.edges["next_state"][memory.latest], -1)
+        latest = memory.need.latest
+        known = np.where(latest >= 0, memory.model.edges["next_state"][latest], -1)
         goals = memory.goals.place[:n].tolist()
         plain = PlainMap(known, goals, memory.goals.likely[:n].copy(), self.learner.parameters)
         plain.G = memory.geodesic[:n].copy()

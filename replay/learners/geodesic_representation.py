@@ -64,14 +64,15 @@ from replay.parts.goal_need import (
     count_goal_need,
     gain_on_the_way,
     goal_need,
+    mark_changed,
     note_move,
     set_policy,
 )
 from replay.parts.goals import Goals, goals_of, new_goal, note_visit
 from replay.parts.known_world import known_world, likeliest_outcomes
-from replay.parts.numbering import Numbering, forget_all, meet, numbering
+from replay.parts.numbering import forget_all, meet
 from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, note_experience
-from replay.parts.policies import Policy, best_value
+from replay.parts.policies import Policy, best_value, draw_weighted
 from replay.parts.priorities import IN_PAUSES, MOMENTS, is_due, phases_of
 from replay.parts.world_model import WorldModel, model_words, world_model
 from replay.worlds.mdp import MDP
@@ -168,10 +169,10 @@ class Memory(NamedTuple):
         The policy that leads to each goal, and how often it will visit each state.
     gain : ndarray of float64, shape (n_goals, n_states, n_actions)
         What backing up each pair gains.
-    stale : Numbering
-        Where policy and gain have to be computed anew, as goal * n_states + state.
     priority : ndarray of float64, shape (n_states, n_actions)
         The expected value of backing up each pair.
+    ties : ndarray of float64, shape (n_states * n_actions,)
+        Which pairs have the highest one.
     path : ndarray of int32, shape (2, max_backups)
         States and actions of the moves replayed last, as far as each led to the next; behind them
         the one that may be replayed now.
@@ -188,8 +189,8 @@ class Memory(NamedTuple):
     starts: NDArray[np.float64]
     need: GoalNeed
     gain: NDArray[np.float64]
-    stale: Numbering
     priority: NDArray[np.float64]
+    ties: NDArray[np.float64]
     path: NDArray[np.int32]
     before: NDArray[np.float64]
     earnings: Earnings
@@ -224,8 +225,8 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.zeros(sizes.n_states),
         goal_need(n_goals, *shape, sizes.n_transitions),
         np.zeros((n_goals, *shape)),
-        numbering(n_goals * sizes.n_states),
         np.zeros(shape),
+        np.zeros(sizes.n_states * sizes.n_actions),
         np.zeros((2, longest), dtype=np.int32),
         np.zeros(longest),
         earnings(),
@@ -256,7 +257,7 @@ def add_goal(memory: Memory, s: int) -> None:
     g, n_states = new_goal(memory.goals, s), len(memory.starts)
     memory.geodesic[g] = 0.0
     for u in range(n_states):
-        meet(memory.stale, g * n_states + u)
+        meet(memory.need.stale, g * n_states + u)
 
 
 def _target(params: Params, memory: Memory, g: int, s_next: int) -> float:
@@ -265,29 +266,12 @@ def _target(params: Params, memory: Memory, g: int, s_next: int) -> float:
     return params.discount * best_value(memory.geodesic[g], s_next)
 
 
-def _mark_stale(memory: Memory, g: int, s: int) -> None:
-    """Mark a state whose G has changed, and those that lead there: policies and gains follow."""
-    first, model = g * len(memory.starts), memory.model
-    meet(memory.stale, first + s)
-    edge = model.first_in[s]
-    while edge >= 0:
-        meet(memory.stale, first + model.edges[edge]["state"])
-        edge = model.edges[edge]["next_in"]
-
-
 def _set_action_value(memory: Memory, s: int, a: int) -> None:
     """Let Q of a pair be what the best goal is worth from there."""
     goals, best = memory.goals, 0.0
     for g in range(goals.n[0]):
         best = max(best, goals.reward[g] * memory.geodesic[g, s, a])
     memory.action_values[s, a] = best
-
-
-def _observe(memory: Memory, s: int, a: int, s_next: int) -> None:
-    """Remember a move; where it is new, so are policies."""
-    if note_move(memory.need, memory.model, s, a, s_next):
-        for g in range(memory.goals.n[0]):
-            _mark_stale(memory, g, s)
 
 
 def _note_outcome(params: Params, memory: Memory, s: int, reward: float) -> None:
@@ -314,9 +298,10 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
         memory.starts[:] = mdp.start_probability
         next_state = likeliest_outcomes(mdp)
         for s, a in np.argwhere(next_state >= 0):
-            _observe(memory, s, a, next_state[s, a])
-            if params.candidates == ENTERED and memory.goals.number[next_state[s, a]] < 0:
-                add_goal(memory, next_state[s, a])
+            s_next = next_state[s, a]
+            note_move(memory.need, memory.model, memory.goals.n[0], s, a, s_next)
+            if params.candidates == ENTERED and memory.goals.number[s_next] < 0:
+                add_goal(memory, s_next)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
@@ -327,13 +312,13 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     if memory.model.n_edges[0] == 0:
         memory.starts[s] = 1.0
     before = Q[s, a]
-    _observe(memory, s, a, s_next)
+    note_move(memory.need, memory.model, memory.goals.n[0], s, a, s_next)
     _note_outcome(params, memory, s_next, r)
     for g in range(memory.goals.n[0]):
         change = params.learning_rate * (_target(params, memory, g, s_next) - G[g, s, a])
         if change != 0.0:
             G[g, s, a] += change
-            _mark_stale(memory, g, s)
+            mark_changed(memory.need, memory.model, g, s)
     _set_action_value(memory, s, a)
     record(log, ONLINE, s, a, s_next, before, Q[s, a], r)
     if (transition.terminated or transition.truncated) and params.forgetting > 0.0:
@@ -346,7 +331,7 @@ def forget(memory: Memory, kept: float) -> None:
     G *= kept
     Q *= kept
     for place in range(memory.goals.n[0] * len(memory.starts)):
-        meet(memory.stale, place)
+        meet(memory.need.stale, place)
 
 
 # -- what a backup is worth ----------------------------------------------------------------
@@ -400,7 +385,7 @@ def _evaluate(params: Params, memory: Memory, g: int, s: int, a: int, length: in
 
 def _refresh(params: Params, memory: Memory, length: int) -> None:
     """Compute the policies and gains that are stale, and the needs that follow from them."""
-    stale, n_states = memory.stale, len(memory.starts)
+    stale, n_states = memory.need.stale, len(memory.starts)
     policy = Policy(params.policy, params.inverse_temperature, 0.0)
     for i in range(stale.n[0]):
         g, s = stale.met[i] // n_states, stale.met[i] % n_states
@@ -429,20 +414,14 @@ def _weigh(params: Params, memory: Memory, end: int, length: int) -> None:
                     priority[s, a] += weight * gain
 
 
-def _draw_best(priority: NDArray[np.float64], rng: Generator) -> tuple[int, int]:
+def _draw_best(memory: Memory, rng: Generator) -> tuple[int, int]:
     """Draw one of the pairs of the highest priority."""
-    pairs, n_actions, n = priority.reshape(-1), priority.shape[1], 0
-    best = pairs[pairs.argmax()]
-    least = best - _TIE * abs(best)
-    for priority_of_one in pairs:
-        n += priority_of_one >= least
-    left = int(rng.random() * n)
-    for pair in range(len(pairs)):
-        if pairs[pair] >= least:
-            if left == 0:
-                return pair // n_actions, pair % n_actions
-            left -= 1
-    return -1, -1
+    priority, ties, n_actions = memory.priority.reshape(-1), memory.ties, memory.priority.shape[1]
+    best = priority[priority.argmax()]
+    for pair in range(len(ties)):
+        ties[pair] = 1.0 if priority[pair] >= best - _TIE * abs(best) else 0.0
+    drawn = draw_weighted(ties, len(ties), rng)
+    return drawn // n_actions, drawn % n_actions
 
 
 # -- replay --------------------------------------------------------------------------------
@@ -457,7 +436,7 @@ def _back_up(params: Params, memory: Memory, length: int) -> int:
             furthest = max(furthest, n)
         for i in range(n + 1):
             if memory.geodesic[g, path[0, length - i], path[1, length - i]] != memory.before[i]:
-                _mark_stale(memory, g, path[0, length - i])
+                mark_changed(memory.need, memory.model, g, path[0, length - i])
     return furthest
 
 
@@ -476,7 +455,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
     for pop in range(params.max_backups):
         _refresh(params, memory, length)
         _weigh(params, memory, end, length)
-        s, a = _draw_best(memory.priority, rng)
+        s, a = _draw_best(memory, rng)
         worth = memory.priority[s, a]
         if worth <= params.min_priority or not goes_on(params, memory.earnings, worth, rng):
             break

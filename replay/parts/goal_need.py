@@ -2,8 +2,8 @@
 
 A policy towards a goal takes the latest known move of each action, and ends in the goal. So each
 goal has a chain of its own: where one goes from each state. Chains have the same edges, those of
-the learned model, in the same places; what differs is how likely they are, and visits are counted
-anew only where that has changed.
+the learned model, in the same places; what differs is how likely they are. Policies are set anew
+only where values have changed, and visits are counted anew only where policies have.
 """
 
 import math
@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.parts.elimination import Elimination, elimination, solve_visits_from
 from replay.parts.markov_chain import MarkovChain, markov_chain, set_edge
+from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.policies import SOFTMAX, Policy
 from replay.parts.world_model import WorldModel, edge_to, observe
 
 __all__ = ["GoalNeed", "begin_at", "begin_in_proportion", "count_goal_need", "gain_on_the_way"]
-__all__ += ["goal_need", "note_move", "set_policy"]
+__all__ += ["goal_need", "mark_changed", "note_move", "set_policy"]
 
 _Table = TypeVar("_Table", MarkovChain, Elimination)
 
@@ -37,6 +38,8 @@ class GoalNeed(NamedTuple):
         How likely the agent starts from each state.
     latest : ndarray of int32, shape (n_states, n_actions)
         The edge that each pair took last; -1 if it was never tried.
+    stale : Numbering
+        Where policy and gain have to be computed anew, as goal * n_states + state.
     chains : MarkovChain
         Where one goes from each state, with one more axis, the first: the goal.
     eliminations : Elimination
@@ -47,6 +50,7 @@ class GoalNeed(NamedTuple):
     is_due: NDArray[np.bool_]
     begin: NDArray[np.float64]
     latest: NDArray[np.int32]
+    stale: Numbering
     chains: MarkovChain
     eliminations: Elimination
 
@@ -75,8 +79,10 @@ def goal_need(n_goals: int, n_states: int, n_actions: int, n_edges: int) -> Goal
     >>> from replay.parts.policies import EPSILON_GREEDY
     >>> from replay.parts.world_model import world_model
     >>> need, model = goal_need(1, 2, 2, 2), world_model(2, 2, 2)
-    >>> note_move(need, model, 0, 0, 1), note_move(need, model, 0, 1, 0)
-    (True, True)
+    >>> note_move(need, model, 1, 0, 0, 1), note_move(need, model, 1, 0, 1, 0)
+    (None, None)
+    >>> need.stale.met[: need.stale.n[0]].tolist()
+    [0]
     >>> greedy, values = Policy(EPSILON_GREEDY, 1.0, 0.0), np.zeros((2, 2))
     >>> set_policy(need, greedy, 0, 0, values, True)
     >>> begin_at(need, 0)
@@ -92,6 +98,7 @@ def goal_need(n_goals: int, n_states: int, n_actions: int, n_edges: int) -> Goal
         np.zeros(n_goals, dtype=np.bool_),
         np.zeros(n_states),
         np.full((n_states, n_actions), -1, dtype=np.int32),
+        numbering(n_goals * n_states),
         _for_each(markov_chain(n_states, n_edges), n_goals),
         _for_each(elimination(n_states, n_edges), n_goals),
     )
@@ -140,7 +147,18 @@ def _elimination(need: GoalNeed, goal: int) -> Elimination:
 
 
 @inlined
-def note_move(need: GoalNeed, model: WorldModel, s: int, a: int, s_next: int) -> bool:
+def mark_changed(need: GoalNeed, model: WorldModel, goal: int, s: int) -> None:
+    """Mark a state whose values changed, and those that lead there: policies and gains follow."""
+    first = goal * need.visits.shape[1]
+    meet(need.stale, first + s)
+    edge = model.first_in[s]
+    while edge >= 0:
+        meet(need.stale, first + model.edges[edge]["state"])
+        edge = model.edges[edge]["next_in"]
+
+
+@inlined
+def note_move(need: GoalNeed, model: WorldModel, n_goals: int, s: int, a: int, s_next: int) -> None:
     """Remember a move, also where an episode ends: the map goes on from there.
 
     Parameters
@@ -149,24 +167,24 @@ def note_move(need: GoalNeed, model: WorldModel, s: int, a: int, s_next: int) ->
         Changed in place.
     model : WorldModel
         The moves seen; the edges of the chains are its edges.
+    n_goals : int
+        How many goals count.
     s, a, s_next : int
         The move.
-
-    Returns
-    -------
-    bool
-        Whether the pair is new, or led elsewhere before; its policies are to be set anew then.
     """
     n_known, before = model.n_edges[0], need.latest[s, a]
     observe(model, s, a, s_next, False)
     edge = edge_to(model, s, a, s_next)
+    if edge == before:
+        return
+    need.latest[s, a] = edge
     for goal in range(len(need.visits)):
         if model.n_edges[0] > n_known:
             set_edge(_chain(need, goal), s, s_next, 0.0)
-        if before >= 0 and before != edge:
+        if before >= 0:
             _set_chance(need, goal, before, s, 0.0)
-    need.latest[s, a] = edge
-    return bool(edge != before)
+        if goal < n_goals:
+            mark_changed(need, model, goal, s)
 
 
 @inlined
