@@ -40,6 +40,8 @@ class GoalNeed(NamedTuple):
         The edge that each pair took last; -1 if it was never tried.
     stale : Numbering
         Where policy and gain have to be computed anew, as goal * n_states + state.
+    weights : ndarray of float64, shape (n_actions,)
+        Room for what the probabilities of actions are proportional to.
     chains : MarkovChain
         Where one goes from each state, with one more axis, the first: the goal.
     eliminations : Elimination
@@ -51,6 +53,7 @@ class GoalNeed(NamedTuple):
     begin: NDArray[np.float64]
     latest: NDArray[np.int32]
     stale: Numbering
+    weights: NDArray[np.float64]
     chains: MarkovChain
     eliminations: Elimination
 
@@ -99,6 +102,7 @@ def goal_need(n_goals: int, n_states: int, n_actions: int, n_edges: int) -> Goal
         np.zeros(n_states),
         np.full((n_states, n_actions), -1, dtype=np.int32),
         numbering(n_goals * n_states),
+        np.zeros(n_actions),
         _for_each(markov_chain(n_states, n_edges), n_goals),
         _for_each(elimination(n_states, n_edges), n_goals),
     )
@@ -236,10 +240,11 @@ def set_policy(
     best, total = _best_known(need, s, values), 0.0
     for a in range(values.shape[1]):
         if need.latest[s, a] >= 0:
-            total += _weight(policy, values[s, a], best)
+            need.weights[a] = _weight(policy, values[s, a], best)
+            total += need.weights[a]
     for a in range(values.shape[1]):
         if need.latest[s, a] >= 0:
-            chance = _weight(policy, values[s, a], best) / total if goes_on else 0.0
+            chance = need.weights[a] / total if goes_on else 0.0
             _set_chance(need, goal, need.latest[s, a], s, chance)
 
 
