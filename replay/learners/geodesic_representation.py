@@ -19,7 +19,9 @@ If goals change seldom, w is that of the current goal, and replay plans; if ofte
 
 The agent takes the way that is worth most, Q(s, a) = max over g of v(g) G(s, a, g), where v(g) is
 the reward met in g of late. All values of G fade when an episode ends: without that nothing is left
-to be gained in a world that is known.
+to be gained in a world that is known. Where only one action of each state was ever tried, as on a
+track that is run one way, no policy can change, so nothing is gained and nothing replayed, unless
+the other actions are known beforehand (``pre_explored``).
 
 The equations are those of the authors' code, of which a copy was run; of the paper the abstract
 and the beginning were read. That code lets a separate module choose between given goals, and draws
@@ -72,7 +74,7 @@ from replay.parts.goals import Goals, goals_of, new_goal, note_visit
 from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.numbering import forget_all, meet
 from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, note_experience
-from replay.parts.policies import Policy, best_value, draw_weighted
+from replay.parts.policies import Policy, best_value
 from replay.parts.priorities import IN_PAUSES, MOMENTS, is_due, phases_of
 from replay.parts.world_model import WorldModel, model_words, world_model
 from replay.worlds.mdp import MDP
@@ -171,8 +173,8 @@ class Memory(NamedTuple):
         What backing up each pair gains.
     priority : ndarray of float64, shape (n_states, n_actions)
         The expected value of backing up each pair.
-    ties : ndarray of float64, shape (n_states * n_actions,)
-        Which pairs have the highest one.
+    ties : ndarray of int64, shape (n_states * n_actions,)
+        The pairs of the highest one, as state * n_actions + action.
     path : ndarray of int32, shape (2, max_backups)
         States and actions of the moves replayed last, as far as each led to the next; behind them
         the one that may be replayed now.
@@ -190,7 +192,7 @@ class Memory(NamedTuple):
     need: GoalNeed
     gain: NDArray[np.float64]
     priority: NDArray[np.float64]
-    ties: NDArray[np.float64]
+    ties: NDArray[np.int64]
     path: NDArray[np.int32]
     before: NDArray[np.float64]
     earnings: Earnings
@@ -226,7 +228,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
         goal_need(n_goals, *shape, sizes.n_transitions),
         np.zeros((n_goals, *shape)),
         np.zeros(shape),
-        np.zeros(sizes.n_states * sizes.n_actions),
+        np.zeros(sizes.n_states * sizes.n_actions, dtype=np.int64),
         np.zeros((2, longest), dtype=np.int32),
         np.zeros(longest),
         earnings(),
@@ -253,7 +255,15 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 
 
 def add_goal(memory: Memory, s: int) -> None:
-    """Make a place a goal, to which no way is known; if there is no room, the least likely goes."""
+    """Make a place a goal, to which no way is known yet.
+
+    Parameters
+    ----------
+    memory : Memory
+        If there is no room for one more goal, the least likely one gives way.
+    s : int
+        The place; no goal yet.
+    """
     g, n_states = new_goal(memory.goals, s), len(memory.starts)
     memory.geodesic[g] = 0.0
     for u in range(n_states):
@@ -326,7 +336,15 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
 
 
 def forget(memory: Memory, kept: float) -> None:
-    """Let a share of all values be kept; goals stay as likely as they are."""
+    """Let all values fade, and with them what follows from them.
+
+    Parameters
+    ----------
+    memory : Memory
+        Its goals stay as likely as they are.
+    kept : float
+        The share that is kept.
+    """
     G, Q = memory.geodesic, memory.action_values
     G *= kept
     Q *= kept
@@ -358,7 +376,7 @@ def _change_values(params: Params, memory: Memory, g: int, length: int, n: int) 
     s, a = path[0, length], path[1, length]
     s_next = model.edges[memory.need.latest[s, a]]["next_state"]
     change = params.replay_rate * (_target(params, memory, g, s_next) - G[s, a])
-    reaches = change != 0.0 and G[s, a] >= best_value(G, s) - _NEAR
+    reaches: bool = change != 0.0 and G[s, a] >= best_value(G, s) - _NEAR
     for i in range(n + 1):
         u, b = path[0, length - i], path[1, length - i]
         memory.before[i] = G[u, b]
@@ -376,8 +394,8 @@ def _evaluate(params: Params, memory: Memory, g: int, s: int, a: int, length: in
     policy = Policy(params.policy, params.inverse_temperature, 0.0)
     _change_values(params, memory, g, length, n)
     gain = gain_on_the_way(memory.need, policy, g, s, G)
-    for u in path[0, length - n : length]:
-        gain += gain_on_the_way(memory.need, policy, g, u, G)
+    for i in range(n, 0, -1):
+        gain += gain_on_the_way(memory.need, policy, g, path[0, length - i], G)
     for i in range(n, -1, -1):
         G[path[0, length - i], path[1, length - i]] = memory.before[i]
     return gain
@@ -416,12 +434,15 @@ def _weigh(params: Params, memory: Memory, end: int, length: int) -> None:
 
 def _draw_best(memory: Memory, rng: Generator) -> tuple[int, int]:
     """Draw one of the pairs of the highest priority."""
-    priority, ties, n_actions = memory.priority.reshape(-1), memory.ties, memory.priority.shape[1]
+    priority, n_actions, n = memory.priority.reshape(-1), memory.priority.shape[1], 0
     best = priority[priority.argmax()]
-    for pair in range(len(ties)):
-        ties[pair] = 1.0 if priority[pair] >= best - _TIE * abs(best) else 0.0
-    drawn = draw_weighted(ties, len(ties), rng)
-    return drawn // n_actions, drawn % n_actions
+    least = best - _TIE * abs(best)
+    for pair in range(len(priority)):
+        if priority[pair] >= least:
+            memory.ties[n] = pair
+            n += 1
+    pair = memory.ties[int(rng.random() * n)]
+    return pair // n_actions, pair % n_actions
 
 
 # -- replay --------------------------------------------------------------------------------

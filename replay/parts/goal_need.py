@@ -266,16 +266,20 @@ def gain_on_the_way(
     float
         The gain, at these values.
     """
-    best, total, mean, earned = _best_known(need, s, values), 0.0, 0.0, 0.0
+    latest, chances = need.latest, need.chains.edges[goal]
+    best, total, mean, earned = -np.inf, 0.0, 0.0, 0.0
     for a in range(values.shape[1]):
-        edge = need.latest[s, a]
-        if edge >= 0:
-            earned += need.chains.edges[goal, edge]["probability"] * values[s, a]
-            if policy.kind == SOFTMAX:
-                weight = _weight(policy, values[s, a], best)
-                total += weight
-                mean += weight * values[s, a]
-    return (mean / total if policy.kind == SOFTMAX else best) - earned
+        if latest[s, a] >= 0:
+            best = max(best, values[s, a])
+            earned += chances[latest[s, a]]["probability"] * values[s, a]
+    if policy.kind != SOFTMAX:
+        return best - earned
+    for a in range(values.shape[1]):
+        if latest[s, a] >= 0:
+            weight = _weight(policy, values[s, a], best)
+            total += weight
+            mean += weight * values[s, a]
+    return mean / total - earned
 
 
 @inlined
