@@ -192,14 +192,15 @@ ACCOUNTS: dict[str, Account] = {
                 0.5, 8.0, "from even odds to Antonov & Dayan's (2025) seven to two, and beyond"
             ),
             "volatility": LogUniform(
-                0.005, 0.2, "what was found is in doubt after a few laps, or a session"
+                0.002, 0.05, "what was found is in doubt again after a few laps, or a session"
             ),
             "untried": OneOf(
                 ("unknown", "way_back", "seen"), "what an animal knows of untried ways is not known"
             ),
-            "horizon": WholeNumber(5, 60, "around Antonov & Dayan's (2025) 9, to whole mazes"),
             "max_backups": _REACTIVATIONS,
-            "min_priority": LogUniform(1e-10, 1e-2, "from nothing to a hundredth of a reward"),
+            "min_priority": LogUniform(
+                1e-8, 1e-3, "around the 1e-6 to 1e-3 of Antonov & Dayan (2025)"
+            ),
             "backup_cost": Sometimes(1e-4, 0.1, "as of prioritized memory access"),
             "mean_backups": _ENDS["mean_backups"],
         },
@@ -210,11 +211,9 @@ ACCOUNTS: dict[str, Account] = {
             "replay_rate": 1.0,
             "one_try_tells": True,
             "untried": "seen",
-            "n_uncertain": 3,
-            "horizon": 9,
+            "n_uncertain": 3,  # their horizon spans their maze, as the default spans all of these
             "min_priority": 1e-6,
-            "replay_at": "step",
-            "max_backups": 1000,  # without end
+            "max_backups": 1000,  # as many as are worth it
         },
         source="Antonov & Dayan 2025",
     ),

@@ -27,12 +27,14 @@ default nothing is known of it, but `untried` lets ways back be known, or all th
 nearest `n_uncertain` moves in doubt count; others are taken to be as is likelier, so that nothing
 seems to be gained by trying them.
 
-Of the paper the abstract was read, and the authors' code [3]_ in full. It plans up to a horizon, as
-here; in mazes with one node a belief state, in bandits with one a history (`merges`). It estimates
-need in mazes from 2,000 random walks and adds visits of a chain in which nothing is learned; here
-need is solved for. In mazes it adds to the EVB that of the same backup in other belief states of
-that place, though the backup is made in one, and it can make sequences of backups as one; neither
-is done here. That changes the order of backups, and which of the smallest are left out.
+The policy is over all moves but those that are known to lead nowhere; where an untried one leads
+to is beyond the tree. Of the paper the abstract was read, and the authors' code [3]_ in full. It
+plans up to a horizon, as here; in mazes with one node a belief state, in bandits with one a history
+(`merges`). It estimates need in mazes from 2,000 random walks and adds visits of a chain in which
+nothing is learned; here need is solved for. In mazes it adds to the EVB that of the same backup in
+other belief states of that place, though the backup is made in one, and it can make sequences of
+backups as one; neither is done here. That changes the order of backups, and which of the smallest
+are left out.
 
 A backup in an imagined belief leaves `q_before` and `q_after` of the log as they are, which are
 values of the present one. With 200 belief states a backup takes 1 to 20 microseconds, the growing
@@ -69,6 +71,7 @@ from replay.learners.contract import (
 )
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, Log, record
 from replay.parts.belief_tree import (
+    NOWHERE,
     OPEN,
     Beliefs,
     BeliefTree,
@@ -88,8 +91,8 @@ from replay.parts.policies import SOFTMAX, Policy, best_value, draw_action
 from replay.parts.priorities import IN_PAUSES, MOMENTS, is_due, most_pauses, phases_of
 from replay.worlds.mdp import MDP
 
-__all__ = ["Memory", "Params", "Plan", "act", "description", "evaluates", "explore", "init"]
-__all__ += ["learn", "make_backups", "most_backups", "n_words", "needs_way_back", "plan"]
+__all__ = ["Memory", "Params", "Plan", "act", "description", "evaluate", "evaluates", "explore"]
+__all__ += ["init", "learn", "make_backups", "most_backups", "n_words", "needs_way_back", "plan"]
 __all__ += ["replay"]
 
 UNTRIED = ("unknown", "way_back", "seen")
@@ -159,7 +162,7 @@ class Params(NamedTuple):
     untried: Annotated[int, Choice(UNTRIED)] = UNKNOWN
     n_uncertain: Annotated[int, Between(0, 10)] = 3
     least_doubt: Annotated[float, Between(0.0, 0.5)] = 0.1
-    horizon: Annotated[int, Between(1, 10_000)] = 50
+    horizon: Annotated[int, Between(1, 10_000)] = 100
     n_belief_states: Annotated[int, Between(1, 100_000)] = 200
     merges: bool = True
     replay_at: Annotated[int, Choice(MOMENTS)] = IN_PAUSES
@@ -174,7 +177,7 @@ class Plan(NamedTuple):
 
     Attributes
     ----------
-    values : ndarray of float64, shape (n_nodes, n_actions)
+    action_values : ndarray of float64, shape (n_nodes, n_actions)
         Q of belief states.
     policy : ndarray of float64, shape (n_nodes, n_actions)
         pi, how likely each action is.
@@ -186,7 +189,7 @@ class Plan(NamedTuple):
         Visits that are not in `need` yet, nor in that of what follows.
     """
 
-    values: NDArray[np.float64]
+    action_values: NDArray[np.float64]
     policy: NDArray[np.float64]
     gain: NDArray[np.float64]
     need: NDArray[np.float64]
@@ -323,7 +326,7 @@ def _take_values_of_belief(memory: Memory) -> None:
         if has_come_true(tree, z):
             for a in range(tree.chance.shape[1]):
                 if tree.chance[z, a] >= 0.0:
-                    memory.action_values[tree.state[z], a] = memory.plan.values[z, a]
+                    memory.action_values[tree.state[z], a] = memory.plan.action_values[z, a]
 
 
 # -- values, gain and need of belief states -----------------------------------------------
@@ -331,11 +334,11 @@ def _take_values_of_belief(memory: Memory) -> None:
 
 def _value(memory: Memory, z: int) -> float:
     """Return the value of a belief state: of the best move; at the horizon, what Q has now."""
-    values, chance, best = memory.plan.values[z], memory.tree.chance[z], -np.inf
+    values, chance, best = memory.plan.action_values[z], memory.tree.chance[z], -np.inf
     for a in range(len(values)):
-        if chance[a] >= 0.0:
+        if chance[a] > NOWHERE:
             best = max(best, values[a])
-    return best if best > -np.inf else best_value(memory.plan.values, z)
+    return best if best > -np.inf else best_value(memory.plan.action_values, z)
 
 
 def _target(params: Params, memory: Memory, z: int, a: int) -> float:
@@ -352,14 +355,18 @@ def _target(params: Params, memory: Memory, z: int, a: int) -> float:
 
 def _weight(params: Params, memory: Memory, z: int, a: int, value: float, best: float) -> float:
     """Return how likely an action is, up to a factor."""
-    if memory.tree.chance[z, a] < 0.0:
+    if memory.tree.chance[z, a] == NOWHERE:
         return 0.0
     return math.exp(params.inverse_temperature * (value - best))
 
 
 def _gain(params: Params, memory: Memory, z: int, a: int) -> float:
     """Return what the policy earns more, by the new values, for having backed up an action."""
-    values, policy, before = memory.plan.values[z], memory.plan.policy[z], memory.plan.values[z, a]
+    values, policy, before = (
+        memory.plan.action_values[z],
+        memory.plan.policy[z],
+        memory.plan.action_values[z, a],
+    )
     values[a] = before + params.replay_rate * (_target(params, memory, z, a) - before)
     best, total, earned, earned_before = _value(memory, z), 0.0, 0.0, 0.0
     for b in range(len(values)):
@@ -381,10 +388,10 @@ def _set_policy(params: Params, memory: Memory, z: int) -> None:
     """Compute the policy of a belief state, and send its visits where it goes now."""
     tree, plan, best, total = memory.tree, memory.plan, _value(memory, z), 0.0
     for a in range(plan.policy.shape[1]):
-        total += _weight(params, memory, z, a, plan.values[z, a], best)
+        total += _weight(params, memory, z, a, plan.action_values[z, a], best)
     for a in range(plan.policy.shape[1]):
-        if tree.chance[z, a] >= 0.0:
-            share = _weight(params, memory, z, a, plan.values[z, a], best) / total
+        if tree.chance[z, a] > NOWHERE:
+            share = _weight(params, memory, z, a, plan.action_values[z, a], best) / total
             _send(params, memory, z, a, plan.need[z] * (share - plan.policy[z, a]))
             plan.policy[z, a] = share
 
@@ -429,25 +436,23 @@ def plan(params: Params, memory: Memory) -> None:
     """
     tree, made, begin = memory.tree, memory.plan, memory.begin
     clear_tree(tree)
-    made.missing[:] = 0.0
     for s in range(len(begin)):
         if begin[s] > 0.0:
-            z = add_root(params, memory.known, tree, s)
-            if z >= 0:
-                made.missing[z] = begin[s]
+            add_root(params, tree, s)
     grow(params, memory.known, tree)
     for z in range(tree.n[0]):
-        for a in range(made.values.shape[1]):
-            made.values[z, a] = memory.action_values[tree.state[z], a]
+        for a in range(made.action_values.shape[1]):
+            made.action_values[z, a] = memory.action_values[tree.state[z], a]
     evaluate(params, memory)
 
 
 def evaluate(params: Params, memory: Memory) -> None:
     """Compute policy, need and gain of all belief states from their values."""
-    made, n = memory.plan, memory.tree.n[0]
+    tree, made, n = memory.tree, memory.plan, memory.tree.n[0]
     made.need[:n] = 0.0
     made.policy[:n] = 0.0
     for z in range(n):
+        made.missing[z] = memory.begin[tree.state[z]] if tree.depth[z] == 0 else 0.0
         _set_policy(params, memory, z)
     _count_need(params, memory)
     for z in range(n):
@@ -456,18 +461,23 @@ def evaluate(params: Params, memory: Memory) -> None:
 
 def _best(memory: Memory) -> tuple[int, int, float]:
     """Return the backup that is worth most, and its worth; of several, the furthest ahead."""
-    gain, need = memory.plan.gain, memory.plan.need
+    gain, need, depth = memory.plan.gain, memory.plan.need, memory.tree.depth
     best_z, best_a, most = -1, -1, 0.0
-    for z in range(memory.tree.n[0] - 1, -1, -1):
+    for z in range(memory.tree.n[0]):
         for a in range(gain.shape[1]):
-            if gain[z, a] * need[z] > most:
-                best_z, best_a, most = z, a, gain[z, a] * need[z]
+            worth = gain[z, a] * need[z]
+            if worth > most or (worth == most > 0.0 and depth[z] > depth[best_z]):
+                best_z, best_a, most = z, a, worth
     return best_z, best_a, most
 
 
-def back_up(params: Params, memory: Memory, z: int, a: int) -> None:
+def _back_up(params: Params, memory: Memory, z: int, a: int) -> None:
     """Make the backup of an action in a belief state, and change what follows from it."""
-    tree, values, n_actions = memory.tree, memory.plan.values, memory.plan.values.shape[1]
+    tree, values, n_actions = (
+        memory.tree,
+        memory.plan.action_values,
+        memory.plan.action_values.shape[1],
+    )
     before = _value(memory, z)
     values[z, a] += params.replay_rate * (_target(params, memory, z, a) - values[z, a])
     _set_policy(params, memory, z)
@@ -508,10 +518,10 @@ def make_backups(params: Params, memory: Memory, phase: int, rng: Generator, log
         ):
             break
         gain, need, s = made.gain[z, a], made.need[z], tree.state[z]
-        back_up(params, memory, z, a)
+        _back_up(params, memory, z, a)
         before = Q[s, a]
         if tree.is_now[z]:
-            Q[s, a] = made.values[z, a]
+            Q[s, a] = made.action_values[z, a]
         is_open = tree.chance[z, a] > 0.0
         s_next = memory.known.next_state[s, a] if is_open else s
         r = memory.known.reward[s, a] if is_open else 0.0

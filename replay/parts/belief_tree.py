@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 
-__all__ = ["OPEN", "SHUT", "BeliefTree", "Beliefs", "add_root", "belief_tree", "beliefs"]
+__all__ = ["NOWHERE", "OPEN", "SHUT", "BeliefTree", "Beliefs", "add_root", "belief_tree", "beliefs"]
 __all__ += ["chance_open", "clear_tree", "fade_beliefs", "grow", "has_come_true"]
 __all__ += ["learn_outcome", "note_try"]
 
 OPEN, SHUT = range(2)
+UNKNOWN, NOWHERE = -1.0, -2.0
+"""Instead of how likely an action is open: it is not known where it would lead, or it is known that
+it leads nowhere, or it is beyond what is looked ahead."""
 
 
 class Beliefs(NamedTuple):
@@ -37,7 +40,7 @@ class Beliefs(NamedTuple):
     counts : ndarray of float64, shape (n_states, n_actions, 2)
         How often it was open and shut, prior included.
     next_state : ndarray of int32, shape (n_states, n_actions)
-        Where it leads if it is open; -1 if that is not known.
+        Where it leads if it is open; -1 if that is not known, the state itself if nowhere.
     reward : ndarray of float64, shape (n_states, n_actions)
         What it earned when it was open last.
     ends : ndarray of bool, shape (n_states, n_actions)
@@ -76,7 +79,7 @@ class BeliefTree(NamedTuple):
     next_at : ndarray of int32, shape (n_nodes,)
         The one before it at this place.
     chance : ndarray of float64, shape (n_nodes, n_actions)
-        How likely each action is open; -1 where it is not considered.
+        How likely each action is open; or ``UNKNOWN``, or ``NOWHERE``.
     child : ndarray of int32, shape (n_nodes, n_actions, 2)
         The node that follows if it is open, and if it is shut; -1 if there is none.
     first_in : ndarray of int32, shape (n_nodes,)
@@ -136,7 +139,7 @@ def belief_tree(params: Any, n_states: int, n_actions: int) -> BeliefTree:
     >>> params = Params(horizon=1)
     >>> known, tree = beliefs(params, 2, 1), belief_tree(params, 2, 1)
     >>> known.next_state[0, 0] = 1
-    >>> add_root(params, known, tree, 0)
+    >>> add_root(params, tree, 0)
     0
     >>> grow(params, known, tree)
     >>> int(tree.n[0]), float(tree.chance[0, 0]), tree.state[tree.child[0, 0]].tolist()
@@ -154,7 +157,7 @@ def belief_tree(params: Any, n_states: int, n_actions: int) -> BeliefTree:
         np.zeros(n, dtype=np.bool_),
         np.full(n_states, -1, dtype=np.int32),
         np.full(n, -1, dtype=np.int32),
-        np.full((n, n_actions), -1.0),
+        np.full((n, n_actions), NOWHERE),
         np.full((n, n_actions, 2), -1, dtype=np.int32),
         np.full(n, -1, dtype=np.int32),
         np.full(n * n_actions * 2, -1, dtype=np.int32),
@@ -195,6 +198,8 @@ def learn_outcome(
         known.next_state[state, action] = next_state
         known.reward[state, action] = reward
         known.ends[state, action] = ends
+    elif known.next_state[state, action] < 0:
+        known.next_state[state, action] = state
     counts = known.counts[state, action]
     if params.one_try_tells:
         counts[outcome], counts[1 - outcome] = 1.0, 0.0
@@ -253,7 +258,7 @@ def clear_tree(tree: BeliefTree) -> None:
 
 
 @inlined
-def add_root(params: Any, known: Beliefs, tree: BeliefTree, state: int) -> int:
+def add_root(params: Any, tree: BeliefTree, state: int) -> int:
     """Add a place where one may begin, and return its node; -1 if there is no room."""
     if tree.n[0] >= len(tree.state):
         return -1
@@ -291,7 +296,7 @@ def _reach(params: Any, tree: BeliefTree, parent: int, state: int, k: int, outco
     tree.depth[z] = tree.depth[parent] + 1 if parent >= 0 else 0
     tree.next_at[z], tree.first_at[state] = tree.first_at[state], z
     for a in range(tree.chance.shape[1]):
-        tree.chance[z, a] = -1.0
+        tree.chance[z, a] = NOWHERE
         for o in range(2):
             tree.child[z, a, o] = -1
     return int(z)
@@ -337,8 +342,7 @@ def grow(params: Any, known: Beliefs, tree: BeliefTree) -> None:
     while z < tree.n[0]:
         if tree.depth[z] < params.horizon and tree.n[0] + 2 * n_actions <= len(tree.state):
             for a in range(n_actions):
-                if known.next_state[tree.state[z], a] >= 0:
-                    _branch(params, known, tree, z, a)
+                _branch(params, known, tree, z, a)
         z += 1
 
 
@@ -346,6 +350,12 @@ def grow(params: Any, known: Beliefs, tree: BeliefTree) -> None:
 def _branch(params: Any, known: Beliefs, tree: BeliefTree, z: int, a: int) -> None:
     """Add what may come of an action."""
     s = tree.state[z]
+    s_next = known.next_state[s, a]
+    if s_next < 0:
+        tree.chance[z, a] = UNKNOWN
+        return
+    if s_next == s and known.reward[s, a] == 0.0 and not known.ends[s, a]:
+        return
     k = _doubt(params, known, tree, s, a)
     n_open, n_shut = (tree.tries[z, k, OPEN], tree.tries[z, k, SHUT]) if k >= 0 else (0, 0)
     chance = chance_open(params, known.counts[s, a], n_open, n_shut)
@@ -354,7 +364,7 @@ def _branch(params: Any, known: Beliefs, tree: BeliefTree, z: int, a: int) -> No
     tells = k if 0.0 < chance < 1.0 else -1
     tree.chance[z, a] = chance
     if chance > 0.0 and not known.ends[s, a]:
-        reached = _reach(params, tree, z, known.next_state[s, a], tells, OPEN)
+        reached = _reach(params, tree, z, s_next, tells, OPEN)
         _connect(tree, z, a, OPEN, reached)
     if chance < 1.0:
         _connect(tree, z, a, SHUT, _reach(params, tree, z, s, tells, SHUT))
