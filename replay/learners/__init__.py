@@ -8,6 +8,7 @@ from typing import Any
 from replay.checks import Named, unknown_name
 from replay.learners import (
     adaptive_attractor,
+    bayes_adaptive,
     context_reactivation,
     dyna_q,
     episodic_control,
@@ -67,6 +68,7 @@ LEARNERS |= {
         prioritized_memory_access,
         prioritized_memory_access.Params(forgetting=0.02),
     ),
+    "bayes_adaptive": (bayes_adaptive, bayes_adaptive.Params()),
     "geodesic_representation": (geodesic_representation, geodesic_representation.Params()),
     "successor_dyna": (successor_dyna, successor_dyna.Params()),
     "remembered_errors": (remembered_errors, remembered_errors.Params()),
