@@ -150,7 +150,7 @@ def known_arguments(function: Callable[Parameters, Result]) -> Callable[Paramete
     Parameters
     ----------
     function : callable
-        One that takes the parameters of a learner as `params`.
+        Any function; if it has `params`, these are the parameters of a learner.
 
     Returns
     -------
@@ -177,14 +177,12 @@ params={'discount': 0.9}. It takes: params, n_steps.
         for name, value in kwargs.items():
             if name not in known:
                 close = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
-                hint = (
-                    f"Did you mean {close[0]!r}?"
-                    if close
-                    else "If it is a parameter of the learner, give "
-                    f"params={{{name!r}: {shown(value)}}}."
-                )
+                hint = f" Did you mean {close[0]!r}?" if close else ""
+                if "params" in known and not close:
+                    parameter = f"params={{{name!r}: {shown(value)}}}"
+                    hint = f" If it is a parameter of the learner, give {parameter}."
                 raise TypeError(
-                    f"{function.__name__} has no argument {name!r}. {hint} It takes: "
+                    f"{function.__name__} has no argument {name!r}.{hint} It takes: "
                     f"{', '.join(known)}."
                 )
         return function(*args, **kwargs)

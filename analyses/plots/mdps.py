@@ -28,6 +28,7 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.tables import EXPERIMENT_ORDER, in_order
+from replay.checks import shown
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
@@ -111,6 +112,11 @@ def plot_mdp(
     matplotlib.axes.Axes
         `ax`. Units of the axes are those of the positions (cm).
 
+    Raises
+    ------
+    TypeError
+        If it is no MDP.
+
     Examples
     --------
     >>> from replay.worlds.mazes import from_ascii
@@ -118,6 +124,8 @@ def plot_mdp(
     >>> int(ax.dataLim.width)  # three cells and the walls around
     50
     """
+    if not isinstance(mdp, MDP):
+        raise TypeError(f"mdp must be an MDP, got {shown(mdp)}; the world of a log is log.mdp.")
     ax = new_axes(width_cm) if ax is None else ax
     position = state_positions(mdp)
     cell_size = maze_cell_size(mdp)

@@ -30,7 +30,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.figure_files import FIGURE_SETTINGS
 from analyses.tables import KINDS, LEARNER_ORDER, in_order
-from replay.checks import check_number, shown
+from replay.checks import check_number, known_arguments, shown
 
 __all__ = [
     "COLUMN_WIDTH",
@@ -239,6 +239,7 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     """
     names = signature(function)
 
+    @known_arguments
     @wraps(function)
     def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
