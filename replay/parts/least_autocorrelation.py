@@ -78,8 +78,8 @@ def _solved(links: bytes, n: int) -> NDArray[np.float64]:
         return float(shares @ (power[:, np.newaxis] ** _LAGS).sum(axis=1))
 
     def slopes(power: NDArray[np.float64]) -> NDArray[np.float64]:
-        terms: NDArray[np.float64] = power[:, np.newaxis] ** (_LAGS - 1) * _LAGS
-        return shares * terms.sum(axis=1)
+        terms: NDArray[np.float64] = shares[:, np.newaxis] * power[:, np.newaxis] ** (_LAGS - 1)
+        return terms @ _LAGS
 
     power = np.ones(len(groups))
     if len(groups) > 1:
@@ -104,7 +104,9 @@ def _solved(links: bytes, n: int) -> NDArray[np.float64]:
         if best is None:
             raise ArithmeticError(f"No least autocorrelated spectrum: {found[0].message}.")
         power[1:] = best.x
-    solved = np.maximum(np.tensordot(power, projectors, 1) / roots[:, np.newaxis] * roots, 0.0)
+    solved: NDArray[np.float64] = np.maximum(
+        np.tensordot(power, projectors, 1) / roots[:, np.newaxis] * roots, 0.0
+    )
     solved /= solved.sum(axis=1, keepdims=True)
     solved.flags.writeable = False
     return solved
