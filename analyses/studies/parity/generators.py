@@ -5,7 +5,9 @@ Five mazes are learned one after the other by hierarchical generative replay, in
 15 places, as in the picture of the trained model of Stoianov et al. (2022); which mazes these were
 is not known, and ours are closed walks that share places with one another. How much of a ring of
 five cliques ten sequences of ten steps cover is that of figure 7 of McNamee et al. (2021), with
-their settings of the three regimes; their jump rate of 15 is part of the tempo here.
+their settings of the three regimes; their jump rate of 15 is part of the tempo here. Their code was
+run with returns averaged over places instead of summed, with which the optimiser of today's scipy
+stops where it begins.
 
 References
 ----------
