@@ -212,18 +212,17 @@ def _two_barriers(seed: int) -> dict[str, float]:
 
 def _t_maze(seed: int) -> dict[str, float]:
     """Count the moves of each arm that replay makes better, once it is seen that one arm pays."""
-    found = {}
-    for name, reward in (("before", 0.0), ("after", 1.0)):
-        given = {"horizon": 3, "min_priority": 0.2}
-        params, memory = _maze(_T, [(2, DOWN)], {0: 0.0, 4: reward}, given)
-        memory.known.counts[7, UP] = _PRIOR
-        _plan_from(params, memory, 7)
-        _replay(params, memory)
-        tree, rises = memory.tree, memory.plan.action_values > 0.0
-        better = {(int(tree.state[z]), int(a)) for z, a in np.argwhere(rises[: tree.n[0]])}
-        found[f"cued_{name}"] = float(len(better & {(2, RIGHT), (3, RIGHT)}))
-        found[f"uncued_{name}"] = float(len(better & {(1, LEFT), (2, LEFT)}))
-    return found
+    given = {"horizon": 3, "min_priority": 0.2}
+    params, memory = _maze(_T, [(2, DOWN)], {0: 0.0, 4: 1.0}, given)
+    memory.known.counts[7, UP] = _PRIOR
+    _plan_from(params, memory, 7)
+    _replay(params, memory)
+    tree, rises = memory.tree, memory.plan.action_values > 0.0
+    better = {(int(tree.state[z]), int(a)) for z, a in np.argwhere(rises[: tree.n[0]])}
+    return {
+        "cued_after": float(len(better & {(2, RIGHT), (3, RIGHT)})),
+        "uncued_after": float(len(better & {(1, LEFT), (2, LEFT)})),
+    }
 
 
 BELIEF_PROTOCOLS: dict[str, Callable[[int], dict[str, float]]] = {
