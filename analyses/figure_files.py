@@ -28,6 +28,7 @@ FIGURE_SETTINGS: dict[Any, Any] = {
     "figure.labelsize": 7,
     "font.family": "DejaVu Sans",
     "font.size": 7,
+    "hatch.linewidth": 0.5,
     "legend.fontsize": 7,
     "legend.frameon": False,
     "legend.handlelength": 2.4,

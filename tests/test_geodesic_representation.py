@@ -15,6 +15,8 @@ from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, backup_buffer, renew
 from replay.parts.known_world import likeliest_outcomes
+from replay.tasks import give_laps, replay_laps
+from replay.tasks.published import find_task
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
@@ -68,7 +70,8 @@ class Agent:
     def plain(self):
         """Give the plain version that knows as much."""
         memory, n = self.memory, int(self.memory.goals.n[0])
-        known = np.where(memory.latest >= 0, memory.model.edges["next_state"][memory.latest], -1)
+        latest = memory.need.latest
+        known = np.where(latest >= 0, memory.model.edges["next_state"][latest], -1)
         goals = memory.goals.place[:n].tolist()
         plain = PlainMap(known, goals, memory.goals.likely[:n].copy(), self.learner.parameters)
         plain.G = memory.geodesic[:n].copy()
@@ -154,6 +157,14 @@ def test_the_goal_of_before_is_replayed_as_long_as_it_is_likely():
             rows = agent.replay(EPISODE_END, arm + 1)
         shown[rate] = rows["next_state"].tolist()
     assert shown == {0.05: [3, 2, 1], 1.0: [5, 4, 1]}
+
+
+@pytest.mark.parametrize("pre_explored", [False, True])
+def test_a_track_run_one_way_is_replayed_only_if_it_was_explored(pre_explored):
+    """Where one action was tried in each state, no policy towards any goal can be improved."""
+    laps = give_laps(find_task("linear_track").build(), seed=1)
+    log = replay_laps(laps, "geodesic_representation", {"pre_explored": pre_explored})
+    assert (log.backups["phase"] != "online").any() == pre_explored
 
 
 def test_discount_must_be_below_one():

@@ -314,6 +314,11 @@ ACCOUNTS: dict[str, Account] = {
             "reversible": _REVERSIBLE,
             **_ENDS,
         },
+        as_published={  # of Fig. 8.8, whose backups are expected ones: they go all the way
+            "discount": 1.0,
+            "epsilon": 0.1,
+            "learning_rate": 1.0,
+        },
         source="Sutton & Barto 2018",
     ),
     "sfma": Account(

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 from numpy.typing import NDArray
 
@@ -177,7 +178,7 @@ def draw_scale_bar(ax: Axes, length: float) -> Axes:
     return ax
 
 
-def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
+def mark_cut_edges(mdp: MDP, ax: Axes) -> list[Line2D]:
     """Draw dashes along the sides of a picture beyond which a maze goes on.
 
     Parameters
@@ -189,8 +190,8 @@ def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
 
     Returns
     -------
-    matplotlib.axes.Axes
-        `ax`.
+    list of matplotlib.lines.Line2D
+        The dashes; none where the whole maze is drawn.
     """
     height, width = np.array(layout(mdp).shape) * (maze_cell_size(mdp) or 0.0)
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
@@ -200,9 +201,10 @@ def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
         ((0, 1), (0, 0)): bottom > 0,
         ((0, 1), (1, 1)): top < height,
     }
+    dashes = []
     for (x, y), goes_on in sides.items():
         if goes_on:
-            ax.plot(
+            dashes += ax.plot(
                 x,
                 y,
                 color="0.35",
@@ -214,7 +216,7 @@ def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
                 scaley=False,
                 zorder=9,
             )
-    return ax
+    return dashes
 
 
 def maze_cell_size(mdp: MDP) -> float | None:

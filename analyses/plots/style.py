@@ -3,7 +3,7 @@
 Widths are in cm: a column of a journal is 8.5 cm wide, a page 17.5 cm. No text is smaller than
 6 pt. Colours are those of Okabe and Ito [1]_, and beyond the paper's learners those of Tol [2]_,
 which remain distinct for colour-blind readers; learners of one family share a hue and differ in
-line style.
+line style, areas in hatching, so that figures can be read in grey.
 
 References
 ----------
@@ -67,10 +67,10 @@ Look = dict[str, Any]
 
 _LEARNER_LOOKS: dict[str, Look] = {
     "monte_carlo": {"color": "#000000", "linestyle": "-"},
-    "n_step_td": {"color": "#7f7f7f", "linestyle": (0, (4, 1))},
-    "q_lambda": {"color": "#cc79a7", "linestyle": "-"},
+    "n_step_td": {"color": "#7f7f7f", "linestyle": (0, (2, 2))},
+    "q_lambda": {"color": "#cc79a7", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
     "q_learning": {"color": "#e69f00", "linestyle": "-"},
-    "q_learning_optimistic": {"color": "#9a6a00", "linestyle": (0, (4, 1))},
+    "q_learning_optimistic": {"color": "#9a6a00", "linestyle": (0, (6, 1, 1, 1))},
     "prioritized_sweeping": {"color": "#0072b2", "linestyle": "-"},
     "prioritized_sweeping_optimistic": {"color": "#56b4e9", "linestyle": (0, (4, 1))},
     "prioritized_sweeping_reset": {"color": "#009e73", "linestyle": (0, (4, 1, 1, 1))},
@@ -107,6 +107,12 @@ _KIND_COLOURS = {
     "novel_path": "#d55e00",
     "ambiguous": "#b3b3b3",
     "unexperienced": "#4d4d4d",
+}
+_KIND_HATCHES = {  # as on the page of `replay page`
+    "forward_episode": "/////",
+    "novel_path": ".....",
+    "ambiguous": "-----",
+    "unexperienced": "|||||",
 }
 
 _LABELS = {
@@ -310,7 +316,7 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def kind_looks(names: Iterable[str]) -> dict[str, Look]:
-    """Label and colour of each kind of replayed sequence, in the paper's order.
+    """Label, colour and hatching of each kind of replayed sequence, in the paper's order.
 
     Parameters
     ----------
@@ -320,15 +326,19 @@ def kind_looks(names: Iterable[str]) -> dict[str, Look]:
     Returns
     -------
     dict of str to dict
-        Arguments `label` and `color` of matplotlib for each kind.
+        `label` and `color` of each kind, and `hatch` of those that are told from others by it.
 
     Examples
     --------
     >>> kind_looks(["novel_path"])
-    {'novel_path': {'label': 'Novel path', 'color': '#d55e00'}}
+    {'novel_path': {'label': 'Novel path', 'color': '#d55e00', 'hatch': '.....'}}
     """
-    kinds = in_order(names, KINDS)
-    return {kind: {"label": label(kind), "color": kind_colour(kind)} for kind in kinds}
+    looks: dict[str, Look] = {}
+    for kind in in_order(names, KINDS):
+        looks[kind] = {"label": label(kind), "color": kind_colour(kind)}
+        if kind in _KIND_HATCHES:
+            looks[kind]["hatch"] = _KIND_HATCHES[kind]
+    return looks
 
 
 def kind_colour(kind: str) -> str:

@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from replay.checks import unknown_name
+from replay.checks import Named, unknown_name
 from replay.learners import (
     adaptive_attractor,
     bayes_adaptive,
@@ -34,7 +34,8 @@ from replay.learners.from_file import learner_from_file
 
 __all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
 
-LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
+LEARNERS: Named[tuple[LearnerModule, Any]] = Named("learner")
+LEARNERS |= {
     "monte_carlo": (monte_carlo, monte_carlo.Params()),
     "n_step_td": (n_step_td, n_step_td.Params()),
     "q_lambda": (q_lambda, q_lambda.Params()),

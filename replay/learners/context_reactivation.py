@@ -21,7 +21,8 @@ with a feature of its own, with strength 1, both ways; a reward of size r raises
 factor 1 + salience |r|; noise is uniform over the features of known places; the probability of a
 place is proportional to a power of its activation; after each reactivation the pause ends with
 probability `stopping`, which stands for items of no relevance that compete; what is reactivated is
-associated again, at a share of the rates. No number here is the paper's.
+associated again, at a share of the rates. There are no published settings: no number here is the
+paper's, since its methods, which may have them, could not be had.
 
 References
 ----------

@@ -11,6 +11,9 @@ The paper has trees, in which no state is met twice. Elsewhere a detour that lea
 is left out of the sequence, and of its return, so that none is longer than there are states. Memory
 grows with the square of the number of states. A truncated episode has no return and is forgotten.
 
+There are no published settings: the paper gives the threshold of `expected_return` in words only,
+larger than expected a priori, and neither numbers nor code of its simulations could be had.
+
 References
 ----------
 .. [1] Lengyel & Dayan (2008), Hippocampal contributions to control: the third way.

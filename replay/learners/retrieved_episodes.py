@@ -6,11 +6,12 @@ the returns that followed is the action's value: up to `n` rewards along what ha
 value of the state reached at last unless the episode ended there. With one reward that is planning
 from samples of a model, with many it is Monte Carlo learning at the moment of choice.
 
-The paper leaves open which episodes are retrieved, how many, and how far each is followed. Here
-similarity is being the same pair of state and action, the latest come first, and what was
-experienced before the last `n_remembered` steps is forgotten. The value of a pair of which nothing
-is remembered any more stays as it was. A retrieved episode is logged forwards, as n rows of one
-pop: the first is the backup, the others are what its return was made of.
+The paper, a review that simulates nothing, has no published settings: it leaves open which episodes
+are retrieved, how many, and how far each is followed. Here similarity is being the same pair of
+state and action, the latest come first, and what was experienced before the last `n_remembered`
+steps is forgotten. The value of a pair of which nothing is remembered any more stays as it was. A
+retrieved episode is logged forwards, as n rows of one pop: the first is the backup, the others are
+what its return was made of.
 
 References
 ----------

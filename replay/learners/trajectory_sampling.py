@@ -4,6 +4,11 @@ As :mod:`replay.learners.dyna_q`, but replay begins where the agent is, follows 
 through the model, and begins there again at a terminal state or at a pair that the model does not
 know; such a pair spends one of the `n_replays` backups. It comes after each step and at each start.
 
+The published settings are those of the book's figure 8.8: epsilon = 0.1, no discount, and expected
+backups of a given model, which put the target in the place of the value. Backups of samples, as
+here, are the same where every pair leads to one state, and `learning_rate` is 1. How many backups
+there are to a step, the book does not say.
+
 References
 ----------
 .. [1] Sutton & Barto (2018), Reinforcement Learning, 2nd edition, section 8.6.

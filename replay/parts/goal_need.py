@@ -1,10 +1,12 @@
-"""Need for each of several goals: how often each place will be visited on the way to a goal.
+"""The way to each of several goals: the policy that leads there, its gain, and its need.
 
-The moves are those of a policy that leads to this goal and stops there, so each goal has a chain of
-its own. Chains have the same edges, one for each transition known, in the same places; what differs
-is how likely they are, and they are solved anew only where that has changed.
+A policy towards a goal takes the latest known move of each action, and ends in the goal. So each
+goal has a chain of its own: where one goes from each state. Chains have the same edges, those of
+the learned model, in the same places; what differs is how likely they are. Policies are set anew
+only where values have changed, and visits are counted anew only where policies have.
 """
 
+import math
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -13,19 +15,33 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.parts.elimination import Elimination, elimination, solve_visits_from
 from replay.parts.markov_chain import MarkovChain, markov_chain, set_edge
+from replay.parts.numbering import Numbering, meet, numbering
+from replay.parts.policies import SOFTMAX, Policy
+from replay.parts.world_model import WorldModel, edge_to, observe
 
-__all__ = ["GoalNeed", "count_goal_need", "goal_need", "link_places", "set_chance"]
+__all__ = ["GoalNeed", "begin_at", "begin_in_proportion", "count_goal_need", "gain_on_the_way"]
+__all__ += ["goal_need", "mark_changed", "note_move", "set_policy"]
 
 _Table = TypeVar("_Table", MarkovChain, Elimination)
 
 
 class GoalNeed(NamedTuple):
-    """Need for each goal, and what it comes from.
+    """The ways to all goals.
 
     Attributes
     ----------
     visits : ndarray of float64, shape (n_goals, n_states)
         Need, as counted last.
+    is_due : ndarray of bool, shape (n_goals,)
+        Which of its rows have to be counted anew.
+    begin : ndarray of float64, shape (n_states,)
+        How likely the agent starts from each state.
+    latest : ndarray of int32, shape (n_states, n_actions)
+        The edge that each pair took last; -1 if it was never tried.
+    stale : Numbering
+        Where policy and gain have to be computed anew, as goal * n_states + state.
+    weights : ndarray of float64, shape (n_actions,)
+        Room for what the probabilities of actions are proportional to.
     chains : MarkovChain
         Where one goes from each state, with one more axis, the first: the goal.
     eliminations : Elimination
@@ -33,19 +49,24 @@ class GoalNeed(NamedTuple):
     """
 
     visits: NDArray[np.float64]
+    is_due: NDArray[np.bool_]
+    begin: NDArray[np.float64]
+    latest: NDArray[np.int32]
+    stale: Numbering
+    weights: NDArray[np.float64]
     chains: MarkovChain
     eliminations: Elimination
 
 
-def goal_need(n_goals: int, n_states: int, n_edges: int) -> GoalNeed:
+def goal_need(n_goals: int, n_states: int, n_actions: int, n_edges: int) -> GoalNeed:
     """Make need of an agent that knows no move: 0 everywhere.
 
     Parameters
     ----------
     n_goals : int
         Number of goals.
-    n_states : int
-        Number of states.
+    n_states, n_actions : int
+        Size of the world.
     n_edges : int
         The most transitions that can become known.
 
@@ -56,16 +77,32 @@ def goal_need(n_goals: int, n_states: int, n_edges: int) -> GoalNeed:
 
     Examples
     --------
-    >>> need, begin = goal_need(1, 2, 1), np.array([1.0, 0.0])
-    >>> link_places(need, 0, 1)
-    >>> set_chance(need, 0, 0, 0, 0.5)
-    True
-    >>> count_goal_need(need, 0, begin, 0.5)
-    >>> need.visits.tolist()
-    [[1.0, 0.25]]
+    Of two actions, the first one leads to state 1, the second one nowhere:
+
+    >>> from replay.parts.policies import EPSILON_GREEDY
+    >>> from replay.parts.world_model import world_model
+    >>> need, model = goal_need(1, 2, 2, 2), world_model(2, 2, 2)
+    >>> note_move(need, model, 1, 0, 0, 1), note_move(need, model, 1, 0, 1, 0)
+    (None, None)
+    >>> need.stale.met[: need.stale.n[0]].tolist()
+    [0]
+    >>> greedy, values = Policy(EPSILON_GREEDY, 1.0, 0.0), np.zeros((2, 2))
+    >>> set_policy(need, greedy, 0, 0, values, True)
+    >>> begin_at(need, 0)
+    >>> count_goal_need(need, 1, 0.5)
+    >>> need.visits.round(6).tolist()
+    [[1.333333, 0.333333]]
+    >>> values[0, 0] = 1.0
+    >>> float(gain_on_the_way(need, greedy, 0, 0, values))
+    0.5
     """
     return GoalNeed(
         np.zeros((n_goals, n_states)),
+        np.zeros(n_goals, dtype=np.bool_),
+        np.zeros(n_states),
+        np.full((n_states, n_actions), -1, dtype=np.int32),
+        numbering(n_goals * n_states),
+        np.zeros(n_actions),
         _for_each(markov_chain(n_states, n_edges), n_goals),
         _for_each(elimination(n_states, n_edges), n_goals),
     )
@@ -114,56 +151,176 @@ def _elimination(need: GoalNeed, goal: int) -> Elimination:
 
 
 @inlined
-def link_places(need: GoalNeed, state: int, next_state: int) -> None:
-    """Add an edge to the chains of all goals; nobody takes it yet."""
-    for goal in range(len(need.visits)):
-        set_edge(_chain(need, goal), state, next_state, 0.0)
+def mark_changed(need: GoalNeed, model: WorldModel, goal: int, s: int) -> None:
+    """Mark a state whose values changed, and those that lead there: policies and gains follow."""
+    first = goal * need.visits.shape[1]
+    meet(need.stale, first + s)
+    edge = model.first_in[s]
+    while edge >= 0:
+        meet(need.stale, first + model.edges[edge]["state"])
+        edge = model.edges[edge]["next_in"]
 
 
 @inlined
-def set_chance(need: GoalNeed, goal: int, edge: int, state: int, probability: float) -> bool:
-    """Say how likely an edge is taken from its state, on the way to a goal.
+def note_move(need: GoalNeed, model: WorldModel, n_goals: int, s: int, a: int, s_next: int) -> None:
+    """Remember a move, also where an episode ends: the map goes on from there.
 
     Parameters
     ----------
     need : GoalNeed
         Changed in place.
-    goal : int
-        Which goal.
-    edge : int
-        Its number, in the order in which `link_places` added edges.
-    state : int
-        Where it begins.
-    probability : float
-        How likely it is.
-
-    Returns
-    -------
-    bool
-        Whether that is new.
+    model : WorldModel
+        The moves seen; the edges of the chains are its edges.
+    n_goals : int
+        How many goals count.
+    s, a, s_next : int
+        The move.
     """
-    if need.chains.edges[goal, edge]["probability"] == probability:
-        return False
-    need.chains.edges[goal, edge]["probability"] = probability
-    need.chains.has_moved[goal, state] = True
-    return True
+    n_known, before = model.n_edges[0], need.latest[s, a]
+    observe(model, s, a, s_next, False)
+    edge = edge_to(model, s, a, s_next)
+    if edge == before:
+        return
+    need.latest[s, a] = edge
+    for goal in range(len(need.visits)):
+        if model.n_edges[0] > n_known:
+            set_edge(_chain(need, goal), s, s_next, 0.0)
+        if before >= 0:
+            _set_chance(need, goal, before, s, 0.0)
+        if goal < n_goals:
+            mark_changed(need, model, goal, s)
 
 
 @inlined
-def count_goal_need(need: GoalNeed, goal: int, begin: NDArray[np.float64], discount: float) -> None:
-    """Count the need of all states for one goal.
+def _set_chance(need: GoalNeed, goal: int, edge: int, s: int, probability: float) -> None:
+    """Say how likely an edge is taken from its state, on the way to a goal."""
+    if need.chains.edges[goal, edge]["probability"] != probability:
+        need.chains.edges[goal, edge]["probability"] = probability
+        need.chains.has_moved[goal, s] = True
+        need.is_due[goal] = True
+
+
+@inlined
+def _best_known(need: GoalNeed, s: int, values: NDArray[np.float64]) -> float:
+    best = -np.inf
+    for a in range(values.shape[1]):
+        if need.latest[s, a] >= 0:
+            best = max(best, values[s, a])
+    return best
+
+
+@inlined
+def _weight(policy: Policy, value: float, best: float) -> float:
+    if policy.kind == SOFTMAX:
+        return math.exp(policy.inverse_temperature * (value - best))
+    return 1.0 if value == best else 0.0
+
+
+@inlined
+def set_policy(
+    need: GoalNeed, policy: Policy, goal: int, s: int, values: NDArray[np.float64], goes_on: bool
+) -> None:
+    """Say how likely each move is taken from a state, on the way to a goal.
 
     Parameters
     ----------
     need : GoalNeed
-        A row of its ``visits`` is written to.
+        Changed in place.
+    policy : Policy
+        Softmax, or greedy: epsilon does not count. Only moves that are known are made.
     goal : int
         Which goal.
-    begin : ndarray of float64, shape (n_states,)
-        How likely the agent starts from each state.
+    s : int
+        The state.
+    values : ndarray of float64, shape (n_states, n_actions)
+        How near each pair is to the goal.
+    goes_on : bool
+        Whether the way goes on from here; it does not from the goal.
+    """
+    best, total = _best_known(need, s, values), 0.0
+    for a in range(values.shape[1]):
+        if need.latest[s, a] >= 0:
+            need.weights[a] = _weight(policy, values[s, a], best)
+            total += need.weights[a]
+    for a in range(values.shape[1]):
+        if need.latest[s, a] >= 0:
+            chance = need.weights[a] / total if goes_on else 0.0
+            _set_chance(need, goal, need.latest[s, a], s, chance)
+
+
+@inlined
+def gain_on_the_way(
+    need: GoalNeed, policy: Policy, goal: int, s: int, values: NDArray[np.float64]
+) -> float:
+    """Return what the policy for values as they are now earns more in a state than the one set.
+
+    Parameters
+    ----------
+    need : GoalNeed
+        With the policy as `set_policy` left it.
+    policy, goal, s, values
+        As there.
+
+    Returns
+    -------
+    float
+        The gain, at these values.
+    """
+    latest, chances = need.latest, need.chains.edges[goal]
+    best, total, mean, earned = -np.inf, 0.0, 0.0, 0.0
+    for a in range(values.shape[1]):
+        if latest[s, a] >= 0:
+            best = max(best, values[s, a])
+            earned += chances[latest[s, a]]["probability"] * values[s, a]
+    if policy.kind != SOFTMAX:
+        return best - earned
+    for a in range(values.shape[1]):
+        if latest[s, a] >= 0:
+            weight = _weight(policy, values[s, a], best)
+            total += weight
+            mean += weight * values[s, a]
+    return mean / total - earned
+
+
+@inlined
+def begin_at(need: GoalNeed, state: int) -> None:
+    """Count need from a state on."""
+    for s in range(len(need.begin)):
+        need.begin[s] = 1.0 if s == state else 0.0
+    need.is_due[:] = True
+
+
+@inlined
+def begin_in_proportion(need: GoalNeed, counts: NDArray[np.float64]) -> None:
+    """Count need from all states on, each as often as it was counted; the sum is above 0."""
+    total = 0.0
+    for s in range(len(counts)):
+        total += counts[s]
+    for s in range(len(counts)):
+        need.begin[s] = counts[s] / total
+    need.is_due[:] = True
+
+
+@inlined
+def count_goal_need(need: GoalNeed, n_goals: int, discount: float) -> None:
+    """Count the need of all states for the first goals, where it may have changed.
+
+    Parameters
+    ----------
+    need : GoalNeed
+        Rows of its ``visits`` are written to.
+    n_goals : int
+        How many goals count.
     discount : float
         Weight of the future, a step; below 1.
     """
-    solve_visits_from(
-        _elimination(need, goal), _chain(need, goal), begin, discount, need.visits[goal]
-    )
+    for goal in range(n_goals):
+        if need.is_due[goal]:
+            need.is_due[goal] = False
+            solve_visits_from(
+                _elimination(need, goal),
+                _chain(need, goal),
+                need.begin,
+                discount,
+                need.visits[goal],
+            )

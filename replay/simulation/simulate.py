@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_choice, check_whole, no_attribute
+from replay.checks import check_choice, check_whole, known_arguments, no_attribute
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
@@ -114,6 +114,7 @@ class Run:
             raise no_attribute(self, name, _INSTEAD)
 
 
+@known_arguments
 def simulate(
     mdp: MDP | Protocol,
     learner: Any,

@@ -1,0 +1,128 @@
+"""The goals that an agent knows: which one it may have next, and what each pays.
+
+How likely a goal is moves towards 1 when it pays. When it does not, it moves towards 0, and the
+others towards equal shares of the rest; so the sum stays 1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replay.jit import inlined
+
+__all__ = ["Goals", "goals_of", "new_goal", "note_visit"]
+
+
+class Goals(NamedTuple):
+    """The goals that are known.
+
+    Attributes
+    ----------
+    n : ndarray of int64, shape (1,)
+        How many there are.
+    place : ndarray of int32, shape (n_goals,)
+        Where each is.
+    number : ndarray of int32, shape (n_states,)
+        Which goal a state is; -1 if none.
+    likely : ndarray of float64, shape (n_goals,)
+        w, how likely each is the next goal; the sum is 1.
+    reward : ndarray of float64, shape (n_goals,)
+        v, what it paid of late.
+    """
+
+    n: NDArray[np.int64]
+    place: NDArray[np.int32]
+    number: NDArray[np.int32]
+    likely: NDArray[np.float64]
+    reward: NDArray[np.float64]
+
+
+def goals_of(n_goals: int, n_states: int) -> Goals:
+    """Make room for goals, of which none is known.
+
+    Parameters
+    ----------
+    n_goals : int
+        The most that are kept.
+    n_states : int
+        Number of states, each of which may be a goal.
+
+    Returns
+    -------
+    Goals
+        The goals.
+
+    Examples
+    --------
+    >>> goals = goals_of(2, 5)
+    >>> [int(new_goal(goals, place)) for place in (4, 2)]
+    [0, 1]
+    >>> note_visit(goals, 0, True, 0.5)
+    >>> goals.likely.tolist()
+    [0.75, 0.25]
+    """
+    return Goals(
+        np.zeros(1, dtype=np.int64),
+        np.full(n_goals, -1, dtype=np.int32),
+        np.full(n_states, -1, dtype=np.int32),
+        np.zeros(n_goals),
+        np.zeros(n_goals),
+    )
+
+
+@inlined
+def new_goal(goals: Goals, s: int) -> int:
+    """Make a place a goal, which is then as likely as goals are on average.
+
+    Parameters
+    ----------
+    goals : Goals
+        If there is no room for one more, the least likely goal gives way.
+    s : int
+        The place; no goal yet.
+
+    Returns
+    -------
+    int
+        The number of the goal.
+    """
+    g: int = goals.n[0]
+    if g < len(goals.place):
+        goals.n[0] += 1
+    else:
+        g = int(goals.likely.argmin())
+        goals.number[goals.place[g]] = -1
+        _share(goals, g, 0.0, 1.0)
+    goals.place[g], goals.number[s] = s, g
+    goals.likely[g], goals.reward[g] = 0.0, 0.0
+    _share(goals, g, 1.0, 1.0 / goals.n[0])
+    return g
+
+
+@inlined
+def note_visit(goals: Goals, g: int, pays: bool, rate: float) -> None:
+    """Learn from a visit to a goal how likely each goal is.
+
+    Parameters
+    ----------
+    goals : Goals
+        Changed in place.
+    g : int
+        Which goal was visited.
+    pays : bool
+        Whether it paid. The only goal that is known stays the only one, if it did not.
+    rate : float
+        Share of the way that w moves.
+    """
+    if pays or goals.n[0] > 1:
+        _share(goals, g, 1.0 if pays else 0.0, rate)
+
+
+@inlined
+def _share(goals: Goals, g: int, target: float, rate: float) -> None:
+    """Let w of a goal move towards a target, and that of the others to equal shares of the rest."""
+    n = goals.n[0]
+    for j in range(n):
+        aim = target if j == g else (1.0 - target) / max(n - 1, 1)
+        goals.likely[j] += rate * (aim - goals.likely[j])
