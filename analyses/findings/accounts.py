@@ -213,7 +213,7 @@ ACCOUNTS: dict[str, Account] = {
             "untried": "seen",
             "n_uncertain": 3,  # their horizon spans their maze, as the default spans all of these
             "min_priority": 1e-6,
-            "max_backups": 1000,  # as many as are worth it
+            "max_backups": 100,  # theirs are not limited
         },
         source="Antonov & Dayan 2025",
     ),
