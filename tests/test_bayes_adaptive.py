@@ -320,6 +320,20 @@ def test_who_finds_out_has_planned_for_it(is_open):
         assert agent.memory.action_values[0, 1] == pytest.approx(0.9**4)
 
 
+def test_what_was_planned_is_taken_once():
+    """Who bumps again and again learns from it, as from any step."""
+    agent = detour()
+    agent.replay(START, 1)
+    found = []
+    for _ in range(3):
+        agent.step(1, 0, 1)
+        found.append(agent.memory.action_values[1, 0])
+    assert found == pytest.approx([0.0, 0.0, 0.0])
+    agent.memory.action_values[1, 0] = 0.7
+    agent.step(1, 0, 1)
+    assert agent.memory.action_values[1, 0] == pytest.approx(0.63)
+
+
 def test_a_way_that_was_shut_long_ago_is_in_doubt_again():
     agent = detour(volatility=0.05)
     agent.step(1, 0, 1)

@@ -4,10 +4,14 @@
 (github.com/dmcnamee/FlexModEHC, commit 88f8b52): its ``Generator`` was given the random walk T on a
 line of ten places or an open box of 7 x 7, its ``Propagator`` tempo and stability, sigma 1; a goal
 is ``highlight_states([goal], weight=100)``; each row is ``Simulator.evolve(1)`` from one place.
+``reference/spectral_least_autocorrelated.csv`` has ``etO`` of a ``Propagator`` of tempo 20.7, with
+the walk on that line or on a ring of three cliques of four at jump rate 15, after
+``min_zero_cf(lags=[1, ..., 9], rho_init="uniform")``, whose bounds are open by 0.001.
 """
 
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,10 +21,12 @@ from scipy.linalg import expm
 
 from replay import feed, simulate
 from replay.learners import find_learner
+from replay.parts.least_autocorrelation import least_autocorrelated
 from replay.parts.propagator import propagate, propagator_of
 from replay.worlds.mazes import from_ascii
 
 REFERENCE = Path(__file__).parent / "reference" / "spectral_propagators.csv"
+LEAST = REFERENCE.parent / "spectral_least_autocorrelated.csv"
 
 
 def line(n):
@@ -116,6 +122,59 @@ def test_only_superdiffusion_finds_a_remote_goal():
         shares[name] = P[goal] / P.sum() * len(joined)
     assert shares["diffusion"] < 0.1
     assert shares["superdiffusion"] > 1.0
+
+
+def ring_of_cliques(n_cliques, size):
+    """Each clique's last place is joined to the first of the next one."""
+    joined = np.kron(np.eye(n_cliques), np.ones((size, size))).astype(bool)
+    first = np.arange(n_cliques) * size
+    joined[(first + size - 1), np.roll(first, -1)] = True
+    return (joined | joined.T) & ~np.eye(len(joined), dtype=bool)
+
+
+def returns(P):
+    """Give the probability to be back, summed over lags of 1 to 9."""
+    return sum(np.trace(np.linalg.matrix_power(P, lag)) for lag in range(1, 10)) / len(P)
+
+
+@pytest.mark.parametrize(
+    ("graph", "joined"), [("line_10", line(10)), ("ring_of_cliques_3x4", ring_of_cliques(3, 4))]
+)
+def test_the_least_autocorrelated_propagator_of_the_published_code(graph, joined):
+    theirs = (
+        pd.read_csv(LEAST).query("graph == @graph").pivot_table("probability", "start", "place")
+    )
+    P = least_autocorrelated(joined)
+    np.testing.assert_allclose(P, theirs, atol=1.5e-3)
+    assert returns(theirs.to_numpy()) < returns(P) < returns(theirs.to_numpy()) + 9 * 1e-3
+
+
+@given(joined=graphs(), tempo=st.floats(0.05, 20.0), stability=st.sampled_from([0.5, 1.0]))
+def test_no_other_spectrum_comes_back_less(joined, tempo, stability):
+    P, O = least_autocorrelated(joined), generator(joined)  # noqa: E741
+    assert P.min() >= 0.0
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    np.testing.assert_allclose(P @ O, O @ P, atol=1e-8)  # the same eigenvectors
+    for rival in (propagator(joined, tempo, stability), O + np.eye(len(O))):
+        assert returns(P) <= returns(rival) + 1e-7
+
+
+def test_where_all_places_are_joined_any_other_one_comes_next():
+    joined = ~np.eye(5, dtype=bool)
+    np.testing.assert_allclose(least_autocorrelated(joined), joined / 4, atol=1e-9)
+
+
+def test_a_least_autocorrelated_run_knows_the_graph_before_its_first_step():
+    maze = from_ascii("S..\n.#G")
+    params = {"least_autocorrelated": True, "dwell": True}
+    run = simulate(maze, "spectral_diffusion", params, n_steps=2000)
+    moves = run.log.backups
+    counts = pd.crosstab(moves["state"], moves["next_state"], normalize="index")
+    ways = nx.to_numpy_array(nx.Graph(maze.to_networkx()), nodelist=range(maze.n_states)) > 0
+    expected = least_autocorrelated(ways & ~np.eye(len(ways), dtype=bool))
+    np.testing.assert_allclose(counts, expected, atol=0.06)
+    with pytest.raises(ValueError, match="least_autocorrelated needs to know the world"):
+        feed("spectral_diffusion", run.log.steps, n_states=5, n_actions=4, params=params)
 
 
 def test_the_graph_is_learned():

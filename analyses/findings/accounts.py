@@ -213,7 +213,7 @@ ACCOUNTS: dict[str, Account] = {
             "untried": "seen",
             "n_uncertain": 3,  # their horizon spans their maze, as the default spans all of these
             "min_priority": 1e-6,
-            "max_backups": 1000,  # as many as are worth it
+            "max_backups": 100,  # theirs are not limited
         },
         source="Antonov & Dayan 2025",
     ),
@@ -390,6 +390,10 @@ ACCOUNTS: dict[str, Account] = {
             ),
             "goal_weight": LogUniform(1.0, 100.0, "from none to McNamee et al.'s (2021) 100"),
             "dwell": OneOf((False, True), "McNamee et al. (2021) have both"),
+            "least_autocorrelated": OneOf(
+                (False, True),
+                "the other spectrum of McNamee et al. (2021), of a graph that is known",
+            ),
             "n_replays": _REACTIVATIONS,
         },
         as_published={

@@ -26,6 +26,7 @@ _COLOURS = "PuOr"
 _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 # Of the page, in inches:
 _ROW, _MORE_LINE = 0.102, 0.083  # the height of a row, and of each more line of its name
+_FEWEST_ROWS = 8  # of a study's panels: their words need room, too
 _SOURCES, _LABELS = 1.36, 2.36
 _TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.22, 1.22, 0.6, 0.12, 0.06
 _LETTER = 0.0475  # of 6 pt, on average
@@ -335,7 +336,7 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
     figure, axes = grid(
         [label[:1].upper() + label[1:] for label in rows.drop_duplicates("finding")["label"]],
         _COLUMNS,
-        0.105 * len(accounts) + 0.5,
+        0.105 * max(len(accounts), _FEWEST_ROWS) + 0.5,
         labels_cm=3.2,
         letters=False,
         sharey=True,

@@ -99,7 +99,7 @@ UNTRIED = ("unknown", "way_back", "seen")
 """What is known of where moves lead that were never made: nothing; that a move can be undone; or
 all, as the maze is seen. Whether they are open is in doubt."""
 UNKNOWN, WAY_BACK, SEEN = range(3)
-_NEGLIGIBLE = 1e-8  # visits that need may lack in a belief state
+_NEGLIGIBLE = 1e-11  # visits that need may lack in a belief state
 
 
 class Params(NamedTuple):

@@ -17,12 +17,12 @@ afar. Awake, sampling begins where the agent is; at rest at any known place.
 The published code scales O by a jump rate r and by sigma^2. Neither is needed here: what counts is
 (r sigma^2)^alpha / tau, so that figures 2 and 3, with r = 1 and 15, have tempo 1 and, for alpha =
 0.5, 5 / sqrt(15). The paper's environments are given, ours are learned; it leaves open where
-sampling begins at rest, and which pauses have how many places. A spectrum chosen by an optimiser
-for the least autocorrelation, the paper's third regime, is not here. In the code of its figure 5 it
-is the least for a lag of one step, which is 0, as of any spectrum without `dwell`; in that of its
-figure 7 the least for lags of 1 to 9, which a general optimiser looks for among all spectra whose
-propagator is one, with as many conditions as there are pairs of places: for each graph that is
-learned on the way, this would take longer than all else.
+sampling begins at rest, and which pauses have how many places.
+
+The paper's third regime is the spectrum for which places come back least within nine steps
+(`least_autocorrelated`, :mod:`replay.parts.least_autocorrelation`). It is found by an optimiser,
+outside of the compiled loop, so its graph is not learned: it is that of the world, known before the
+first step, and goals do not count. On most graphs it jumps to any other place nearly alike.
 
 References
 ----------
@@ -38,6 +38,8 @@ from numpy.typing import NDArray
 
 from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.parts.known_world import known_world, likeliest_outcomes
+from replay.parts.least_autocorrelation import least_autocorrelated
 from replay.parts.numbering import Numbering, join, numbering
 from replay.parts.policies import draw_uniform
 from replay.parts.propagator import (
@@ -46,10 +48,12 @@ from replay.parts.propagator import (
     probability_of_next,
     propagate,
     propagator_of,
+    set_probabilities,
 )
+from replay.worlds.mdp import MDP
 
-__all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
-__all__ += ["replay"]
+__all__ = ["Memory", "Params", "act", "description", "explore", "init", "learn", "most_backups"]
+__all__ += ["n_words", "replay"]
 
 
 class Params(NamedTuple):
@@ -65,6 +69,8 @@ class Params(NamedTuple):
         How many times more slowly a rewarded place is left than others.
     dwell : bool
         Whether a place may follow itself.
+    least_autocorrelated : bool
+        Whether the spectrum is instead the least autocorrelated one; the world is then known.
     n_replays : int
         Places reactivated at each pause, after the first.
     """
@@ -73,6 +79,7 @@ class Params(NamedTuple):
     stability: Annotated[float, Between(0.01, 10.0)] = 1.0
     goal_weight: Annotated[float, Between(1.0, 1e6)] = 1.0
     dwell: bool = False
+    least_autocorrelated: bool = False
     n_replays: Count = 20
 
 
@@ -107,6 +114,7 @@ def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     regime = "diffusion" if params.stability == 1.0 else "turbulence"
     regime = "superdiffusion" if params.stability < 1.0 else regime
+    regime = "least autocorrelated" if params.least_autocorrelated else regime
     phases, priority = (EPISODE_END, START, REST), f"{regime} on the graph"
     return Description("a graph of places", phases, priority, "McNamee et al. 2021", False)
 
@@ -122,6 +130,18 @@ def init(params: Params, sizes: Sizes) -> Memory:
         propagator_of(n_states),
         np.zeros(1, dtype=np.bool_),
     )
+
+
+def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
+    """If its sequences are to come back least, know the graph of the world, and how they go on."""
+    if params.least_autocorrelated:
+        n_actions = memory.action_values.shape[1]
+        next_state = likeliest_outcomes(known_world("least_autocorrelated", mdp, n_actions))
+        for s, a in np.argwhere(next_state >= 0):
+            join(memory.known, memory.is_linked, s, next_state[s, a])
+        n = int(memory.known.n[0])
+        solved = least_autocorrelated(memory.is_linked[:n, :n])
+        set_probabilities(memory.propagator, solved, params.dwell)
 
 
 def most_backups(params: Params, memory: Memory) -> int:
@@ -141,7 +161,9 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
-    """Join the two places, and note whether the second is rewarded."""
+    """Join the two places, and note whether the second is rewarded; a known graph stays."""
+    if params.least_autocorrelated:
+        return
     is_new = join(memory.known, memory.is_linked, transition.state, transition.next_state)
     j, is_goal = memory.known.number[transition.next_state], transition.reward > 0.0
     if is_new or memory.is_goal[j] != is_goal:

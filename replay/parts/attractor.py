@@ -66,14 +66,14 @@ class Attractor(NamedTuple):
     weights : ndarray of float64, shape (n_places, n_places)
         J; that of a smaller graph fills its upper left.
     state : ndarray of float64, shape (4, n_places)
-        u, v, r, and the excitation that each neuron gets.
-    distance : ndarray of int32, shape (2, n_places)
-        Room to measure distances on the graph.
+        u, v, the latest noise of v, and the excitation that each neuron gets.
+    room : ndarray of int32, shape (2, n_places)
+        Room to measure distances on the graph, and to list active neurons.
     """
 
     weights: NDArray[np.float64]
     state: NDArray[np.float64]
-    distance: NDArray[np.int32]
+    room: NDArray[np.int32]
 
 
 def attractor(n_places: int) -> Attractor:
@@ -124,7 +124,7 @@ def connect(
     excitation : float
         The sum of J.
     """
-    n, distance, queue = len(is_linked), network.distance[0], network.distance[1]
+    n, distance, queue = len(is_linked), network.room[0], network.room[1]
     highest = excitation / (math.sqrt(2.0 * math.pi) * width)
     for i in range(n):
         for j in range(n):
@@ -185,47 +185,61 @@ def follow(
     n_left : int
         How many steps are left.
     """
-    return _follow(network.weights, network.state, n, place, dynamics, n_steps, rng)
+    active = network.room[0]
+    return _follow(network.weights, network.state, active, n, place, dynamics, n_steps, rng)
 
 
 @kernel
 def _follow(
     weights: NDArray[np.float64],
     state: NDArray[np.float64],
+    active: NDArray[np.int32],
     n: int,
     place: int,
     dynamics: Dynamics,
     n_steps: int,
     rng: Generator,
 ) -> tuple[int, int]:
-    u, v, r, excitation = state[0], state[1], state[2], state[3]
-    share = dynamics.time_step / dynamics.adaptation_time
+    u, v, noise, excitation = state[0], state[1], state[2], state[3]
+    share, time_step = dynamics.time_step / dynamics.adaptation_time, dynamics.time_step
     spread = dynamics.noise * math.sqrt(12.0 * share)  # of even noise the variance is 1 / 12
+    best, n_active = _list_active(u, active, n)
     for step in range(n_steps):
         squares = 0.0
-        for i in range(n):
-            squares += u[i] * u[i]
+        for k in range(n_active):
+            squares += u[active[k]] * u[active[k]]
         divided = 1.0 / (1.0 + dynamics.inhibition * squares)
         for i in range(n):
-            r[i] = u[i] * u[i] * divided
+            noise[i] = 0.0
             excitation[i] = 0.0
-        for j in range(n):
-            rate = r[j]
+        for k in range(n_active):
+            j = active[k]
+            rate = u[j] * u[j] * divided
             if rate > _SILENT:
                 for i in range(n):
                     excitation[i] += rate * weights[j, i]
+            if spread > 0.0 and rate > _QUIET:
+                noise[j] = spread * u[j] * (rng.random() - 0.5)
         for i in range(n):
-            change = share * (dynamics.adaptation * u[i] - v[i])
-            if spread > 0.0 and r[i] > _QUIET:
-                change += spread * u[i] * (rng.random() - 0.5)
-            u[i] = max(u[i] + dynamics.time_step * (excitation[i] - v[i] - u[i]), 0.0)
+            change = share * (dynamics.adaptation * u[i] - v[i]) + noise[i]
+            u[i] = max(u[i] + time_step * (excitation[i] - v[i] - u[i]), 0.0)
             v[i] += change
-        best = 0
-        for i in range(1, n):
-            if u[i] > u[best]:
-                best = i
-        if u[best] <= 0.0:
+        best, n_active = _list_active(u, active, n)
+        if n_active == 0:
             return -1, 0
         if best != place:
             return best, n_steps - step - 1
     return place, 0
+
+
+@kernel
+def _list_active(u: NDArray[np.float64], active: NDArray[np.int32], n: int) -> tuple[int, int]:
+    """List the neurons that have input; return the one with the most, and how many they are."""
+    best, n_active, most = 0, 0, 0.0
+    for i in range(n):
+        if u[i] > 0.0:
+            active[n_active] = i
+            n_active += 1
+            if u[i] > most:
+                best, most = i, u[i]
+    return best, n_active

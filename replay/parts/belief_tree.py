@@ -372,15 +372,30 @@ def _branch(params: Any, known: Beliefs, tree: BeliefTree, z: int, a: int) -> No
 
 @inlined
 def note_try(params: Any, tree: BeliefTree, state: int, action: int, outcome: int) -> bool:
-    """Note what a try brought since the tree was grown; tell whether the move was in doubt."""
+    """Note what a try of a move brought since the tree was grown.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        Of the learner.
+    tree : BeliefTree
+        Changed in place.
+    state, action : int
+        The move.
+    outcome : int
+        ``OPEN`` or ``SHUT``.
+
+    Returns
+    -------
+    bool
+        Whether the move was in doubt, so that more is known now.
+    """
     k = tree.number[state * tree.chance.shape[1] + action]
-    if k < 0:
+    if k < 0 or (params.one_try_tells and tree.since[k, outcome] > 0):
         return False
+    tree.since[k, outcome] += 1
     if params.one_try_tells:
         tree.since[k, 1 - outcome] = 0
-        tree.since[k, outcome] = 1
-    else:
-        tree.since[k, outcome] += 1
     return True
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from replay.jit import inlined, kernel
 
 __all__ = ["Propagator", "draw_next", "probability_of_next", "propagate", "propagator_of"]
+__all__ += ["set_probabilities"]
 
 _MOST_SWEEPS = 60
 _TOLERANCE = 1e-14
@@ -71,6 +72,25 @@ def propagator_of(n_places: int) -> Propagator:
     """
     square = (n_places, n_places)
     return Propagator(np.zeros(square), np.zeros(square), np.zeros((2, n_places)))
+
+
+def set_probabilities(
+    propagator: Propagator, probabilities: NDArray[np.float64], dwell: bool
+) -> None:
+    """Let a propagator have probabilities that were computed elsewhere.
+
+    Parameters
+    ----------
+    propagator : Propagator
+        Changed in place.
+    probabilities : ndarray of float64, shape (n, n)
+        How likely each place follows each other one.
+    dwell : bool
+        Whether a place may follow itself.
+    """
+    n = len(probabilities)
+    others = probabilities if dwell else probabilities * ~np.eye(n, dtype=np.bool_)
+    propagator.cumulative[:n, :n] = others.cumsum(axis=1)
 
 
 @kernel
