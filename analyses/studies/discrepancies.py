@@ -275,11 +275,12 @@ def _summarise(plan: Variants, results: Results) -> dict[str, pd.DataFrame]:
 
 def _differing(runs: pd.DataFrame, changed: Reproduction) -> pd.DataFrame:
     """Select the runs of learners whose parameters the variant changes in their experiment."""
-    differ = [
-        _parameters(changed.variant, name, learner) != _parameters("published", name, learner)
-        for name, learner in zip(runs["experiment"], runs["learner"], strict=True)
-    ]
-    return runs[differ]
+    of_rows = [*zip(runs["experiment"], runs["learner"], strict=True)]
+    differs = {
+        pair: _parameters(changed.variant, *pair) != _parameters("published", *pair)
+        for pair in set(of_rows)
+    }
+    return runs[[differs[pair] for pair in of_rows]]
 
 
 def _discrepancy_first(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
