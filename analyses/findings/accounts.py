@@ -201,7 +201,9 @@ ACCOUNTS: dict[str, Account] = {
             "min_priority": LogUniform(
                 1e-8, 1e-3, "around the 1e-6 to 1e-3 of Antonov & Dayan (2025)"
             ),
-            "backup_cost": Sometimes(1e-4, 0.1, "as of prioritized memory access"),
+            "backup_cost": Sometimes(
+                1e-6, 1e-3, "from a third fewer backups to few or none in most mazes, as measured"
+            ),
             "mean_backups": _ENDS["mean_backups"],
         },
         as_published={
