@@ -28,6 +28,7 @@ FIGURE_SETTINGS: dict[Any, Any] = {
     "figure.labelsize": 7,
     "font.family": "DejaVu Sans",
     "font.size": 7,
+    "hatch.linewidth": 0.5,
     "legend.fontsize": 7,
     "legend.frameon": False,
     "legend.handlelength": 2.4,
@@ -65,6 +66,8 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     ------
     TypeError
         If it is no figure.
+    ValueError
+        If the suffix is that of another kind of picture.
 
     Examples
     --------
@@ -75,7 +78,13 @@ def save(figure: Figure, path: str | Path) -> list[Path]:
     """
     found = _checked(figure)
     path = check_path("path", path)
-    path = path.with_suffix("") if path.suffix in (".pdf", ".png") else path
+    if path.suffix in (".pdf", ".png"):
+        path = path.with_suffix("")
+    elif path.suffix[1:] in found.canvas.get_supported_filetypes():
+        raise ValueError(
+            f"Figures are written as .pdf and .png, got {shown(str(path))}: leave the suffix out, "
+            "or call figure.savefig."
+        )
     undated: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {"Software": None}}
     written = []
     with mpl.rc_context(FIGURE_SETTINGS), _laid_out(found):

@@ -10,17 +10,19 @@ import contextlib
 import difflib
 import math
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import wraps
+from inspect import signature
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_array", "check_bin_size", "check_choice"]
-__all__ += ["check_column", "check_flag", "check_list", "check_number", "check_seconds"]
-__all__ += ["check_seed", "check_table", "check_text", "check_whole", "no_attribute", "shown"]
-__all__ += ["unknown_name"]
+__all__ = ["LARGEST_NUMBER", "MOST_STATES", "Named", "UnknownNameError", "check_array"]
+__all__ += ["check_bin_size", "check_choice", "check_column", "check_flag", "check_list"]
+__all__ += ["check_number", "check_seconds", "check_seed", "check_table", "check_text"]
+__all__ += ["check_whole", "known_arguments", "no_attribute", "shown", "unknown_name"]
 
 LARGEST_NUMBER = 1e100
 """The largest reward, action value, position or length, far from where sums and squares become
@@ -31,11 +33,16 @@ MOST_STATES = 10_000_000
 the largest."""
 
 _LONGEST = 60
+_ALIKE = 0.75  # learning_rate is no learner
 _LONGEST_STEP = 60.0  # seconds
 _SMALLEST_BIN = 0.5  # cm
 _MOST_SMALL_BINS = 500
 _LARGEST = 2**63 - 1
 _ANY = 2**4096  # numpy makes seeds of whole numbers of any size
+
+Value = TypeVar("Value")
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
 def shown(value: object) -> str:
@@ -88,10 +95,99 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
     names = list(choices)
     is_short = isinstance(name, str) and len(name) <= _LONGEST
     plain = str(name).lower().replace("-", "_").replace(" ", "_") if is_short else ""
-    close = [plain] if plain in names else []
+    close = [each for each in names if each.lower() == plain]
     close = close or (difflib.get_close_matches(str(name), names, n=1) if is_short else [])
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return ValueError(f"Unknown {what} {shown(name)}.{hint} Choose from: {', '.join(names)}.")
+
+
+class UnknownNameError(KeyError):
+    """A name that is not there; its message is a sentence, where `KeyError` shows a key."""
+
+    def __str__(self) -> str:
+        """Show the message as it is."""
+        return str(self.args[0])
+
+
+class Named(dict[str, Value]):
+    """A dictionary of things by name, which lists its names when it is asked for another one.
+
+    Parameters
+    ----------
+    what : str
+        What the names are of.
+    items : mapping or iterable of pairs, optional
+        The things by name.
+
+    Raises
+    ------
+    KeyError
+        When a name is looked up that is not there.
+
+    Examples
+    --------
+    >>> tracks = Named("track", {"linear": 1, "w_shaped": 2})
+    >>> tracks["w_shape"]
+    Traceback (most recent call last):
+    replay.checks.UnknownNameError: Unknown track 'w_shape'. Did you mean 'w_shaped'? Choose from: \
+linear, w_shaped.
+    """
+
+    def __init__(
+        self, what: str, items: Mapping[str, Value] | Iterable[tuple[str, Value]] = ()
+    ) -> None:
+        super().__init__(items)
+        self._what = what
+
+    def __missing__(self, name: object) -> NoReturn:
+        """Tell the names there are."""
+        raise UnknownNameError(str(unknown_name(self._what, name, self)))
+
+
+def known_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorate a function so that an argument that it lacks is told with those that it has.
+
+    Parameters
+    ----------
+    function : callable
+        Any function; if it has `params`, these are the parameters of a learner.
+
+    Returns
+    -------
+    callable
+        The same function, which raises TypeError in one sentence.
+
+    Examples
+    --------
+    >>> @known_arguments
+    ... def act(params=None, *, n_steps=1):
+    ...     return n_steps
+    >>> act(steps=5)
+    Traceback (most recent call last):
+    TypeError: act has no argument 'steps'. Did you mean 'n_steps'? It takes: params, n_steps.
+    >>> act(discount=0.9)
+    Traceback (most recent call last):
+    TypeError: act has no argument 'discount'. If it is a parameter of the learner, give \
+params={'discount': 0.9}. It takes: params, n_steps.
+    """
+    known = [*signature(function).parameters]
+
+    @wraps(function)
+    def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        for name, value in kwargs.items():
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)
+                hint = f" Did you mean {close[0]!r}?" if close else ""
+                if "params" in known and not close:
+                    parameter = f"params={{{name!r}: {shown(value)}}}"
+                    hint = f" If it is a parameter of the learner, give {parameter}."
+                raise TypeError(
+                    f"{function.__name__} has no argument {name!r}.{hint} It takes: "
+                    f"{', '.join(known)}."
+                )
+        return function(*args, **kwargs)
+
+    return wrapper
 
 
 def no_attribute(owner: object, name: str, instead: Mapping[str, str]) -> AttributeError:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from replay.checks import unknown_name
+from replay.checks import Named, unknown_name
 from replay.learners import LEARNERS, Learner
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
@@ -224,7 +224,8 @@ _DETERMINISTIC = _parameters(
     prioritized_sweeping_optimistic={"initial_value": 5.0},
 )
 
-EXPERIMENTS: dict[str, Experiment] = {
+EXPERIMENTS: Named[Experiment] = Named("experiment")
+EXPERIMENTS |= {
     experiment.name: experiment
     for experiment in (
         Experiment(

@@ -13,22 +13,16 @@ Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if tha
 
 import atexit
 import contextlib
-import functools
-import hashlib
-import importlib.util
-import inspect
 import math
 import multiprocessing
 import os
-import platform
-import re
 import shutil
 import sys
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,12 +30,12 @@ from typing import Any, TypeVar
 import numba
 import numba.core.caching
 import numba.core.event
-import numpy as np
 import platformdirs
 from numba.extending import register_jitable
 
-__all__ = ["compiling_seconds", "inlined", "jitable", "kernel", "loop_kernel", "sources_digest"]
-__all__ += ["uncached_kernel"]
+from replay.sources import are_unchanged, digest_of, sources_of
+
+__all__ = ["compiling_seconds", "inlined", "jitable", "kernel", "loop_kernel", "uncached_kernel"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -54,13 +48,6 @@ _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
 _KEPT_SECONDS = 7 * 24 * 3600
 _PROBE = 1 << 20
 _QUIET_SECONDS = 60
-_PACKAGES = ("replay", "analyses")
-_IMPORT = re.compile(
-    r"(?:^|[;:])[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import\b[ \t]*"
-    r"(\((?:[^)#]|#[^\n]*)*\)|[^\n#;]*)|import[ \t]+([^\n#;]*))",
-    re.MULTILINE,
-)
-_TYPES_ONLY = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n)+", re.MULTILINE)
 _lock = threading.Lock()
 _settings: Any = numba.config
 _caching: Any = numba.core.caching
@@ -106,6 +93,7 @@ def jitable(function: Function) -> Function:
 
     Examples
     --------
+    >>> import numpy as np
     >>> @jitable
     ... def halves(number):
     ...     return np.full(2, number / 2)
@@ -135,6 +123,7 @@ def loop_kernel(function: Function) -> Function:
 
     Examples
     --------
+    >>> import numpy as np
     >>> @loop_kernel
     ... def fill(values, number):
     ...     for i in range(len(values)):
@@ -162,6 +151,7 @@ def kernel(function: Function) -> Function:
 
     Examples
     --------
+    >>> import numpy as np
     >>> @kernel
     ... def total(values):
     ...     result = 0.0
@@ -175,8 +165,8 @@ def kernel(function: Function) -> Function:
 
 
 def _cached(function: Function, options: dict[str, Any]) -> Function:
-    sources = _sources(function)
-    folder = _cache_folder(_digest(sources)) if _are_unchanged(sources) else None
+    sources = sources_of(function)
+    folder = _cache_folder(digest_of(sources)) if are_unchanged(sources) else None
     compiled: Function = numba.njit(**options)(function)
     if folder is None or _settings.DISABLE_JIT:
         return compiled
@@ -300,175 +290,6 @@ def uncached_kernel(function: Function) -> Function:
     return compiled
 
 
-def sources_digest(*modules: str) -> str:
-    """Name the contents of the sources of some modules, and of all that these import.
-
-    Parameters
-    ----------
-    *modules : str
-        Names of modules of this project; without any, all of its sources count.
-
-    Returns
-    -------
-    str
-        The same on all machines with these sources, versions of Python, numba and numpy, and
-        settings of the compiler.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If there is no such module.
-
-    Examples
-    --------
-    >>> sources_digest("replay.checks") == sources_digest("replay.checks")
-    True
-    >>> sources_digest("replay.checks") == sources_digest("replay.files")
-    False
-    """
-    if not modules:
-        return _digest(frozenset(_ALL))
-    files = [_file_of(module) for module in modules]
-    for module, file in zip(modules, files, strict=True):
-        if file is None:
-            raise ModuleNotFoundError(f"There is no module {module!r} in this project.")
-    return _digest(_closure(frozenset(file for file in files if file)))
-
-
-def _sources(function: Callable[..., Any]) -> frozenset[Path]:
-    """List the files from which a function is compiled: its own, and all that these import.
-
-    A loop of a learner holds the learner's functions as closed variables.
-    """
-    found: set[Path] = set()
-    _collect(function, found, set())
-    return _closure(frozenset(found))
-
-
-def _collect(value: Any, found: set[Path], seen: set[int]) -> None:
-    """Add the files of functions, modules and classes, and of what functions close over."""
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    value = getattr(value, "py_func", value)  # of a function that is compiled already
-    if inspect.isfunction(value):
-        value = inspect.unwrap(value)
-        found.add(Path(value.__code__.co_filename).resolve())
-        for each in (*_cells(value), *(value.__defaults__ or ())):
-            _collect(each, found, seen)
-    elif inspect.ismodule(value) or inspect.isclass(value):
-        module = value if inspect.ismodule(value) else sys.modules.get(value.__module__)
-        file = getattr(module, "__file__", None)
-        if file and Path(file).resolve() in _ALL:
-            found.add(Path(file).resolve())
-    elif isinstance(value, functools.partial):
-        _collect((value.func, value.args, tuple(value.keywords.values())), found, seen)
-    elif isinstance(value, tuple | list):
-        for each in value:
-            _collect(each, found, seen)
-
-
-def _cells(function: Callable[..., Any]) -> Iterator[Any]:
-    for cell in getattr(function, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # not filled yet
-            yield cell.cell_contents
-
-
-def _closure(files: frozenset[Path]) -> frozenset[Path]:
-    found = set(files)
-    waiting = list(files)
-    while waiting:
-        new = _imports(waiting.pop()) - found
-        found |= new
-        waiting.extend(new)
-    return frozenset(found)
-
-
-@cache
-def _imports(file: Path) -> frozenset[Path]:
-    """List the files of this project that a file imports from, at its top or within functions.
-
-    Plots are left out: nothing is compiled from them, and no number depends on them.
-    """
-    found: set[Path | None] = set()
-    text = _TYPES_ONLY.sub("", _text(file).decode("utf-8", errors="replace"))
-    text = text.replace("\\\n", " ")
-    for package, names, modules in _IMPORT.findall(text):
-        if package.startswith("."):
-            package = _absolute(file, package)
-        for name in re.sub(r"#[^\n]*", "", names or modules).strip("() \t\n").split(","):
-            word = name.split()[0] if name.split() else ""
-            if package.split(".")[0] in _PACKAGES:
-                found.add(_file_of(f"{package}.{word}") or _file_of(package))
-            elif not package and word.split(".")[0] in _PACKAGES:
-                found.add(_file_of(word))
-    return frozenset(file for file in found if file and not file.is_relative_to(_PLOTS))
-
-
-def _absolute(file: Path, package: str) -> str:
-    """Give the name of a package or module that is imported relative to a file."""
-    n_dots = len(package) - len(package.lstrip("."))
-    parts = file.relative_to(_ROOT).parts[:-n_dots] if file.is_relative_to(_ROOT) else ()
-    return ".".join([*parts, *filter(None, package.lstrip(".").split("."))])
-
-
-def _file_of(module: str) -> Path | None:
-    path = _ROOT.joinpath(*module.split("."))
-    return next(
-        (file for file in (path.with_suffix(".py"), path / "__init__.py") if file in _ALL), None
-    )
-
-
-@cache
-def _text(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError:
-        return b""
-
-
-def _are_unchanged(files: frozenset[Path]) -> bool:
-    """Tell whether files are as they were when this process began: so is the code in memory."""
-    return all(
-        file in _ALL and _stamp(file) == _ALL[file] and not _has_old_bytecode(file)
-        for file in files
-    )
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
-
-
-def _has_old_bytecode(file: Path) -> bool:
-    """Tell whether Python may run bytecode that is older than a file.
-
-    It compares the file's size and the second of its last change only.
-    """
-    try:
-        bytecode = Path(importlib.util.cache_from_source(str(file))).stat()
-        source = file.stat()
-    except OSError:
-        return False
-    is_same_second = int(bytecode.st_mtime) == int(source.st_mtime)
-    return is_same_second and bytecode.st_mtime_ns < source.st_mtime_ns
-
-
-@cache
-def _digest(files: frozenset[Path]) -> str:
-    """Name the contents of some files, and the settings that change what is compiled."""
-    versions = (platform.python_version(), numba.__version__, np.__version__)
-    switches = (_settings.BOUNDSCHECK, _settings.DEBUGINFO_DEFAULT, _settings.OPT)
-    digest = hashlib.sha256(repr((versions, switches)).encode())
-    for file in sorted(files):
-        digest.update(file.relative_to(_ROOT).as_posix().encode())
-        digest.update(hashlib.sha256(_text(file)).digest())
-    return digest.hexdigest()[:12]
-
-
 def _roots() -> Iterable[Path]:
     """List the folders that may hold the cache, the best first."""
     if _settings.CACHE_DIR:
@@ -525,11 +346,3 @@ def _prune(root: Path) -> None:
             unused = time.time() - path.stat().st_mtime
             if path.is_dir() and unused > _KEPT_SECONDS:
                 shutil.rmtree(path, ignore_errors=True)
-
-
-_ROOT = Path(__file__).resolve().parents[1]
-_PLOTS = _ROOT / "analyses" / "plots"
-_ALL = {
-    file: _stamp(file) for package in _PACKAGES for file in sorted((_ROOT / package).rglob("*.py"))
-}
-"""All sources of this project, as they were when this process began."""

@@ -1,6 +1,7 @@
 """Packages that offer names from their modules, and import these when a name is used."""
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -37,7 +38,9 @@ def offered(
 
     def find(name: str) -> Any:
         if name not in place:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            close = get_close_matches(name, place, n=1)
+            hint = f": did you mean {close[0]!r}?" if close else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module = import_module(f"{package}.{place[name]}")
         return module if name == place[name] else getattr(module, name)
 

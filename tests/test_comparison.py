@@ -200,6 +200,8 @@ def test_figures_have_a_row_a_finding(tables, tmp_path):
     save(page, tmp_path / "page")
     of_study = dict(study_figures(found))
     assert set(of_study) == set(found["study"])
+    for name, figure in study_figures(found.query("account == 'graph_walks'")):
+        save(figure, tmp_path / name)
 
 
 OWN_TASK = """

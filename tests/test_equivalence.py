@@ -11,7 +11,7 @@ from replay import feed, simulate
 from replay.experiments import EXPERIMENTS
 
 THREE = ("episodic_control", "prioritized_sweeping", "prioritized_sweeping_reset")
-N_SEEDS = 100
+N_SEEDS = 50
 N_TREES = 10
 SETTLED = 1e-12
 

@@ -10,10 +10,12 @@ import pytest
 
 import analyses
 import replay
-from analyses import plots
-from replay import MDP, from_ascii, random_maze, run_task, simulate
+from analyses import STATISTICS, plots
+from replay import LEARNERS, MDP, TASKS, feed, from_ascii, random_maze, run_task, simulate, sweep
+from replay.experiments import EXPERIMENTS
 from replay.learners import find_learner
 from replay.tasks import Block, give_laps, task_of_routes
+from replay.worlds.changing_worlds import WORLDS
 from replay.worlds.protocols import Phase, Protocol
 
 MAZE = from_ascii("S..\n.#G")
@@ -31,8 +33,11 @@ def plus_maze():
 def test_a_package_shows_what_it_offers_and_nothing_else(package):
     assert dir(package) == sorted(package.__all__)
     assert all(getattr(package, name) is not None for name in package.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+    with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
         package.nonsense  # noqa: B018
+    first = package.__all__[0]
+    with pytest.raises(AttributeError, match=f"did you mean '{first}'"):
+        getattr(package, f"{first}s")
 
 
 def test_nothing_is_imported_before_it_is_used():
@@ -138,7 +143,7 @@ def test_mistakes_with_figures_are_told(tmp_path):
         plots.save(ax, tmp_path / "event")
     with pytest.raises(TypeError, match=r"ax must be a matplotlib Axes.*figure\.subplots\(\)"):
         plots.plot_event(run, ax=ax.figure)
-    with pytest.raises(TypeError, match=r"plot_event\(\) got an unexpected keyword argument"):
+    with pytest.raises(TypeError, match=r"plot_event has no .* Did you mean 'width_cm'\?"):
         plots.plot_event(run, width=8.5)
     files = plots.save(ax.figure, tmp_path / "event.png")
     assert [file.name for file in files] == ["event.pdf", "event.png"]
@@ -152,6 +157,40 @@ def test_a_log_is_no_file(tmp_path, name):
     assert not any(tmp_path.iterdir())
     with pytest.raises(TypeError, match="as the steps of a log are; got EventLog"):
         replay.feed("q_learning", log, mdp=MAZE)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        (lambda: simulate(MAZE, "q_learning", steps=9), "simulate .* Did you mean 'n_steps'"),
+        (lambda: simulate(MAZE, "q_learning", n_steps=9, discount=0.9), "params={'discount': 0.9}"),
+        (lambda: feed("q_learning", None, learning_rate=0.9), "params={'learning_rate': 0.9}"),
+        (lambda: sweep(MAZE, "q_learning", {}, n_seed=3), "Did you mean 'n_seeds'"),
+        (lambda: run_task("w_track", "sfma", sed=3), "Did you mean 'seed'"),
+        (lambda: analyses.classify(None, min_len=3), "Did you mean 'min_length'\\? It takes: log"),
+        (lambda: analyses.compare(["w_track"], draws=3), "Did you mean 'n_draws'"),
+        (
+            lambda: analyses.find_replay("session.nwb"),
+            r"read_recording\(path\) gives it; got 'session.nwb'",
+        ),
+        (lambda: plots.plot_mdp(None), "log.mdp"),
+        (lambda: simulate("FrozenLake-v1", "q_learning", n_steps=9), "MDP.from_gymnasium"),
+    ],
+)
+def test_an_argument_that_is_not_there_or_not_meant_is_told(mistake, message):
+    with pytest.raises(TypeError, match=message):
+        mistake()
+
+
+@pytest.mark.parametrize("named", [LEARNERS, TASKS, STATISTICS, EXPERIMENTS, WORLDS])
+def test_a_name_that_is_not_there_is_told(named):
+    name = next(iter(named))
+    with pytest.raises(KeyError) as told:
+        named[name.upper()]
+    assert f"Did you mean {name!r}" in str(told.value)
+    assert all(known in str(told.value) for known in named)
+    assert name.upper() not in named
+    assert named.get(name.upper()) is None
 
 
 def test_names_are_told_however_they_are_written():

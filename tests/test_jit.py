@@ -10,6 +10,7 @@ import numba
 import pytest
 
 import replay.jit
+import replay.sources
 
 HELPER = """
 from replay.jit import jitable
@@ -45,7 +46,8 @@ class Project:
         self.cache = folder / "cache"
         self.package = folder / "replay"
         self.package.mkdir()
-        shutil.copy(replay.jit.__file__, self.package)
+        for module in (replay.jit, replay.sources):
+            shutil.copy(module.__file__, self.package)
         (self.package / "__init__.py").touch()
         (self.package / "caller.py").write_text(CALLER)
         self.write(1)
@@ -200,40 +202,6 @@ def test_an_edit_at_second_hand_is_noticed(project):
     assert project.run(ASK_ALL) == ["1", "1"] * 3
     project.write(2)
     assert project.run(ASK_ALL) == ["2", "0"] * 3
-
-
-IMPORTS = """
-import replay.a as first, replay.b, os
-from replay.c import (  # (a comment)
-    name,  # another, with replay.x
-)
-from replay.d import name as other; from replay.e import name
-from . import f
-from .g import name
-from ..replay.h import name
-from replay.i import \\
-    name
-from replay import j, k
-if True: from replay.l import name
-def within():
-    from replay.m import *
-# from replay.n import name
-'from replay.o import name'
-from replays.p import name
-"""
-
-
-def test_all_forms_of_import_are_seen(tmp_path, monkeypatch):
-    package = tmp_path / "replay"
-    package.mkdir()
-    for letter in "abcdefghijklmnop":
-        (package / f"{letter}.py").touch()
-    importer = package / "importer.py"
-    importer.write_text(IMPORTS)
-    monkeypatch.setattr(replay.jit, "_ROOT", tmp_path)
-    monkeypatch.setattr(replay.jit, "_ALL", dict.fromkeys(package.iterdir()))
-    found = {file.stem for file in replay.jit._imports.__wrapped__(importer)}
-    assert found == set("abcdefghijklm")
 
 
 CLOSURES = """

@@ -125,14 +125,13 @@ class SlowModel:
 @given(data=st.data())
 @examples(60)
 def test_an_empty_queue_says_that_the_model_is_solved(learner, kind, data):
-    """Compiled where little is compiled for it; compiled code is held against its source below."""
+    """Compiled where nothing is on; compiled options are held against their source below."""
     world = data.draw(worlds())
     initial_value = data.draw(st.sampled_from([0.0, np.inf]))
     params = {"discount": DISCOUNT, "initial_value": initial_value, "epsilon": 0.5}
     params |= {"max_pops": 100_000, "min_priority": 1e-13} | MODELS[kind]
     seed, n_steps = data.draw(st.integers(0, 99)), data.draw(st.integers(1, 80))
-    compiled = learner == "prioritized_sweeping" or kind in ("counts", "all_at_once")
-    own = replace(find_learner(learner, params), compiled=compiled)
+    own = replace(find_learner(learner, params), compiled=kind == "counts")
     run = simulate(world, own, n_steps=n_steps, seed=seed, max_episode_steps=9)
     model = SlowModel(**MODELS[kind])
     for step in run.log.steps.itertuples():
@@ -162,21 +161,24 @@ OPTIONS = [
     {"priority": "expected_value", "replay_at": "start_and_end"},
     {"retention": "valuable_transitions", "capacity": 5},
     {"forgetting": 1.0, "priority": "first_in"},
-    # Its parts are those of the two before the last, and compiling them together takes longest.
-    pytest.param(
-        {
-            "retention": "valuable_transitions",
-            "capacity": 5,
-            "priority": "expected_value",
-            "replay_at": "start_and_end",
-        },
-        marks=pytest.mark.slow,
-    ),
+    {
+        "retention": "valuable_transitions",
+        "capacity": 5,
+        "priority": "expected_value",
+        "replay_at": "start_and_end",
+    },
+]
+# The last has the parts of two before it, and compiling these together takes longest; full backups
+# share all parts with sweeping.
+CASES = [
+    *(("prioritized_sweeping", options) for options in OPTIONS[:-1]),
+    ("full_backups", OPTIONS[0]),
+    pytest.param("prioritized_sweeping", OPTIONS[-1], marks=pytest.mark.slow),
+    *(pytest.param("full_backups", each, marks=pytest.mark.slow) for each in OPTIONS[1:]),
 ]
 
 
-@SWEEPING
-@pytest.mark.parametrize("options", OPTIONS, ids="-".join)
+@pytest.mark.parametrize(("learner", "options"), CASES)
 def test_compiled_code_does_what_the_source_says(learner, options, request):
     mdps = [MAZE, stochastic_tree(seed=1)]
     compiled = [simulate(mdp, learner, options, n_steps=100, log="all") for mdp in mdps]

@@ -41,6 +41,7 @@ AT_ENDS = ["monte_carlo", "episodic_control", "episodic_sequences"]
 FORWARD = [
     "prioritized_memory_access",
     "memory_access_forgetting",
+    "bayes_adaptive",
     "geodesic_representation",
     "trajectory_sampling",
     "sfma",
@@ -50,8 +51,8 @@ FORWARD = [
 ]
 FADING = ["memory_access_forgetting", "geodesic_representation"]
 """Action values decay between their backups."""
-REVALUING = ["successor_dyna", "geodesic_representation"]
-"""Rewards change action values, too."""
+REVALUING = ["successor_dyna", "geodesic_representation", "bayes_adaptive"]
+"""Rewards change action values, too, or what is found of a move in doubt."""
 KNOWING = ["sfma_published", "prioritized_memory_access_published"]
 """They know the world before the first step."""
 REPLAYING = [name for name, (module, _) in LEARNERS.items() if hasattr(module, "replay")]
@@ -69,6 +70,7 @@ UNUSUAL = {
     "hierarchical_generative": {"n_maps": 2, "span": 7, "trace_decay": 1.0, "n_replays": 3},
     "successor_dyna": {"on_policy": True, "n_replays": 3},
     "remembered_errors": {"bias": "prioritized", "renew": True, "n_replays": 3},
+    "bayes_adaptive": {"untried": "way_back", "volatility": 0.3, "forgetting": 0.01},
     "retrieved_episodes": {"n": 3, "n_retrieved": 2, "n_remembered": 50, "initial_value": np.inf},
 }
 """Parameters for learners that the paper has none for."""
@@ -239,7 +241,7 @@ def test_episodes_are_cut_off(learner):
 )
 def test_tasks_without_end(learner):
     params = {"discount": 0.9, "epsilon": 0.3}
-    if learner in ("prioritized_memory_access", "memory_access_forgetting"):
+    if learner in ("prioritized_memory_access", "memory_access_forgetting", "bayes_adaptive"):
         del params["epsilon"]  # its policy is the softmax
     run = simulate(RING, learner, params, n_steps=20_000, log="all")
     assert not run.log.steps["terminated"].any()
@@ -404,6 +406,7 @@ def test_who_replays_and_when(learner):
         "retrieved_episodes": {"step", "start"},
         "prioritized_memory_access": {"online", "episode_end", "start"},
         "memory_access_forgetting": {"online", "episode_end", "start"},
+        "bayes_adaptive": {"online", "episode_end", "start"},
         "geodesic_representation": {"online", "episode_end", "start"},
         **{name: {"episode_end", "start"} for name in GENERATORS},
         recent_sarsa: {"online", "episode_end", "start"},

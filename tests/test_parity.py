@@ -7,6 +7,7 @@ import pytest
 from analyses.plots.parity import parity_experiments_figure, parity_figure
 from analyses.studies.laps import LapProtocol, run_laps
 from analyses.studies.parity.agreement import compare_panels, published_panels
+from analyses.studies.parity.belief_states import BELIEF_PROTOCOLS
 from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
 from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS, Choices, goal_shares
 from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
@@ -230,6 +231,14 @@ def test_a_detour_is_known_after_rest():
     assert 0.0 < found["value_detour"] < found["value_learned"]
 
 
+def test_what_exploring_is_worth_is_replayed_back_to_the_start():
+    found = BELIEF_PROTOCOLS["uncertain_barrier"](0)
+    way = [value for name, value in found.items() if name.startswith(("up", "right", "left"))]
+    np.testing.assert_allclose(np.divide(way[1:], way[:-1]), 0.9)
+    stem = BELIEF_PROTOCOLS["uncertain_stem"](0)
+    assert (stem["cued_after"], stem["uncued_after"]) == (2.0, 0.0)
+
+
 # -- what ships ---------------------------------------------------------------------------
 
 
@@ -238,7 +247,7 @@ def test_every_published_row_has_what_it_takes():
     told = panels[["value", "low", "sign"]].notna().any(axis=1)
     known = PROTOCOLS.keys() | SFMA_PROTOCOLS.keys() | TEXTBOOK_PROTOCOLS.keys() | {"brea_2018"}
     known |= SUCCESSOR_PROTOCOLS.keys() | GENERATOR_PROTOCOLS.keys()
-    known |= GEODESIC_PROTOCOLS.keys() | FORGETTING_PROTOCOLS.keys()
+    known |= GEODESIC_PROTOCOLS.keys() | FORGETTING_PROTOCOLS.keys() | BELIEF_PROTOCOLS.keys()
     assert set(panels.loc[told, "protocol"]) <= known
     assert panels.loc[~told, "why"].notna().all()
     assert panels[["account", "source", "read_from"]].notna().all(axis=None)

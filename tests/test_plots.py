@@ -1,5 +1,6 @@
 """Figures hold the data of their tables; nothing here looks at pixels."""
 
+import itertools
 import re
 import runpy
 import subprocess
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
@@ -22,14 +23,17 @@ from analyses.plots import save
 from analyses.plots.attribution import plot_attribution
 from analyses.plots.bounded_memory import plot_bounded_memory
 from analyses.plots.changes import plot_change_replay
+from analyses.plots.decoded_event import _MOVEMENT_LOOKS
 from analyses.plots.demands import plot_demands
 from analyses.plots.discrepancies import plot_discrepancy_curves
+from analyses.plots.gain_floor import _LOOKS as _GAIN_FLOOR_LOOKS
 from analyses.plots.gain_floor import plot_gain_floor
 from analyses.plots.grids import grid, keep_outer_labels
 from analyses.plots.layers import draw_curves
 from analyses.plots.learned_graph import growth_moments, learned_graph_figure, plot_learned_graph
 from analyses.plots.learning_curves import learning_curves_figure, plot_learning_curves
 from analyses.plots.mdps import mark_cut_edges, maze_cell_size, mdps_figure, plot_mdp
+from analyses.plots.recovery import _SETTING_LOOKS
 from analyses.plots.replay_events import (
     pick_examples,
     plot_replay,
@@ -42,7 +46,7 @@ from analyses.plots.replay_kinds import (
     replay_kinds_figure,
     replay_over_time_figure,
 )
-from analyses.plots.style import figure_style, kind_colour, label, learner_looks
+from analyses.plots.style import figure_style, kind_colour, kind_looks, label, learner_looks
 from analyses.tables import EXPERIMENT_ORDER, KINDS
 from replay import EventLog, simulate
 from replay.experiments import PAPER_LEARNERS as LEARNERS
@@ -188,6 +192,36 @@ def test_learners_look_different_and_always_the_same():
     assert len(different(family)) == len(family)
     assert all(learner_looks([name])[name] == family[name] for name in ALL_LEARNERS)
     assert all(label(name) != name.replace("_", " ") for name in ALL_LEARNERS)
+
+
+def grey(colour):
+    return np.dot(to_rgb(colour), [0.299, 0.587, 0.114])
+
+
+@pytest.mark.parametrize(
+    ("looks", "mark"),
+    [
+        (learner_looks(LEARNERS), "linestyle"),
+        (kind_looks(KINDS), "hatch"),
+        (_GAIN_FLOOR_LOOKS, "hatch"),
+        (_MOVEMENT_LOOKS, "hatch"),
+        (dict(enumerate(_SETTING_LOOKS)), "marker"),
+    ],
+)
+def test_looks_can_be_told_apart_in_grey(looks, mark):
+    for one, other in itertools.combinations(looks.values(), 2):
+        is_marked = str(one.get(mark)) != str(other.get(mark))
+        assert is_marked or abs(grey(one["color"]) - grey(other["color"])) > 0.2, (one, other)
+
+
+@pytest.mark.parametrize("draw", [plot_replay_kinds, plot_change_replay])
+def test_bars_of_novel_paths_are_hatched(draw, ax):
+    columns = {"period": "after", "phase": 1, "per_step": 0.1, "count": 1, "share": 0.5}
+    kinds = ["reverse_episode", "novel_path"]
+    draw(pd.DataFrame({"learner": "dyna_q", "kind": kinds, **columns}), ax)
+    hatches = {to_hex(bar.get_facecolor()): bar.get_hatch() for bar in ax.patches}
+    for kind, look in kind_looks(kinds).items():
+        assert hatches[kind_colour(kind)] == look.get("hatch")
 
 
 # -- MDPs -----------------------------------------------------------------------------------
@@ -354,9 +388,9 @@ def test_replay_events_figure_says_what_there_is_not(maze, steps):
 def test_a_part_of_a_maze_is_marked(ax):
     maze = random_maze(size=20, seed=1)
     plot_mdp(maze, ax)
-    assert not mark_cut_edges(maze, ax).lines
+    assert not mark_cut_edges(maze, ax)
     ax.set(xlim=(0, 100), ylim=(50, 100))
-    ends = {tuple(map(tuple, line.get_xydata())) for line in mark_cut_edges(maze, ax).lines}
+    ends = {tuple(map(tuple, line.get_xydata())) for line in mark_cut_edges(maze, ax)}
     assert ends == {((1, 0), (1, 1)), ((0, 0), (1, 0)), ((0, 1), (1, 1))}
 
 
@@ -446,7 +480,7 @@ def test_areas_are_the_shares_of_windows(ax):
         }
     )
     plot_replay_over_time(table, ax)
-    (bars,) = ax.collections
+    bars, hatched = ax.collections
     drawn = [path.vertices for path in bars.get_paths()]
     corners = sorted((*at.min(axis=0).tolist(), *at.max(axis=0).tolist()) for at in drawn)
     assert corners == [  # the second window is empty
@@ -455,11 +489,13 @@ def test_areas_are_the_shares_of_windows(ax):
         (20, 0, 30, 0.5),
         (20, 0.5, 30, 1),
     ]
+    assert hatched.get_hatch() == kind_looks(["novel_path"])["novel_path"]["hatch"]
+    assert [path.get_extents().ymax for path in hatched.get_paths()] == [1, 1]
 
 
 def test_a_single_window_begins_at_0(ax):
     table = pd.DataFrame({"time_step": [40], "kind": "novel_path", "count": 1, "share": 1.0})
-    (bars,) = plot_replay_over_time(table, ax).collections
+    bars = plot_replay_over_time(table, ax).collections[0]
     assert sorted({*bars.get_paths()[0].vertices[:, 0]}) == [0, 40]
 
 

@@ -226,9 +226,9 @@ def test_the_figure_of_recovery(width, n_panels, assert_legible):
 def test_shares_are_drawn_by_their_true_share(ax):
     table = pd.concat([shares().assign(true=true, found=true / 2) for true in (0.2, 0.8)])
     plot_corrected(table, ax)
-    found = [line for line in ax.lines if line.get_marker() == "None"][1:]
+    found = [line for line in ax.lines[1:] if line.get_linestyle() == "-"]
     assert [line.get_ydata().tolist() for line in found] == [[0.1, 0.4]] * 2  # 12: refused
-    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    dots = [line for line in ax.lines if line.get_linestyle() == "None"]
     assert [line.get_label() for line in dots] == ["20 cells, 8 m/s", "40 cells, 8 m/s"]
     with pytest.raises(ValueError, match="all are refused"):
         plot_corrected(table.assign(corrected=np.nan), ax)

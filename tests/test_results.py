@@ -21,7 +21,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.run import manifest, run
 from analyses.studies.brea_2018.reproduce import STUDY
 from analyses.studies.brea_2018.reproduction import plan_reproduction
-from replay import jit
+from replay import sources
 from replay.files import damaged_files, write_checksums
 
 PLAN = plan_reproduction(
@@ -160,10 +160,10 @@ def test_the_manifest_names_the_sources_that_tables_depend_on_and_no_others(
 ):
     """As if one of the files had been read otherwise."""
     held = manifest(STUDY, PLAN)["sources"]
-    read, file = jit._text, jit._ROOT / edited
+    read, file = sources._text, sources._ROOT / edited
     assert file.is_file()
-    monkeypatch.setattr(jit, "_text", lambda path: read(path) + b"# more" * (path == file))
-    monkeypatch.setattr(jit, "_digest", jit._digest.__wrapped__)
+    monkeypatch.setattr(sources, "_text", lambda path: read(path) + b"# more" * (path == file))
+    monkeypatch.setattr(sources, "digest_of", sources.digest_of.__wrapped__)
     assert (manifest(STUDY, PLAN)["sources"] == held) == same
 
 

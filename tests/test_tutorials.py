@@ -149,7 +149,7 @@ def test_own_maze_and_learner(told):
 def test_animal_moves(told):
     facts = told["animal_moves"]
     assert facts["laps"] == 12 * [13]
-    assert len(facts["silent"]) == 6
+    assert {"n_step_td", "q_lambda", "q_learning"} <= {*facts["silent"]}
     counts = facts["counts"]
     for name in ("monte_carlo", "episodic_control", "episodic_sequences"):
         assert counts[name]["reverse_episode"] == 12
@@ -157,7 +157,11 @@ def test_animal_moves(told):
         assert counts[name]["forward_episode"] > 0.98 * sum(counts[name].values())
     assert counts["prioritized_sweeping"]["reverse_episode"] == 6
     assert sum(counts["dyna_q"].values()) == 0 < facts["single"]
-    assert not any(own["novel_path"] for own in counts.values())
+    n_novel, n_all = (sum(own[kind] for own in counts.values() for kind in kinds)
+                      for kinds in (["novel_path"], counts["sfma"]))  # fmt: skip
+    assert n_novel < 0.02 * n_all
+    for name in ("spectral_diffusion", "context_reactivation", "sfma_published"):
+        assert counts[name]["unexperienced"] > 0
 
 
 def test_own_finding(told):
@@ -173,7 +177,10 @@ def test_own_finding(told):
 def test_own_finding_against_all_accounts(tmp_path):
     facts = run(["own_finding"], tmp_path, {})["own_finding"]
     gains = {name: bits for name, bits in facts["evidence"].items() if bits > 0}
-    assert gains == {"sfma (as published)": pytest.approx(0.9, abs=0.05)}
+    named = {"hierarchical_generative", "adaptive_attractor", "context_reactivation"}
+    assert named | {"sfma (as published)"} <= {*gains}
+    assert max(gains.values()) < 1.2
+    assert all(0.3 < facts["predicted"][name] < 0.55 for name in gains)
     assert len(facts["evidence"]) - len(facts["predicted"]) >= 3
     assert facts["highest"]["prioritized_memory_access"] == pytest.approx(0.4, abs=0.05)
     assert -1 < facts["evidence"]["prioritized_memory_access"] < 0

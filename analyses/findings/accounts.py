@@ -176,6 +176,47 @@ ACCOUNTS: dict[str, Account] = {
         },
         source="Antonov et al. 2022",
     ),
+    "bayes_adaptive": Account(
+        "bayes_adaptive",
+        {
+            "discount": _DISCOUNT,
+            "learning_rate": _LEARNING_RATE,
+            "replay_rate": _LEARNING_RATE,
+            "inverse_temperature": LogUniform(
+                1.0, 20.0, "around the 2 and 10 of Antonov & Dayan (2025)"
+            ),
+            "forgetting": LogUniform(
+                1e-4, 0.1, "up to and beyond the 0.05 of Antonov & Dayan (2025) in a known maze"
+            ),
+            "prior_open": LogUniform(
+                0.5, 8.0, "from even odds to Antonov & Dayan's (2025) seven to two, and beyond"
+            ),
+            "volatility": LogUniform(
+                0.002, 0.05, "what was found is in doubt again after a few laps, or a session"
+            ),
+            "untried": OneOf(
+                ("unknown", "way_back", "seen"), "what an animal knows of untried ways is not known"
+            ),
+            "max_backups": _REACTIVATIONS,
+            "min_priority": LogUniform(
+                1e-8, 1e-3, "around the 1e-6 to 1e-3 of Antonov & Dayan (2025)"
+            ),
+            "backup_cost": Sometimes(1e-4, 0.1, "as of prioritized memory access"),
+            "mean_backups": _ENDS["mean_backups"],
+        },
+        as_published={
+            "discount": 0.9,
+            "inverse_temperature": 2.0,
+            "learning_rate": 1.0,
+            "replay_rate": 1.0,
+            "one_try_tells": True,
+            "untried": "seen",
+            "n_uncertain": 3,  # their horizon spans their maze, as the default spans all of these
+            "min_priority": 1e-6,
+            "max_backups": 100,  # theirs are not limited
+        },
+        source="Antonov & Dayan 2025",
+    ),
     "geodesic_representation": Account(
         "geodesic_representation",
         {

@@ -23,7 +23,8 @@ from analyses.jobs import workers
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost, seconds_of_figures
 from analyses.jobs.results import Results, write_table
 from analyses.jobs.study import Figures, Piece, Plan, Study
-from replay.jit import compiling_seconds, sources_digest
+from replay.jit import compiling_seconds
+from replay.sources import sources_digest
 
 __all__ = ["draw_figures", "manifest", "run"]
 

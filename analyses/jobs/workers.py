@@ -29,7 +29,7 @@ from joblib import cpu_count
 from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
 
 from replay.checks import check_whole
-from replay.jit import sources_digest
+from replay.sources import sources_digest
 from replay.version import __version__
 
 __all__ = ["Call", "n_processes", "pool", "software", "versions"]

@@ -60,6 +60,7 @@ from analyses.measures.utility import UTILITY_STATISTICS
 from analyses.measures.walks import WALK_STATISTICS
 from analyses.measures.walls import WALL_STATISTICS
 from analyses.measures.wells import WELL_STATISTICS
+from replay.checks import Named
 
 __all__ = ["STATISTICS", "Replays", "Statistic"]
 
@@ -67,10 +68,11 @@ _QUESTIONS = [CHANCE_STATISTICS, DIRECTION_STATISTICS, WELL_STATISTICS, LOCALITY
 _QUESTIONS += [REWARD_STATISTICS, RECENCY_STATISTICS, NOVELTY_STATISTICS, WALL_STATISTICS]
 _QUESTIONS += [GOAL_STATISTICS, WALK_STATISTICS, FAMILIARITY_STATISTICS, UTILITY_STATISTICS]
 
-STATISTICS: dict[str, Statistic] = dict(
+STATISTICS: Named[Statistic] = Named(
+    "statistic",
     sorted(
         (entry for question in _QUESTIONS for entry in question.items()),
         key=lambda entry: int(entry[0].split("_")[0].removeprefix("S")),
-    )
+    ),
 )
 """All statistics, by the number that they have in the table of findings; parts have a name too."""

@@ -12,7 +12,7 @@ from analyses.plots.grids import (
     add_own_legend,
     grid,
 )
-from analyses.plots.layers import draw, draw_curves, nominal
+from analyses.plots.layers import draw, draw_curves, hatch, nominal
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
@@ -132,8 +132,9 @@ def plot_change_replay(
     moves = (so.Agg(), so.Dodge(by=["group"], gap=0.1), so.Stack())
     mark = so.Bar(width=_WIDTH, alpha=1, edgewidth=0)
     plot = plot.add(mark, *moves, orient="y", legend=False)
-    colour = nominal(kind_looks(bars["kind"]))
-    draw(plot.scale(color=colour, y=so.Nominal(order=learners)), ax)
+    looks = kind_looks(bars["kind"])
+    draw(plot.scale(color=nominal(looks), y=so.Nominal(order=learners)), ax)
+    hatch(ax, looks.values())
     mean = bars.groupby(["learner", "period", "kind"], observed=True)["chains"].mean()
     total = mean.groupby(["learner", "period"], observed=True).sum()
     for k, learner in enumerate(learners):

@@ -30,7 +30,7 @@ _POSTERIOR_COLOURS, _PATH_COLOUR = "Greys", "#d55e00"
 _MOVEMENT_LOOKS: dict[str, Look] = {
     "stationary": {"label": "Stationary", "color": "0.75"},
     "continuous": {"label": "Continuous", "color": "#0072b2"},
-    "fragmented": {"label": "Fragmented", "color": "#e69f00"},
+    "fragmented": {"label": "Fragmented", "color": "#e69f00", "hatch": "/////"},
 }
 _FEW_NODES, _LONG_NAME = 12, 6
 _GAP_COLOUR = "0.8"
@@ -278,7 +278,10 @@ def plot_movements(
         own = share[:, list(_MOVEMENT_LOOKS).index(name)]
         above = below + np.append(own, own[-1:])
         look = _MOVEMENT_LOOKS[name]
-        ax.fill_between(time, below, above, step="post", linewidth=0, **look)
+        ax.fill_between(
+            time, below, above, step="post", linewidth=0, edgecolor="white",
+            facecolor=look["color"], hatch=look.get("hatch"), label=look["label"],
+        )  # fmt: skip
         below = above
     ax.set(xlim=(0, time[-1]), ylim=(0, 1), xlabel="Time in the event (ms)", ylabel="Probability")
     ax.set_yticks([0, 1])

@@ -140,10 +140,10 @@ def plot_event(
     plot_mdp(world, ax, rewards=False)
     draw_walk(steps, first, path, position, world, ax)
     ax.set(xlim=limits[0], ylim=limits[1], aspect="equal" if to_scale else "auto")
-    is_maze = maze_cell_size(world) is not None
-    if is_maze:
+    dashes = []
+    if maze_cell_size(world) is not None:
         draw_scale_bar(ax, 50)
-        mark_cut_edges(world, ax)
+        dashes = mark_cut_edges(world, ax)
     once = moves.drop_duplicates(["state", "next_state"])
     arrows = draw_arrows(once[["state", "next_state"]].to_numpy(dtype=np.int64), position, ax)
     order = np.linspace(0, _LIGHTEST, max(once["order"].max() + 1, 2))[once["order"]][:, None]
@@ -167,7 +167,7 @@ def plot_event(
             cast(Figure, ax.figure),
             "Arrows: moves as replayed, dark first, light last. Square: the agent. Pale line: how "
             "it came. Star: an end, or where it was last paid."
-            + (" Dashed edge: the maze goes on." if is_maze else ""),
+            + (" Dashed edge: the maze goes on." if dashes else ""),
         )
     return ax
 

@@ -26,6 +26,7 @@ _COLOURS = "PuOr"
 _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 # Of the page, in inches:
 _ROW, _MORE_LINE = 0.102, 0.083  # the height of a row, and of each more line of its name
+_FEWEST_ROWS = 8  # of a study's panels: their words need room, too
 _SOURCES, _LABELS = 1.36, 2.36
 _TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.22, 1.22, 0.6, 0.12, 0.06
 _LETTER = 0.0475  # of 6 pt, on average
@@ -34,9 +35,9 @@ _WIDEST = 0.3
 _PARTS = ("", "_of_all")
 _OF_A_STUDY = (
     "Dots: the middle of what an account predicts, lines: 5 to 95 % of simulated studies; purple "
-    "where it makes the finding more probable than knowing nothing does, orange where less, as on "
-    "the page of all findings; no dot: no replay. Grey: as published, with its error. *: the "
-    "parameters of the account's authors."
+    "diamonds where it makes the finding more probable than knowing nothing does, orange circles "
+    "where less, as on the page of all findings; no dot: no replay. Grey: as published, with its "
+    "error. *: the parameters of the account's authors."
 )
 _NEEDED = ["finding", "study", "source", "task", "statistic", "label", "likelihood", "account"]
 _NEEDED += [
@@ -333,9 +334,9 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
     findings = list(dict.fromkeys(rows["finding"]))
     accounts = list(dict.fromkeys(rows["account"]))
     figure, axes = grid(
-        [str(label) for label in rows.drop_duplicates("finding")["label"]],
+        [label[:1].upper() + label[1:] for label in rows.drop_duplicates("finding")["label"]],
         _COLUMNS,
-        0.105 * len(accounts) + 0.5,
+        0.105 * max(len(accounts), _FEWEST_ROWS) + 0.5,
         labels_cm=3.2,
         letters=False,
         sharey=True,
@@ -354,13 +355,15 @@ def _study_figure(rows: pd.DataFrame) -> Figure:
             ax.axvspan(first["published_low"], first["published_high"], color="0.85", zorder=0)
         y = np.arange(len(accounts))
         ax.hlines(y, own["predicted_low"], own["predicted_high"], color="0.3", linewidth=0.8)
-        ax.scatter(
-            own["predicted"], y, s=9, zorder=3, edgecolors="black", linewidths=0.4,
-            c=colours.to_rgba(np.clip(own["evidence"], _LEAST, _MOST)),
-        )  # fmt: skip
+        colour = colours.to_rgba(np.clip(own["evidence"], _LEAST, _MOST))
+        is_for = (own["evidence"] > 0).to_numpy()
+        for marker, those in (("D", is_for), ("o", ~is_for)):
+            ax.scatter(
+                own["predicted"][those], y[those], s=9, marker=marker, zorder=3, c=colour[those],
+                edgecolors="black", linewidths=0.4,
+            )  # fmt: skip
         ax.set_yticks(y, [_short(each) for each in accounts])
         ax.set_ylim(len(accounts) - 0.5, -0.5)
-        ax.title.set_fontsize(SMALL)
         ax.set_xlabel(task, fontsize=SMALL)
         ax.tick_params(labelsize=SMALL)
         ax.xaxis.set_major_locator(MaxNLocator(3))

@@ -12,7 +12,7 @@ from analyses.plots.grids import (
     fitting_columns,
     grid,
 )
-from analyses.plots.layers import draw, nominal, whiskers
+from analyses.plots.layers import draw, hatch, nominal, whiskers
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
@@ -30,7 +30,7 @@ __all__ = ["gain_floor_figure", "plot_gain_floor"]
 _BARS = (("start", "forward"), ("start", "reverse"), ("goal", "forward"), ("goal", "reverse"))
 _LOOKS: dict[str, Look] = {
     "floor": {"label": "With the gain floor", "color": "#0072b2"},
-    "no_floor": {"label": "Without the floor", "color": "#d55e00"},
+    "no_floor": {"label": "Without the floor", "color": "#d55e00", "hatch": "/////"},
     "no_need": {"label": "With the floor, need set to 1", "color": "#b3b3b3"},
 }
 _TASKS = {"linear_track": "Linear track", "open_maze": "Open maze, random starts"}
@@ -86,6 +86,7 @@ def plot_gain_floor(
     )
     plot = whiskers(plot, bars, "y", so.Dodge())
     draw(plot.scale(color=nominal(looks)), ax)
+    hatch(ax, looks.values())
     for k, (setting, look) in enumerate(looks.items()):
         place = (k - (len(looks) - 1) / 2) * _WIDTH / len(looks)
         for bar in bars.loc[(bars["setting"] == setting) & (bars["mean"] == 0), "bar"]:

@@ -245,7 +245,8 @@ def _is_line(look: Look) -> bool:
 def _handle(look: Look) -> Artist:
     if _is_line(look):
         return Line2D([], [], **{"markersize": 3, **look})
-    return Patch(**look)
+    area = {name: value for name, value in look.items() if name != "color"}
+    return Patch(facecolor=look["color"], edgecolor="white", linewidth=0, **area)
 
 
 def letter_panels(axes: Sequence[Axes]) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import seaborn.objects as so
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection, PathCollection
+from matplotlib.colors import to_rgba
 
 from analyses.plots.style import Look
 
-__all__ = ["draw", "draw_curves", "nominal", "whiskers"]
+__all__ = ["draw", "draw_curves", "hatch", "nominal", "whiskers"]
 
 
 def draw(plot: so.Plot, ax: Axes) -> Axes:
@@ -68,6 +71,40 @@ def nominal(looks: Mapping[str, Look], what: str = "color") -> so.Nominal:
         An argument of `seaborn.objects.Plot.scale`.
     """
     return so.Nominal({name: look[what] for name, look in looks.items()}, list(looks))
+
+
+def hatch(ax: Axes, looks: Iterable[Look]) -> None:
+    """Hatch the bars on an Axes whose look has a hatching, in white.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where bars were drawn in the colours of the looks.
+    looks : iterable of dict
+        The looks, with `color` and perhaps `hatch`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> bars = ax.bar([0, 1], 1, color=["black", "grey"])
+    >>> hatch(ax, [{"color": "black"}, {"color": "grey", "hatch": "/"}])
+    >>> [bar.get_hatch() for bar in bars]
+    [None, '/']
+    """
+    for look in looks:
+        if "hatch" not in look:
+            continue
+        colour = to_rgba(look["color"])
+        white: Look = {"hatch": look["hatch"], "edgecolor": "white", "linewidth": 0}
+        for patch in ax.patches:
+            if patch.get_facecolor() == colour:
+                patch.set(**white)
+        for bars in list(ax.collections):
+            if isinstance(bars, PatchCollection):  # its edges have the colour of the bars
+                same = np.all(np.asarray(bars.get_facecolor()) == colour, axis=1)
+                paths = [path for path, is_of in zip(bars.get_paths(), same, strict=True) if is_of]
+                ax.add_collection(PathCollection(paths, facecolor="none", **white))
 
 
 def draw_curves(

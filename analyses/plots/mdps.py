@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from mpl_toolkits.axes_grid1.anchored_artists import AnchoredSizeBar
 from numpy.typing import NDArray
 
@@ -27,6 +28,7 @@ from analyses.plots.style import (
     styled,
 )
 from analyses.tables import EXPERIMENT_ORDER, in_order
+from replay.checks import shown
 from replay.worlds.mazes import layout
 from replay.worlds.mdp import MDP
 
@@ -110,6 +112,11 @@ def plot_mdp(
     matplotlib.axes.Axes
         `ax`. Units of the axes are those of the positions (cm).
 
+    Raises
+    ------
+    TypeError
+        If it is no MDP.
+
     Examples
     --------
     >>> from replay.worlds.mazes import from_ascii
@@ -117,6 +124,8 @@ def plot_mdp(
     >>> int(ax.dataLim.width)  # three cells and the walls around
     50
     """
+    if not isinstance(mdp, MDP):
+        raise TypeError(f"mdp must be an MDP, got {shown(mdp)}; the world of a log is log.mdp.")
     ax = new_axes(width_cm) if ax is None else ax
     position = state_positions(mdp)
     cell_size = maze_cell_size(mdp)
@@ -177,7 +186,7 @@ def draw_scale_bar(ax: Axes, length: float) -> Axes:
     return ax
 
 
-def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
+def mark_cut_edges(mdp: MDP, ax: Axes) -> list[Line2D]:
     """Draw dashes along the sides of a picture beyond which a maze goes on.
 
     Parameters
@@ -189,8 +198,8 @@ def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
 
     Returns
     -------
-    matplotlib.axes.Axes
-        `ax`.
+    list of matplotlib.lines.Line2D
+        The dashes; none where the whole maze is drawn.
     """
     height, width = np.array(layout(mdp).shape) * (maze_cell_size(mdp) or 0.0)
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
@@ -200,9 +209,10 @@ def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
         ((0, 1), (0, 0)): bottom > 0,
         ((0, 1), (1, 1)): top < height,
     }
+    dashes = []
     for (x, y), goes_on in sides.items():
         if goes_on:
-            ax.plot(
+            dashes += ax.plot(
                 x,
                 y,
                 color="0.35",
@@ -214,7 +224,7 @@ def mark_cut_edges(mdp: MDP, ax: Axes) -> Axes:
                 scaley=False,
                 zorder=9,
             )
-    return ax
+    return dashes
 
 
 def maze_cell_size(mdp: MDP) -> float | None:

@@ -121,6 +121,7 @@ def recorded_statistics_figure(table: pd.DataFrame, *, width_cm: float = FULL_WI
         legend=looks,
         labels_cm=_NAMES,
         letters=False,
+        note="Bands: 95 % intervals of the value, here and as published.",
         sharey=True,
     )
     for ax, finding in zip(axes, findings, strict=True):

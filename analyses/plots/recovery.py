@@ -34,7 +34,13 @@ _KIND_NAMES = {
 }
 _SETTING = ["n_cells", "gain", "speed"]
 _SHARE_COLUMNS = [*_SETTING, "true", "found", "corrected", "ci_low", "ci_high"]
-_SETTING_LOOKS = (("#0072b2", 0.0), ("#d55e00", 0.2), ("#009e73", -0.2), ("#cc79a7", 0.4))
+_SETTING_LOOKS: tuple[Look, ...] = (
+    {"color": "#0072b2", "marker": "o"},
+    {"color": "#d55e00", "marker": "s"},
+    {"color": "#009e73", "marker": "^"},
+    {"color": "#cc79a7", "marker": "D"},
+)
+_ASIDE = (0.0, 0.2, -0.2, 0.4)
 _BESIDE = 0.09
 
 
@@ -144,24 +150,20 @@ def plot_shares(
     ax.axhline(shares["true"].iloc[0], color="0.35", linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
     settings = shares[["gain", "speed"]].drop_duplicates().sort_values(["speed", "gain"])
     numbers = sorted(shares["n_cells"].unique())
-    for (gain, speed), (colour, aside) in zip(
-        settings.iloc[::-1].itertuples(index=False), _SETTING_LOOKS, strict=False
+    for (gain, speed), look, aside in zip(
+        settings.iloc[::-1].itertuples(index=False), _SETTING_LOOKS, _ASIDE, strict=False
     ):
         own = shares[(shares["gain"] == gain) & (shares["speed"] == speed)].sort_values("n_cells")
         at = np.array([numbers.index(each) for each in own["n_cells"]], dtype=float) + aside
         name = f"Gain {gain:g}, {speed / 100:g} m/s"
+        colour = look["color"]
         ax.plot(at, own["found"], color=colour, linewidth=0.7, zorder=2)
-        dots: Look = {
-            "linestyle": "none",
-            "marker": "o",
-            "markersize": 4,
-            "markeredgecolor": colour,
-        }
-        ax.plot(at, own["found"], color="white", zorder=3, **dots)
+        dots: Look = {**look, "linestyle": "none", "markersize": 4}
+        ax.plot(at, own["found"], markerfacecolor="white", zorder=3, **dots)
         known = own["corrected"].notna().to_numpy()
         at, own = at[known] + _BESIDE, own[known]
         ax.vlines(at, own["ci_low"], own["ci_high"], colors=colour, linewidth=0.9)
-        ax.plot(at, own["corrected"], color=colour, label=name, zorder=4, **dots)
+        ax.plot(at, own["corrected"], label=name, zorder=4, **dots)
     ax.set_xticks(range(len(numbers)), [str(each) for each in numbers])
     ax.set(xlabel="Cells", xlim=(-0.5, len(numbers) - 0.5), ylim=(0, None))
     return ax
@@ -202,13 +204,17 @@ def plot_corrected(
     settings = [*known.groupby(_SETTING)]
     step = 0.6 * float(np.diff(known["true"].unique()).min(initial=1.0)) / len(settings)
     for number, ((n_cells, _, speed), own) in enumerate(settings):
-        colour = _SETTING_LOOKS[number % len(_SETTING_LOOKS)][0]
+        look = _SETTING_LOOKS[number % len(_SETTING_LOOKS)]
+        colour = look["color"]
         at = own["true"].to_numpy() + step * (number - (len(settings) - 1) / 2)
-        ax.plot(own["true"], own["found"], color=colour, linewidth=0.7, zorder=2)
+        ax.plot(
+            own["true"], own["found"], **look, linewidth=0.7, markersize=2.5,
+            markerfacecolor="white", markevery=[-1], zorder=2,
+        )  # fmt: skip
         ax.vlines(at, own["ci_low"], own["ci_high"], colors=colour, linewidth=0.9, zorder=3)
         ax.plot(
-            at, own["corrected"], color=colour, linestyle="none", marker="o", markersize=2.5,
-            zorder=4, label=f"{n_cells} cells, {speed / 100:g} m/s",
+            at, own["corrected"], **look, linestyle="none", markersize=2.5, zorder=4,
+            label=f"{n_cells} cells, {speed / 100:g} m/s",
         )  # fmt: skip
     ax.set(xlabel="True share", ylabel="Share of replay", xlim=(-0.05, 1), ylim=(0, 1))
     return ax

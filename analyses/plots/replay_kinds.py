@@ -16,7 +16,7 @@ from analyses.plots.grids import (
     grid,
     keep_outer_labels,
 )
-from analyses.plots.layers import draw, nominal, whiskers
+from analyses.plots.layers import draw, hatch, nominal, whiskers
 from analyses.plots.style import (
     COLUMN_WIDTH,
     FULL_WIDTH,
@@ -111,6 +111,7 @@ def plot_replay_kinds(
         ends = {name: end + bars[name] - bars["share"] for name in ("ci_low", "ci_high")}
         plot = whiskers(plot, bars[(bars["share"] > 0) & (end < _WHOLE)].assign(**ends), "x")
     draw(plot.scale(color=nominal(looks), y=so.Nominal(order=learners)), ax)
+    hatch(ax, looks.values())
     for height, learner in enumerate(learners):
         if total := counted[learner]:
             place = (1.02, height)
@@ -155,7 +156,7 @@ def plot_replay_over_time(
     --------
     >>> table = pd.DataFrame({"time_step": [10, 20], "kind": "novel_path", "count": [1, 2],
     ...                       "share": 1.0})
-    >>> (bars,) = plot_replay_over_time(table).collections
+    >>> bars = plot_replay_over_time(table).collections[0]
     >>> [float(bar.vertices[:, 0].min()) for bar in bars.get_paths()]
     [0.0, 10.0]
     """
@@ -195,6 +196,7 @@ def _draw_windows(replay_over_time: pd.DataFrame, looks: dict[str, Look], ax: Ax
     plot = plot.add(mark, so.Stack(), orient="x", legend=False)
     colour = nominal(looks)
     draw(plot.scale(color=colour, edgecolor=colour), ax)
+    hatch(ax, looks.values())
 
 
 @styled

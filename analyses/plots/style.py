@@ -3,7 +3,7 @@
 Widths are in cm: a column of a journal is 8.5 cm wide, a page 17.5 cm. No text is smaller than
 6 pt. Colours are those of Okabe and Ito [1]_, and beyond the paper's learners those of Tol [2]_,
 which remain distinct for colour-blind readers; learners of one family share a hue and differ in
-line style.
+line style, areas in hatching, so that figures can be read in grey.
 
 References
 ----------
@@ -30,7 +30,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from analyses.figure_files import FIGURE_SETTINGS
 from analyses.tables import KINDS, LEARNER_ORDER, in_order
-from replay.checks import check_number, shown
+from replay.checks import check_number, known_arguments, shown
 
 __all__ = [
     "COLUMN_WIDTH",
@@ -67,10 +67,10 @@ Look = dict[str, Any]
 
 _LEARNER_LOOKS: dict[str, Look] = {
     "monte_carlo": {"color": "#000000", "linestyle": "-"},
-    "n_step_td": {"color": "#7f7f7f", "linestyle": (0, (4, 1))},
-    "q_lambda": {"color": "#cc79a7", "linestyle": "-"},
+    "n_step_td": {"color": "#7f7f7f", "linestyle": (0, (2, 2))},
+    "q_lambda": {"color": "#cc79a7", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
     "q_learning": {"color": "#e69f00", "linestyle": "-"},
-    "q_learning_optimistic": {"color": "#9a6a00", "linestyle": (0, (4, 1))},
+    "q_learning_optimistic": {"color": "#9a6a00", "linestyle": (0, (6, 1, 1, 1))},
     "prioritized_sweeping": {"color": "#0072b2", "linestyle": "-"},
     "prioritized_sweeping_optimistic": {"color": "#56b4e9", "linestyle": (0, (4, 1))},
     "prioritized_sweeping_reset": {"color": "#009e73", "linestyle": (0, (4, 1, 1, 1))},
@@ -86,6 +86,7 @@ _LEARNER_LOOKS: dict[str, Look] = {
     "prioritized_memory_access": {"color": "#332288", "linestyle": "-"},
     "prioritized_memory_access_published": {"color": "#332288", "linestyle": (0, (4, 1))},
     "memory_access_forgetting": {"color": "#332288", "linestyle": (0, (1, 0.8))},
+    "bayes_adaptive": {"color": "#332288", "linestyle": (0, (6, 1, 1, 1))},
     "geodesic_representation": {"color": "#44bb99", "linestyle": "-"},
     "successor_dyna": {"color": "#999933", "linestyle": (0, (1, 0.8))},
     "remembered_errors": {"color": "#117733", "linestyle": "-"},
@@ -106,6 +107,12 @@ _KIND_COLOURS = {
     "novel_path": "#d55e00",
     "ambiguous": "#b3b3b3",
     "unexperienced": "#4d4d4d",
+}
+_KIND_HATCHES = {  # as on the page of `replay page`
+    "forward_episode": "/////",
+    "novel_path": ".....",
+    "ambiguous": "-----",
+    "unexperienced": "|||||",
 }
 
 _LABELS = {
@@ -133,6 +140,7 @@ _LABELS = {
     "prioritized_memory_access": "Prio. memory access",
     "prioritized_memory_access_published": "Memory access, as published",
     "memory_access_forgetting": "Memory access, forgetting",
+    "bayes_adaptive": "Bayes-adaptive",
     "geodesic_representation": "Geodesic, future goals",
     "successor_dyna": "SR-Dyna",
     "remembered_errors": "Remembered errors",
@@ -231,6 +239,7 @@ def styled(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     """
     names = signature(function)
 
+    @known_arguments
     @wraps(function)
     def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
@@ -308,7 +317,7 @@ def learner_looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def kind_looks(names: Iterable[str]) -> dict[str, Look]:
-    """Label and colour of each kind of replayed sequence, in the paper's order.
+    """Label, colour and hatching of each kind of replayed sequence, in the paper's order.
 
     Parameters
     ----------
@@ -318,15 +327,19 @@ def kind_looks(names: Iterable[str]) -> dict[str, Look]:
     Returns
     -------
     dict of str to dict
-        Arguments `label` and `color` of matplotlib for each kind.
+        `label` and `color` of each kind, and `hatch` of those that are told from others by it.
 
     Examples
     --------
     >>> kind_looks(["novel_path"])
-    {'novel_path': {'label': 'Novel path', 'color': '#d55e00'}}
+    {'novel_path': {'label': 'Novel path', 'color': '#d55e00', 'hatch': '.....'}}
     """
-    kinds = in_order(names, KINDS)
-    return {kind: {"label": label(kind), "color": kind_colour(kind)} for kind in kinds}
+    looks: dict[str, Look] = {}
+    for kind in in_order(names, KINDS):
+        looks[kind] = {"label": label(kind), "color": kind_colour(kind)}
+        if kind in _KIND_HATCHES:
+            looks[kind]["hatch"] = _KIND_HATCHES[kind]
+    return looks
 
 
 def kind_colour(kind: str) -> str:

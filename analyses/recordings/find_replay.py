@@ -17,10 +17,12 @@ from analyses.recordings.recording import Recording
 from analyses.recordings.scoring import Scored, n_blocks, score_block
 from analyses.recordings.session import prepare
 from analyses.recordings.settings import Settings
+from replay.checks import known_arguments
 
 __all__ = ["find_replay"]
 
 
+@known_arguments
 def find_replay(
     recording: Recording,
     settings: Settings = Settings(),  # noqa: B008 (immutable)

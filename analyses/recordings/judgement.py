@@ -11,7 +11,7 @@ from analyses.recordings.recording import Recording
 from analyses.recordings.significance.scores import SCORES
 from analyses.recordings.significance.shuffles import check_shuffles
 from analyses.sequences.place_sequences import Detection
-from replay.checks import check_choice, check_number, check_whole
+from replay.checks import check_choice, check_number, check_whole, shown
 
 __all__ = ["LEAST_SCORES", "Judgement", "check_judgement", "check_state_size"]
 
@@ -88,6 +88,11 @@ def check_judgement(judgement: Judgement, recording: Recording) -> None:
     """
     if not isinstance(judgement, Judgement):
         raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
+    if not isinstance(recording, Recording):
+        raise TypeError(
+            f"recording must be a Recording, as read_recording(path) gives it; got "
+            f"{shown(recording)}."
+        )
     check_choice("score", judgement.score, SCORES)
     check_number("least_score", judgement.least_score, at_least=0, at_most=1)
     check_number("level", judgement.level, at_least=0, at_most=1)

@@ -348,13 +348,13 @@ def _warn_of_clocks(clock: NDArray[np.float64], began: NDArray[np.float64]) -> N
         warnings.warn(
             f"All paths begin before the first step is done, at {first:g} s, so that nothing had "
             "been experienced: are both in seconds, on one clock?",
-            stacklevel=4,
+            stacklevel=5,
         )
     elif usual - last > _FAR * max(last - first, 1.0):
         warnings.warn(
             f"Paths begin at {usual:g} s or so, but the steps end at {last:g} s: are both in "
             "seconds, on one clock?",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

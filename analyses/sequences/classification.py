@@ -41,7 +41,7 @@ from analyses.sequences.kinds import CHAIN_DIRECTIONS, CHAIN_NOVELTIES, classify
 from analyses.sequences.runs import Columns, Logged, log_of, of_run, rows_by_run, runs_of
 from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.tables import KINDS
-from replay.checks import check_table
+from replay.checks import check_table, known_arguments
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
@@ -57,6 +57,7 @@ _CATEGORIES = {
 }
 
 
+@known_arguments
 def classify(
     log: EventLog | Logged,
     *,
@@ -221,6 +222,7 @@ def classify_parts(
         yield classified(experience, backups, found, "causal").table
 
 
+@known_arguments
 def classify_paths(
     paths: pd.DataFrame, log: EventLog | Logged, *, min_length: int = 3
 ) -> pd.DataFrame:

@@ -52,7 +52,7 @@ from analyses.sequences.runs import Columns, Logged, log_of, of_run
 from analyses.sequences.sequences import Lists, Sequences, count_different
 from analyses.sequences.suffix_automaton import SuffixAutomaton, appended, prepended
 from analyses.sequences.track import Track, graph_of_log
-from replay.checks import check_number, check_whole
+from replay.checks import check_number, check_whole, known_arguments
 from replay.jit import kernel
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
@@ -114,6 +114,7 @@ class Detection(NamedTuple):
         check_number("min_correlation", self.min_correlation, at_least=0, at_most=1)
 
 
+@known_arguments
 def place_sequences(
     log: EventLog | Logged,
     paths: pd.DataFrame | None = None,
@@ -216,7 +217,7 @@ def _warn_of_graph(steps: Columns, track: Track) -> None:
         warnings.warn(
             f"{n_off} of the {len(moves)} different moves in the log are not between neighbours of "
             "the graph: are its nodes the states of the log?",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

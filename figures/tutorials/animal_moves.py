@@ -62,15 +62,16 @@ silent = [name for name, log in logs.items() if not (log.backups["event"] >= 0).
 print("replay nothing:", *silent)
 
 # %% [markdown]
-# The same laps, and yet three different animals. Monte Carlo learning, episodic control and
+# The same laps, and yet very different replay. Monte Carlo learning, episodic control and
 # episodic sequences replay each of the 12 laps backwards when it ends. Trajectory sampling,
 # retrieved episodes and prioritized memory access replay forward, ahead of the animal. Prioritized
 # sweeping replays backwards, but only 6 times: once its values are right there is nothing left to
-# change. Six learners replay nothing at all, and Dyna-Q replays single moves in random order,
+# change. Some learners replay nothing at all, and Dyna-Q replays single moves in random order,
 # which make no sequence.
 #
-# Nobody replays a novel path here. There could be one, from one outer arm to the other; but all
-# laps begin in the same arm, and the way from an end back to the middle was never run.
+# Hardly a path is novel. One could lead from one outer arm to the other; but all laps begin in the
+# same arm, and the way from an end back to the middle was never run. Learners that know the world
+# beforehand, or generate paths on the graph, do go there: these moves were never experienced.
 
 # %%
 for name in ("episodic_control", "trajectory_sampling", "prioritized_memory_access"):

@@ -66,13 +66,16 @@ for study, figure in study_figures(tables["evidence"]):
     save(figure, folder / f"study_{study}")
 
 # %% [markdown]
-# Most accounts are at an extreme. Sweeping, episodic control and SFMA replay backwards only, or
-# nearly so; trajectory sampling and retrieved episodes replay forward only. They have about the
-# least evidence that there can be, -4.3 bits: nothing counts as more than 20 times less probable
-# than by knowing nothing, since an account may fail for reasons that have nothing to do with it.
+# Most accounts are at an extreme. Prioritized sweeping, episodic control and SFMA replay backwards
+# only, or nearly so; trajectory sampling and retrieved episodes replay forward only. They have
+# about the least evidence that there can be, -4.3 bits: nothing counts as more than 20 times less
+# probable than by knowing nothing, since an account may fail for reasons that have nothing to do
+# with it.
 # Three of the controls have no sequence of five states in one direction at all.
 #
 # Prioritized memory access, which predicts anything from none to four in ten, loses less than a
-# bit. One account gains: SFMA with its published parameters, which predicts about half, has 0.9
-# bits. So one number rules out much and proves little; and with four draws an account, all of this
-# is a sketch. The published findings together are in `data/comparison`.
+# bit. Accounts that predict a third to a half gain, but hardly more than a bit: among them are the
+# hierarchical generative model, the attractor with adaptation, context-driven reactivation, and
+# SFMA with its published parameters. So one number rules out much and proves little; and with four
+# draws an account, all of this is a sketch. The published findings together are in
+# `data/comparison`.

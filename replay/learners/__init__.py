@@ -5,9 +5,10 @@
 
 from typing import Any
 
-from replay.checks import unknown_name
+from replay.checks import Named, unknown_name
 from replay.learners import (
     adaptive_attractor,
+    bayes_adaptive,
     context_reactivation,
     dyna_q,
     episodic_control,
@@ -33,7 +34,8 @@ from replay.learners.from_file import learner_from_file
 
 __all__ = ["LEARNERS", "Learner", "check_computes_values", "find_learner"]
 
-LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
+LEARNERS: Named[tuple[LearnerModule, Any]] = Named("learner")
+LEARNERS |= {
     "monte_carlo": (monte_carlo, monte_carlo.Params()),
     "n_step_td": (n_step_td, n_step_td.Params()),
     "q_lambda": (q_lambda, q_lambda.Params()),
@@ -66,6 +68,7 @@ LEARNERS: dict[str, tuple[LearnerModule, Any]] = {
         prioritized_memory_access,
         prioritized_memory_access.Params(forgetting=0.02),
     ),
+    "bayes_adaptive": (bayes_adaptive, bayes_adaptive.Params()),
     "geodesic_representation": (geodesic_representation, geodesic_representation.Params()),
     "successor_dyna": (successor_dyna, successor_dyna.Params()),
     "remembered_errors": (remembered_errors, remembered_errors.Params()),

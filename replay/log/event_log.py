@@ -47,7 +47,7 @@ _INSTEAD = {
     "plot draw show": "analyses.plots.plot_event(log) draws a pause, write_page(log) makes a page.",
     "sequences replay replays kinds classify": "analyses.classify(log) gives the sequences.",
     "read open": "EventLog.load(folder) reads what log.save(folder) wrote.",
-    "to_csv to_pandas to_frame to_parquet df data": (
+    "to_csv to_pandas to_frame to_parquet write df data": (
         "log.runs, log.steps and log.backups are DataFrames; log.save(folder) writes all of them."
     ),
     "states actions rewards": "log.steps has them as columns.",

@@ -20,6 +20,7 @@ from replay.checks import (
     check_seconds,
     check_table,
     check_whole,
+    known_arguments,
     shown,
 )
 from replay.learners import Learner, find_learner
@@ -36,6 +37,7 @@ _NUMBERS = "States count from 0; pandas.factorize makes numbers of names."
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
 
 
+@known_arguments
 def feed(
     learner: Any,
     transitions: pd.DataFrame,
@@ -126,7 +128,7 @@ def feed(
             warnings.warn(
                 f"{found.name!r} replays at the ends of episodes, but no row of transitions is "
                 "terminated or truncated, so that nothing was replayed: mark where laps end.",
-                stacklevel=2,
+                stacklevel=3,
             )
     return fed
 

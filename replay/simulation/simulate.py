@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_choice, check_whole, no_attribute
+from replay.checks import check_choice, check_whole, known_arguments, no_attribute, shown
 from replay.learners import Learner, find_learner
 from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
@@ -114,6 +114,7 @@ class Run:
             raise no_attribute(self, name, _INSTEAD)
 
 
+@known_arguments
 def simulate(
     mdp: MDP | Protocol,
     learner: Any,
@@ -247,8 +248,8 @@ def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
         return mdp
     if not isinstance(mdp, MDP):
         raise TypeError(
-            f"mdp must be an MDP or a Protocol, got {type(mdp).__name__}; MDP.from_tables and the "
-            "builders in replay.worlds make one. Tasks are for run_task."
+            f"mdp must be an MDP or a Protocol, got {shown(mdp)}: MDP.from_tables, "
+            "MDP.from_gymnasium and the builders in replay.worlds make one. Tasks are for run_task."
         )
     n_steps = check_whole("n_steps", n_steps, at_least=1, at_most=_MOST_STEPS)
     return Protocol([Phase(mdp, n_steps)], name=mdp.name)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from replay.checks import check_list, check_whole, shown
+from replay.checks import check_list, check_whole, known_arguments, shown
 from replay.learners import check_computes_values, find_learner
 from replay.simulation.simulate import simulate
 from replay.worlds.mdp import MDP
@@ -21,6 +21,7 @@ _MOST_RUNS = 100_000
 _OWN_COLUMNS = ("seed", "time_step", "reward_rate")
 
 
+@known_arguments
 def sweep(
     mdp: MDP | Protocol,
     learner: Any,

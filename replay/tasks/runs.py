@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.checks import check_whole, no_attribute, shown, unknown_name
+from replay.checks import check_whole, known_arguments, no_attribute, shown, unknown_name
 from replay.learners import find_learner
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
@@ -60,6 +60,7 @@ class TaskRun(NamedTuple):
             raise no_attribute(self, name, _INSTEAD)
 
 
+@known_arguments
 def run_task(
     task: Task | str,
     learner: Any,

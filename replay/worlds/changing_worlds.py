@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from replay.checks import check_choice, check_number, check_seed, check_whole
+from replay.checks import Named, check_choice, check_number, check_seed, check_whole
 from replay.worlds.mazes import random_maze
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
@@ -224,7 +224,8 @@ def drifting_tree(
     return _protocol("drifting_tree", trees, n_steps, 0.0, n_rest)
 
 
-WORLDS: dict[str, Callable[..., Protocol]] = {
+WORLDS: Named[Callable[..., Protocol]] = Named("world")
+WORLDS |= {
     "moving_wall": moving_wall,
     "shortcut": shortcut,
     "moving_reward": moving_reward,

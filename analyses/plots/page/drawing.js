@@ -96,7 +96,7 @@ function layOut(view) {
   const [low, high] = frameOf(view);
   const size = [0, 1].map((axis) => Math.max(high[axis] - low[axis], 1e-6));
   const scaled = world.style !== "graph", margin = world.style === "graph" ? 22 : 4, below = scaled ? 26 : 4;
-  const most = Math.max(280, Math.min(0.7 * window.innerHeight, 700));
+  const most = Math.max(280, Math.min(window.innerHeight - 365, 700)); // the sliders stay in sight
   const least = 96;
   let height = scaled ? (size[1] * (width - 2 * margin)) / size[0] + 2 * margin + below : Math.min(most, 0.62 * width);
   height = Math.round(Math.max(least, Math.min(most, height)));

@@ -26,7 +26,7 @@ from analyses.recordings.readers.posteriors import (
 from analyses.recordings.readers.table_files import read_events, read_table
 from analyses.recordings.readers.track_graphs import read_track
 from analyses.recordings.recording import Recording
-from replay.checks import shown
+from replay.checks import known_arguments, shown
 
 __all__ = ["read_recording"]
 
@@ -34,6 +34,7 @@ _FIND = "find"
 _PICKLES = (".pkl", ".pickle", ".joblib")
 
 
+@known_arguments
 def read_recording(
     source: object,
     track: object = None,

@@ -20,6 +20,7 @@ from analyses.studies.comparison.plan import (
 )
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
 from analyses.studies.comparison.tables import compare_tables
+from replay.checks import known_arguments
 from replay.tasks.published import TASKS, TaskEntry
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["STUDY", "compare"]
 
 
+@known_arguments
 def compare(
     tasks: Iterable[str] | Mapping[str, TaskEntry] = tuple(TASKS),
     accounts: Accounts | None = None,

@@ -19,6 +19,7 @@ from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
 from analyses.studies.parity.agreement import compare_panels, published_panels
+from analyses.studies.parity.belief_states import BELIEF_PROTOCOLS
 from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
 from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
 from analyses.studies.parity.generators import GENERATOR_PROTOCOLS
@@ -45,6 +46,7 @@ _SUITES: dict[str, tuple[int, Mapping[str, Callable[[int], dict[str, float]]]]] 
     "generators": (10, GENERATOR_PROTOCOLS),
     "future_goals": (30, GEODESIC_PROTOCOLS),
     "forgetting": (50, FORGETTING_PROTOCOLS),
+    "belief_states": (2, BELIEF_PROTOCOLS),
 }
 """Group -> how many animals, and what each of them does."""
 _SEEDED = (
@@ -56,6 +58,7 @@ _SEEDED = (
     "generators",
     "future_goals",
     "forgetting",
+    "belief_states",
 )
 """The groups in the order in which they came to be, by which they are seeded."""
 _N_ANIMALS = 10

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from replay.checks import check_choice, no_attribute
+from replay.checks import Named, check_choice, no_attribute
 from replay.tasks import Task
 from replay.tasks.published import (
     arenas,
@@ -81,7 +81,8 @@ _REWARD_CHANGE = ("S1", "S4", "S4_reverse", "S4_forward", "S4_reverse_minus_forw
 _AT_WELLS = ("S2_reverse_given_past", "S2_forward_given_future", "S2_taken", "S8_taken")
 _T_ARMS = ("S1", "S11", "S11_cued", "S11_uncued")
 
-TASKS: dict[str, TaskEntry] = {
+TASKS: Named[TaskEntry] = Named("task")
+TASKS |= {
     "linear_track": TaskEntry(
         linear_tracks.linear_track,
         ("S1", "S1_after_minus_before", "S3", "S3_away", "S13", "S13_stop", "S14"),
