@@ -233,7 +233,7 @@ def _follow(
 def _list_active(
     u: NDArray[np.float64], active: NDArray[np.int32], n: int
 ) -> tuple[int, int, float]:
-    """List the neurons with input; tell which has the most, how many they are, and their squares."""
+    """List the neurons with input; return which has the most, how many there are, and u squared."""
     best, n_active, most, squares = 0, 0, 0.0, 0.0
     for i in range(n):
         if u[i] > 0.0:
