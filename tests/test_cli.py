@@ -146,6 +146,9 @@ def test_classify_a_log(tmp_path):
     assert "reverse_episode" in done.stdout
     assert "novel_path" not in done.stdout
     assert len(pd.read_parquet(tmp_path / "sequences.parquet")) > 10
+    simulate(from_ascii("S.G"), "q_learning", n_steps=100).log.save(tmp_path / "silent")
+    done = replay("classify", tmp_path / "silent", cwd=tmp_path)
+    assert "No sequence has three states or more." in done.stdout + done.stderr
 
 
 LONG, BIG = "x" * 300, "99999999999"

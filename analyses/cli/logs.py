@@ -50,7 +50,10 @@ def classify(
     long = sequences[sequences["length"] >= 3]
     kinds = long.groupby(["run", "kind"], observed=True).size().reset_index(name="n")
     rows = [(str(row.run), str(row.kind), f"{row.n:,}") for row in kinds.itertuples()]
-    print_table(("run", "kind (3 states or more)", "sequences"), rows)
+    if rows:
+        print_table(("run", "kind (3 states or more)", "sequences"), rows)
+    else:
+        say("No sequence has three states or more.")
     plural = "s" * (len(sequences) != 1)
     say(f"{out} has {len(sequences):,} sequence{plural}, of two states or more.")
 
