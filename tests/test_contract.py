@@ -149,6 +149,7 @@ def test_every_hook_of_every_learner_is_of_the_contract():
     for module, _ in LEARNERS.values():
         functions = {name for name in module.__all__ if inspect.isfunction(getattr(module, name))}
         functions -= {"add_goal", "back_up", "forget", "target"}
+        functions -= {"evaluate", "make_backups", "plan"}
         assert functions <= known, module.__name__
 
 

@@ -13,8 +13,9 @@ from replay.learners import find_learner, prioritized_memory_access
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import REST
 from replay.parts.memory_access.paths import draw_extension
-from replay.parts.memory_access.priority_table import mark_stale, refresh
+from replay.parts.memory_access.priority_table import refresh
 from replay.parts.memory_access.values import state_value
+from replay.parts.numbering import meet
 from replay.parts.policies import softmax
 from replay.worlds.mazes import from_ascii, open_maze, two_way_track
 from replay.worlds.trees import stochastic_tree
@@ -204,7 +205,7 @@ def test_only_what_changed_is_computed_anew_and_nothing_is_missed(params):
     for state in range(len(memory.values)):
         value = state_value(full, memory, state, full.plan_policy)
         assert memory.values[state] == value  # noqa: PD011
-        mark_stale(table, state)
+        meet(table.stale, state)
     refresh(full, memory)
     np.testing.assert_array_equal(table.gain, gain)
     np.testing.assert_array_equal(table.priority, priority)

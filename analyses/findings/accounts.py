@@ -189,7 +189,7 @@ ACCOUNTS: dict[str, Account] = {
                 1e-4, 0.1, "up to and beyond the 0.05 of Antonov & Dayan (2025) in a known maze"
             ),
             "prior_open": LogUniform(
-                0.5, 8.0, "from even odds to Antonov & Dayan's (2025) seven to two, and beyond"
+                1.0, 8.0, "from even odds to Antonov & Dayan's (2025) seven to two, and beyond"
             ),
             "volatility": LogUniform(
                 0.002, 0.05, "what was found is in doubt again after a few laps, or a session"
@@ -201,7 +201,9 @@ ACCOUNTS: dict[str, Account] = {
             "min_priority": LogUniform(
                 1e-8, 1e-3, "around the 1e-6 to 1e-3 of Antonov & Dayan (2025)"
             ),
-            "backup_cost": Sometimes(1e-4, 0.1, "as of prioritized memory access"),
+            "backup_cost": Sometimes(
+                1e-6, 1e-3, "from a third fewer backups to few or none in most mazes, as measured"
+            ),
             "mean_backups": _ENDS["mean_backups"],
         },
         as_published={

@@ -389,7 +389,7 @@ def _evaluate(params: Params, memory: Memory, g: int, s: int, a: int, length: in
     """Return what a backup that passes its error to n moves gains on the way to a goal."""
     if s == memory.goals.place[g]:
         return 0.0
-    G, path, gain = memory.geodesic[g], memory.path, 0.0
+    G, path = memory.geodesic[g], memory.path
     path[0, length], path[1, length] = s, a
     policy = Policy(params.policy, params.inverse_temperature, 0.0)
     _change_values(params, memory, g, length, n)

@@ -302,7 +302,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     whose gain is stale, twice, the model and the chain. Need and paths are made anew; what only
     spares a pause from doing that from the beginning does not count.
     """
-    tables = 5 * known.pairs + known.states + 2 * int(memory.table.n_stale[0])
+    tables = 5 * known.pairs + known.states + 2 * int(memory.table.stale.n[0])
     return tables + model_words(memory.model) + chain_words(memory.need.chain)
 
 

@@ -203,11 +203,8 @@ def _follow(
     u, v, noise, excitation = state[0], state[1], state[2], state[3]
     share, time_step = dynamics.time_step / dynamics.adaptation_time, dynamics.time_step
     spread = dynamics.noise * math.sqrt(12.0 * share)  # of even noise the variance is 1 / 12
-    best, n_active = _list_active(u, active, n)
+    best, n_active, squares = _list_active(u, active, n)
     for step in range(n_steps):
-        squares = 0.0
-        for k in range(n_active):
-            squares += u[active[k]] * u[active[k]]
         divided = 1.0 / (1.0 + dynamics.inhibition * squares)
         for i in range(n):
             noise[i] = 0.0
@@ -218,13 +215,13 @@ def _follow(
             if rate > _SILENT:
                 for i in range(n):
                     excitation[i] += rate * weights[j, i]
-            if spread > 0.0 and rate > _QUIET:
-                noise[j] = spread * u[j] * (rng.random() - 0.5)
+                if spread > 0.0 and rate > _QUIET:
+                    noise[j] = spread * u[j] * (rng.random() - 0.5)
         for i in range(n):
             change = share * (dynamics.adaptation * u[i] - v[i]) + noise[i]
             u[i] = max(u[i] + time_step * (excitation[i] - v[i] - u[i]), 0.0)
             v[i] += change
-        best, n_active = _list_active(u, active, n)
+        best, n_active, squares = _list_active(u, active, n)
         if n_active == 0:
             return -1, 0
         if best != place:
@@ -233,13 +230,16 @@ def _follow(
 
 
 @kernel
-def _list_active(u: NDArray[np.float64], active: NDArray[np.int32], n: int) -> tuple[int, int]:
-    """List the neurons that have input; return the one with the most, and how many they are."""
-    best, n_active, most = 0, 0, 0.0
+def _list_active(
+    u: NDArray[np.float64], active: NDArray[np.int32], n: int
+) -> tuple[int, int, float]:
+    """List the neurons with input; return which has the most, how many there are, and u squared."""
+    best, n_active, most, squares = 0, 0, 0.0, 0.0
     for i in range(n):
         if u[i] > 0.0:
             active[n_active] = i
             n_active += 1
+            squares += u[i] * u[i]
             if u[i] > most:
                 best, most = i, u[i]
-    return best, n_active
+    return best, n_active, squares

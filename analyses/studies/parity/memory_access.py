@@ -30,6 +30,7 @@ from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import EPISODE_END, backup_buffer, renew
 from replay.parts.known_world import likeliest_outcomes
+from replay.parts.numbering import meet
 from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
@@ -313,12 +314,8 @@ def _shock(seed: int) -> dict[str, float]:
     rng, found = np.random.default_rng(seed), {}
     for moment, reward in (("before", 0.0), ("after", -1.0)):
         memory.reward[zone, right] = reward
-        memory.table.is_stale[:] = False
-        memory.table.n_stale[0] = 0
         for state in range(mdp.n_states):
-            memory.table.stale[state] = state
-            memory.table.is_stale[state] = True
-        memory.table.n_stale[0] = mdp.n_states
+            meet(memory.table.stale, state)
         log = backup_buffer(1000, "all", learner.evaluates)
         learner.replay(learner.params, memory, Pause(EPISODE_END, 0, False), rng, log)
         made, _ = renew(log, 0)

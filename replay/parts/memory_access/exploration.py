@@ -9,8 +9,8 @@ from scipy import sparse
 from replay.jit import kernel
 from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.markov_chain import MarkovChain, set_edge
-from replay.parts.memory_access.priority_table import mark_stale
 from replay.parts.memory_access.whereabouts import note_tries
+from replay.parts.numbering import meet
 from replay.parts.world_model import WorldModel, observe
 from replay.worlds.mdp import MDP
 
@@ -38,7 +38,7 @@ def explore_world(memory: Any, mdp: MDP | None, link_starts: bool) -> None:
     memory.next_state[:] = explore_pairs(memory.model, mdp)
     explore_chain(memory.need.chain, mdp, link_starts)
     for s in range(mdp.n_states):
-        mark_stale(memory.table, s)
+        meet(memory.table.stale, s)
     note_tries(memory.whereabouts, int(np.count_nonzero(memory.next_state >= 0)))
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 from replay.parts.gain import policy_gain
+from replay.parts.numbering import Numbering, forget_all, numbering
 from replay.parts.policies import Policy
 
 __all__ = ["LONGEST", "RANDOM_LENGTH", "SHORTEST", "TIES", "PriorityTable", "best_pair", "gain_of"]
-__all__ += ["leave_out", "mark_stale", "priority_table", "refresh", "set_priorities"]
+__all__ += ["leave_out", "priority_table", "refresh", "set_priorities"]
 __all__ += ["set_pair_priority", "weigh_by_need"]
 
 TIES = ("shortest", "longest", "random")
@@ -34,12 +35,8 @@ class PriorityTable(NamedTuple):
         Its priority; -1 for a pair that is left out.
     highest : ndarray of float64, shape (n_states,)
         The highest priority in each state.
-    stale : ndarray of int32, shape (n_states,)
-        States whose gains have to be computed anew; the first ``n_stale[0]`` of them count.
-    is_stale : ndarray of bool, shape (n_states,)
-        Whether a state is one of them.
-    n_stale : ndarray of int64, shape (1,)
-        How many there are; none is there twice, so there is room for all.
+    stale : Numbering
+        States whose gains have to be computed anew.
     after : ndarray of float64, shape (n_actions,)
         Room for the action values of one state as they would be.
     """
@@ -47,9 +44,7 @@ class PriorityTable(NamedTuple):
     gain: NDArray[np.float64]
     priority: NDArray[np.float64]
     highest: NDArray[np.float64]
-    stale: NDArray[np.int32]
-    is_stale: NDArray[np.bool_]
-    n_stale: NDArray[np.int64]
+    stale: Numbering
     after: NDArray[np.float64]
 
 
@@ -68,20 +63,9 @@ def priority_table(n_states: int, n_actions: int) -> PriorityTable:
         np.zeros((n_states, n_actions)),
         np.full((n_states, n_actions), -1.0),
         np.full(n_states, -1.0),
-        np.zeros(n_states, dtype=np.int32),
-        np.zeros(n_states, dtype=np.bool_),
-        np.zeros(1, dtype=np.int64),
+        numbering(n_states),
         np.zeros(n_actions),
     )
-
-
-@inlined
-def mark_stale(table: PriorityTable, state: int) -> None:
-    """Mark a state whose gains have changed."""
-    if not table.is_stale[state]:
-        table.is_stale[state] = True
-        table.stale[table.n_stale[0]] = state
-        table.n_stale[0] += 1
 
 
 @inlined
@@ -185,12 +169,11 @@ def weigh_by_need(params: Any, memory: Any) -> None:
 def refresh(params: Any, memory: Any) -> None:
     """Compute the gains and priorities that are stale."""
     table, values = memory.table, memory.values
-    for i in range(table.n_stale[0]):
-        s = table.stale[i]
-        table.is_stale[s] = False
+    for i in range(table.stale.n[0]):
+        s = table.stale.met[i]
         for a in range(table.gain.shape[1]):
             if _is_replayed(params, memory, s, a):
                 target = memory.reward[s, a] + params.discount * values[memory.next_state[s, a]]
                 table.gain[s, a] = gain_of(params, memory, s, a, target)
         set_priorities(params, memory, s)
-    table.n_stale[0] = 0
+    forget_all(table.stale)

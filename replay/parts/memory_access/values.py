@@ -7,8 +7,8 @@ The functions take the parameters and the memory of
 from typing import Any
 
 from replay.jit import inlined
-from replay.parts.memory_access.priority_table import mark_stale
 from replay.parts.memory_access.whereabouts import mean_reward
+from replay.parts.numbering import meet
 from replay.parts.policies import Policy, best_value, mean_value
 
 __all__ = ["change_value", "forget_values", "state_value"]
@@ -53,13 +53,13 @@ def change_value(params: Any, memory: Any, s: int, a: int, change: float) -> Non
     """
     values, model = memory.values, memory.model
     memory.action_values[s, a] += change
-    mark_stale(memory.table, s)
+    meet(memory.table.stale, s)
     value = state_value(params, memory, s, params.plan_policy)
     if value != values[s]:
         values[s] = value
         edge = model.first_in[s]
         while edge >= 0:
-            mark_stale(memory.table, model.edges[edge]["state"])
+            meet(memory.table.stale, model.edges[edge]["state"])
             edge = model.edges[edge]["next_in"]
 
 
