@@ -168,5 +168,5 @@ def test_a_track_run_one_way_is_replayed_only_if_it_was_explored(pre_explored):
 
 
 def test_discount_must_be_below_one():
-    with pytest.raises(ValueError, match="discounted"):
+    with pytest.raises(ValueError, match="at least 0 and below 1"):
         simulate(from_ascii("SG"), "geodesic_representation", {"discount": 1.0}, n_steps=1)

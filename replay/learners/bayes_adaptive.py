@@ -61,6 +61,7 @@ from replay.learners.contract import (
     Cost,
     Count,
     Description,
+    DiscountBelowOne,
     Known,
     Mean,
     Pause,
@@ -150,7 +151,7 @@ class Params(NamedTuple):
         Backups on average after which a pause ends at random. Infinite: it does not.
     """
 
-    discount: Share = 0.9
+    discount: DiscountBelowOne = 0.9
     inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
     learning_rate: Share = 1.0
     replay_rate: Share = 1.0
@@ -248,12 +249,6 @@ def needs_way_back(params: Params) -> bool:
 
 def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
-    if params.discount == 1.0:
-        raise ValueError(
-            "Need counts the visits to a belief state in all that is to come. Without discount "
-            "they have no end, so discount must be below 1, got 1; 0.999 looks a thousand steps "
-            "ahead."
-        )
     shape, n = (sizes.n_states, sizes.n_actions), params.n_belief_states
     table = (n, sizes.n_actions)
     unknown = np.full(shape, -1, dtype=np.int32)

@@ -106,23 +106,33 @@ from replay.parts.policies import epsilon_greedy
 if TYPE_CHECKING:
     from replay.worlds.mdp import MDP
 
-__all__ = ["HOOKS", "Between", "Choice", "Cost", "Count", "Description", "Known", "Learner"]
-__all__ += ["LearnerModule", "Mean", "Pause", "PositiveCount", "Share", "Sizes", "Threshold"]
-__all__ += ["Transition"]
-__all__ += ["Value", "act"]
+__all__ = [
+    "HOOKS",
+    "Between",
+    "Choice",
+    "Cost",
+    "Count",
+    "Description",
+    "DiscountBelowOne",
+    "Known",
+]
+__all__ += ["Learner", "LearnerModule", "Mean", "Pause", "PositiveCount", "Share", "Sizes"]
+__all__ += ["Threshold", "Transition", "Value", "act"]
 __all__ += ["acts_before_learning", "causes", "description", "evaluates", "explore"]
 __all__ += ["forgets_at_end", "learns_on_policy", "n_words", "needs_episodes", "needs_way_back"]
 __all__ += ["replay", "resolve"]
 
 
 class Between(NamedTuple):
-    """The range of a parameter, both limits included; NaN is never in it.
+    """The range of a parameter; NaN is never in it.
 
     Attributes
     ----------
     low, high : float
-        The limits. An infinite one lets the parameter be infinite; finite numbers beyond
-        ``LARGEST_NUMBER`` are refused all the same.
+        The limits, both included. An infinite one lets the parameter be infinite; finite numbers
+        beyond ``LARGEST_NUMBER`` are refused all the same.
+    why_below : str
+        Why the upper limit is not included after all; empty: it is.
 
     Examples
     --------
@@ -133,9 +143,12 @@ class Between(NamedTuple):
 
     low: float
     high: float
+    why_below: str = ""
 
     def refusal(self, number: float) -> str:
         """Say what a number should have been; nothing if it is in the range."""
+        if self.why_below and not self.low <= number < self.high:
+            return f"at least {self.low:.7g} and below {self.high:.7g} ({self.why_below})"
         if not self.low <= number <= self.high:
             if self.high < math.inf:
                 return f"between {self.low:.7g} and {self.high:.7g}"
@@ -158,6 +171,16 @@ class Choice(NamedTuple):
 
 Share = Annotated[float, Between(0.0, 1.0)]
 """A parameter from 0 to 1: a probability, a rate, a discount."""
+DiscountBelowOne = Annotated[
+    float,
+    Between(
+        0.0,
+        1.0,
+        "need counts the visits in all that is to come, which have no end without discount; "
+        "0.999 looks a thousand steps ahead",
+    ),
+]
+"""A discount without which need has no end."""
 Count = Annotated[int, Between(0, 1_000_000)]
 """A parameter that counts something, which may be 0."""
 PositiveCount = Annotated[int, Between(1, 1_000_000)]

@@ -49,6 +49,7 @@ from replay.learners.contract import (
     Cost,
     Count,
     Description,
+    DiscountBelowOne,
     Known,
     Mean,
     Pause,
@@ -133,7 +134,7 @@ class Params(NamedTuple):
         Whether the moves of the world, and where episodes start, are known before the first step.
     """
 
-    discount: Share = 0.95
+    discount: DiscountBelowOne = 0.95
     epsilon: Share = 0.1
     policy: Annotated[int, Choice(POLICIES)] = 0
     inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
@@ -212,11 +213,6 @@ def evaluates(params: Params) -> bool:
 
 def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
-    if params.discount == 1.0:
-        raise ValueError(
-            "Distances are discounted, and need has no end without that, so discount must be below "
-            "1, got 1; 0.999 looks a thousand steps ahead."
-        )
     n_goals, longest = min(params.n_goals, sizes.n_states), max(params.max_backups, 1)
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(

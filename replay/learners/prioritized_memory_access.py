@@ -41,6 +41,7 @@ from replay.learners.contract import (
     Cost,
     Count,
     Description,
+    DiscountBelowOne,
     Known,
     Mean,
     Pause,
@@ -169,7 +170,7 @@ class Params(NamedTuple):
         Whether that is the mean reward so far instead, as in the published code.
     """
 
-    discount: Share = 0.9
+    discount: DiscountBelowOne = 0.9
     act_policy: Annotated[int, Choice(POLICIES)] = SOFTMAX
     plan_policy: Annotated[int, Choice(POLICIES)] = SOFTMAX
     inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
@@ -244,11 +245,10 @@ def description(params: Params) -> Description:
     at_start = STEP if params.one_step_late else START
     phases = (at_start if phase == START else phase for phase in phases_of(params.replay_at))
     terms = ["gain"] * params.use_gain + ["need"] * (params.need != ONE)
-    stores = "the last try of each pair; moves between states"
-    priority, source = " x ".join(terms) or "any", "Mattar & Daw 2018"
+    stores, source = "the last try of each pair; moves between states", "Mattar & Daw 2018"
     if params.forgetting > 0.0:
         stores, source = f"{stores}; fading values", f"{source}, Antonov et al. 2022"
-    return Description(stores, tuple(sorted(phases)), priority, source)
+    return Description(stores, tuple(sorted(phases)), " x ".join(terms) or "any", source)
 
 
 def evaluates(params: Params) -> bool:
@@ -258,11 +258,6 @@ def evaluates(params: Params) -> bool:
 
 def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
-    if params.discount == 1.0:
-        raise ValueError(
-            "Need counts the visits to a state in all that is to come. Without discount they have "
-            "no end, so discount must be below 1, got 1; 0.999 looks a thousand steps ahead."
-        )
     n_states, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
     longest = params.max_backups if params.allow_loops else min(params.max_backups, n_states + 1)
     return Memory(
@@ -291,8 +286,7 @@ def most_backups(params: Params, memory: Memory) -> int:
     """Bound the backups of the next step: at its two pauses, each path at most a step longer."""
     growing = min(params.max_backups, len(memory.path.state))
     a_pause = growing * (growing + 1) // 2 + (params.max_backups - growing) * growing
-    traced = len(memory.values) if params.trace_decay > 0.0 else 1
-    return traced + 2 * a_pause
+    return (len(memory.values) if params.trace_decay > 0.0 else 1) + 2 * a_pause
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -319,8 +313,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     note_step(memory.whereabouts, s, r)
     observe(memory.model, s, a, s_next, transition.terminated)
     move(memory.need.chain, s, s_next, params.transition_rate)
-    memory.next_state[s, a] = s_next
-    memory.reward[s, a] = r
+    memory.next_state[s, a], memory.reward[s, a] = s_next, r
     target = r + params.discount * state_value(params, memory, s_next, params.act_policy)
     change = params.learning_rate * (target - Q[s, a])
     add_trace(traces, Q, s * n_actions + a, r, s_next)
@@ -389,5 +382,4 @@ def _make_backups(params: Params, memory: Memory, pause: Pause, rng: Generator, 
         joins = length == 1 and (path.state[0] == end_next or end_of(path, 1, next_state) == end)
         cause = row if joins else -1
         row = _back_up(params, memory, length, priority, pause.phase, pop, cause, log)
-        end = path.state[length - 1]
-        end_next = end_of(path, length, next_state)
+        end, end_next = path.state[length - 1], end_of(path, length, next_state)
