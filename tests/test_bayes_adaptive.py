@@ -402,7 +402,5 @@ def test_it_begins_where_episodes_started():
 
 
 def test_without_discount_it_is_refused():
-    with pytest.raises(
-        ValueError, match=r"discount of .* must be .* below 1 .*, got 1"
-    ):
+    with pytest.raises(ValueError, match=r"discount of .* must be .* below 1 .*, got 1"):
         Agent(2, 2, discount=1.0)

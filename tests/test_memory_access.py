@@ -304,9 +304,7 @@ def test_exploring_before_the_first_step():
 
 
 def test_a_discount_of_1_is_refused():
-    with pytest.raises(
-        ValueError, match=r"discount of .* must be .* below 1 .*, got 1"
-    ):
+    with pytest.raises(ValueError, match=r"discount of .* must be .* below 1 .*, got 1"):
         simulate(MAZE, "prioritized_memory_access", {"discount": 1.0}, n_steps=1)
 
 

@@ -104,6 +104,11 @@ class Memory(NamedTuple):
         What they brought.
     drawn_next : ndarray of int32, shape (n_transitions,)
         The number of the pair that was drawn after each transition, if steps teach by it; else -1.
+    reached : ndarray of int32, shape (n_states * n_actions,)
+        The pairs that were tried or followed one that was, in order, if steps teach by what is
+        drawn: all others have no part in H or w yet.
+    n_reached : ndarray of int32, shape (1,)
+        How many these are.
     """
 
     action_values: NDArray[np.float64]
@@ -113,6 +118,8 @@ class Memory(NamedTuple):
     model: WorldModel
     outcomes: Outcomes
     drawn_next: NDArray[np.int32]
+    reached: NDArray[np.int32]
+    n_reached: NDArray[np.int32]
 
 
 def description(params: Params) -> Description:
@@ -137,6 +144,8 @@ def init(params: Params, sizes: Sizes) -> Memory:
         model,
         outcomes_of(model),
         np.full(sizes.n_transitions, -1, dtype=np.int32),
+        np.zeros(n_pairs, dtype=np.int32),
+        np.zeros(1, dtype=np.int32),
     )
 
 
@@ -187,29 +196,46 @@ def _learn_reward(params: Params, memory: Memory, pair: int, reward: float) -> N
             )
 
 
+def _reach(memory: Memory, pair: int) -> None:
+    """Add a pair to those that have a part in H, where its number belongs."""
+    reached, place = memory.reached, memory.n_reached[0]
+    while place > 0 and reached[place - 1] >= pair:
+        place -= 1
+    if place == memory.n_reached[0] or reached[place] != pair:
+        for i in range(memory.n_reached[0], place, -1):
+            reached[i] = reached[i - 1]
+        reached[place] = pair
+        memory.n_reached[0] += 1
+
+
 def _learn_value(params: Params, memory: Memory, pair: int, reward: float, following: int) -> None:
     """Move w by the error of the value of a pair, and with it all values."""
-    H, w, n = memory.occupancy, memory.weights, memory.pairs.n[0]
+    H, w, reached, n = memory.occupancy, memory.weights, memory.reached, memory.n_reached[0]
     error, square = reward, 0.0
-    for k in range(n):
+    for j in range(n):
+        k = reached[j]
         square += H[pair, k] * H[pair, k]
         error -= H[pair, k] * w[k]
         if following >= 0:
             error += params.discount * H[following, k] * w[k]
-    for k in range(n):
-        w[k] += params.reward_rate * error * H[pair, k] / square
+    for j in range(n):
+        w[reached[j]] += params.reward_rate * error * H[pair, reached[j]] / square
     n_actions = memory.action_values.shape[1]
     for i in range(n):
-        value = 0.0
-        for k in range(n):
-            value += H[i, k] * w[k]
-        memory.action_values[i // n_actions, i % n_actions] = value
+        u, value = reached[i], 0.0
+        for j in range(n):
+            value += H[u, reached[j]] * w[reached[j]]
+        memory.action_values[u // n_actions, u % n_actions] = value
 
 
 def _back_up(params: Params, memory: Memory, pair: int, following: int) -> float:
     """Move a row of H towards 1 and that of the pair that follows, and return its pair's value."""
     H, n = memory.occupancy, memory.pairs.n[0]
     value = 0.0
+    if params.on_policy:
+        _reach(memory, pair)
+        if following >= 0:
+            _reach(memory, following)
     for k in range(n):
         target = 1.0 if k == pair else 0.0
         if following >= 0:
