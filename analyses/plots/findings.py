@@ -28,10 +28,11 @@ _LEAST, _MOST = -6.5, 6.5  # bits; the least that a finding can cost is -4.3
 _ROW, _MORE_LINE = 0.102, 0.083  # the height of a row, and of each more line of its name
 _FEWEST_ROWS = 8  # of a study's panels: their words need room, too
 _SOURCES, _LABELS = 1.36, 2.36
-_TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.22, 1.22, 0.6, 0.12, 0.06
+_TITLE, _TOP, _FOOT, _SHARES, _GAP = 0.22, 1.22, 0.6, 0.2, 0.06
 _LETTER = 0.0475  # of 6 pt, on average
 _COLUMNS = 5  # of a study's figure
 _WIDEST = 0.3
+_PUBLISHED = " (as published)"
 _PARTS = ("", "_of_all")
 _OF_A_STUDY = (
     "Dots: the middle of what an account predicts, lines: 5 to 95 % of simulated studies; purple "
@@ -124,7 +125,7 @@ def _is_diagnostic(rows: pd.DataFrame) -> bool:
 
 
 def _short(account: str) -> str:
-    name = account.removesuffix(" (as published)")
+    name = account.removesuffix(_PUBLISHED)
     return label(name) + "*" * (name != account)
 
 
@@ -212,7 +213,7 @@ def _write_shares(confusion: pd.DataFrame, accounts: list[str], ax: Axes) -> Non
     for x, account in enumerate(accounts):
         if account in own.index:
             text = f"{own[account]:.2f}".removeprefix("0").removesuffix(".00")
-            ax.text(x, 0.5, text, fontsize=SMALL, ha="center", va="center")
+            ax.text(x, 0.5, text, fontsize=SMALL, ha="center", va="center", rotation=90)
     ax.set(xlim=(-0.5, len(accounts) - 0.5), ylim=(0, 1))
     ax.set_axis_off()
 
@@ -226,7 +227,7 @@ grey band, what was published, with its error; arrow, the
 published direction from the null (thin line); cross, no replay.
 Pale rows, grey names: not diagnostic, as a control, which
 knows nothing of learning, predicts them as well.
-*: the parameters of the account's authors."""
+Columns are ordered by their sums of all findings."""
 
 _SUMS = """Sum over studies (bits, one vote each), 95 % over studies
 ●  of all findings
@@ -249,7 +250,8 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     matplotlib.figure.Figure
         Findings by accounts as `draw_evidence` draws them; at the foot the sums of all and of the
         diagnostic findings, with 95 % over studies, and how often each account would be found if it
-        were true. It is 17.5 cm wide, and with all findings 23 cm high.
+        were true. It is 17.5 cm wide, and with all findings 23 cm high. The parameters of the
+        accounts' authors have a row in `study_figures`, but no column here.
 
     Raises
     ------
@@ -259,7 +261,8 @@ def page_figure(evidence: pd.DataFrame, sums: pd.DataFrame, confusion: pd.DataFr
     check_table(evidence, _NEEDED, "evidence")
     ends = [f"{name}{part}" for name in ("evidence", "ci_low", "ci_high") for part in _PARTS]
     check_table(sums, ["account", *ends], "sums")
-    table = _ordered(evidence, list(sums["account"]))
+    over_priors = evidence[~evidence["account"].astype(str).str.endswith(_PUBLISHED)]
+    table = _ordered(over_priors, list(sums["account"]))
     accounts = [str(name) for name in dict.fromkeys(table["account"])]
     rows = float(_edges(table.drop_duplicates("finding"))[-1])
     width, left = FULL_WIDTH / INCH, _SOURCES + _LABELS
