@@ -23,6 +23,8 @@ hypothesis.settings.register_profile("nightly", deadline=None, max_examples=100)
 hypothesis.settings.load_profile("ci")
 
 
+# They take longest: begun last, they would leave the other processes waiting at the end.
+_LONG = ("test_workers.py", "test_recorded_replay.py", "test_reproduce.py", "test_comparison.py")
 # They compile a learner that is not ours, whose code is not kept.
 _WITH_IMPOSED_CHOICES = ("test_memory_access_options.py", "test_memory_access_reference.py")
 
@@ -36,6 +38,11 @@ class _ByLearner(LoadScopeScheduling):
         if named:
             return find_learner(named[0]).module.__name__
         return "imposed choices" if file.endswith(_WITH_IMPOSED_CHOICES) else file
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: item.path.name not in _LONG)
 
 
 def pytest_collection_finish():

@@ -739,7 +739,7 @@ def test_unusable_sizes(arguments, message):
 
 
 def test_worlds_that_a_learner_cannot_learn_in():
-    with pytest.raises(TypeError, match=r"mdp must be an MDP or a Protocol, got str; MDP\.from_"):
+    with pytest.raises(TypeError, match=r"must be an MDP or a Protocol, got 'maze': MDP\.from_"):
         simulate("maze", "q_learning", n_steps=10)
     endless = "from 3 of the 3 states of 'ring', such as state 0"
     with pytest.raises(ValueError, match=f"{endless}.*take a discount below 1"):
