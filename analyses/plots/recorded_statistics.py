@@ -20,7 +20,7 @@ _COLUMNS = ["statistic", "label", "value", "ci_low", "ci_high", "finding", "sour
 _COLUMNS += ["published", "published_low", "published_high", "account", "is_control"]
 _COLUMNS += ["predicted_low", "predicted", "predicted_high"]
 _HERE, _PUBLISHED, _ACCOUNT, _CONTROL = "#d55e00", "#56b4e9", "black", "0.6"
-_ROW, _N_COLUMNS, _LINE = 0.115, 5, 20
+_ROW, _N_COLUMNS, _LINE = 0.09, 5, 20
 _NAMES, _PANEL, _WIDEST = 3.3, 2.5, 3.5  # cm
 
 
