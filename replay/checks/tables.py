@@ -1,0 +1,270 @@
+"""Tables, columns and arrays that a user gives."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from replay.checks.names import shown
+
+__all__ = ["check_array", "check_column", "check_seconds", "check_table"]
+
+_LONGEST_STEP = 60.0  # seconds
+
+
+def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFrame:
+    """Check that something is a table with the columns that it is read for, each once.
+
+    Parameters
+    ----------
+    table : object
+        What the user gave.
+    columns : iterable of str
+        The columns needed.
+    name : str
+        What the table is called in the message.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table as it is.
+
+    Raises
+    ------
+    TypeError
+        If it is no DataFrame.
+    ValueError
+        If columns are missing or there twice.
+
+    Examples
+    --------
+    >>> len(check_table(pd.DataFrame({"state": [0]}), ["state"], "steps"))
+    1
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(f"{name} must be a DataFrame, got {type(table).__name__}.")
+    needed = list(columns)
+    missing = [column for column in needed if column not in table]
+    if missing:
+        raise ValueError(
+            f"{name} lacks the columns {missing}: it needs {needed} and has {list(table.columns)}."
+        )
+    if not table.columns.is_unique:
+        twice = [column for column in needed if (table.columns == column).sum() > 1]
+        if twice:
+            raise ValueError(f"{name} has the column {twice[0]!r} more than once: keep one.")
+    return table
+
+
+def check_column(
+    table: pd.DataFrame,
+    column: str,
+    name: str,
+    *,
+    kind: str,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    missing: bool = False,
+    hint: str = "",
+) -> NDArray[Any]:
+    """Check one column of a table.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The table.
+    column : str
+        The column; the table has it.
+    name : str
+        What the table is called in the message.
+    kind, at_least, at_most, missing, hint
+        As for `check_array`.
+
+    Returns
+    -------
+    ndarray of int64, float64 or bool, shape (n_rows,)
+        Its values.
+
+    Raises
+    ------
+    ValueError
+        If a value is of another kind or outside the limits; the message names the row.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"state": [0, 7]})
+    >>> check_column(table, "state", "transitions", kind="whole", at_least=0, at_most=4)
+    Traceback (most recent call last):
+    ValueError: The column 'state' of transitions must hold whole numbers from 0 to 4; row 1 has 7.
+    """
+    what = f"The column {column!r} of {name}"
+    return check_array(
+        table[column],
+        what,
+        kind=kind,
+        at_least=at_least,
+        at_most=at_most,
+        missing=missing,
+        hint=hint,
+    )
+
+
+def check_seconds(time: NDArray[np.float64], what: str) -> None:
+    """Warn if steps are so far apart that their times can hardly be in seconds.
+
+    Parameters
+    ----------
+    time : ndarray of float64, shape (n_steps,)
+        The time of each step; NaN says nothing.
+    what : str
+        What it is called at the beginning of the message.
+
+    Examples
+    --------
+    >>> check_seconds(np.array([0.0, 0.4, 1.1]), "The column 'time' of steps")
+    """
+    gaps = np.diff(time[~np.isnan(time)])
+    usual = float(np.median(gaps)) if len(gaps) else 0.0
+    if usual > _LONGEST_STEP:
+        warnings.warn(
+            f"{what} is in seconds, but has {usual:g} between two steps: divide milliseconds by "
+            "1000.",
+            stacklevel=3,
+        )
+
+
+_KINDS = {"whole": "whole numbers", "number": "finite numbers", "flag": "True and False only"}
+
+
+def check_array(
+    values: object,
+    what: str,
+    *,
+    kind: str,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    missing: bool = False,
+    n_dims: int | None = 1,
+    hint: str = "",
+) -> NDArray[Any]:
+    """Check a list or table of values, and bring it into the form in which it is used.
+
+    Parameters
+    ----------
+    values : array_like
+        What the user gave.
+    what : str
+        What it is called at the beginning of the message.
+    kind : {"whole", "number", "flag"}
+        Whole numbers (also where all of them are written as floats or objects), finite numbers, or
+        True and False (also as 0 and 1).
+    at_least, at_most : float
+        Limits of numbers, both included.
+    missing : bool, default False
+        Whether numbers may be NaN, which no limit refuses.
+    n_dims : int or None, default 1
+        Number of dimensions; None allows any.
+    hint : str, optional
+        A sentence on what to do, which ends the message about a value.
+
+    Returns
+    -------
+    ndarray of int64, float64 or bool, of the shape of `values`
+        The values.
+
+    Raises
+    ------
+    ValueError
+        If a value is of another kind or outside the limits; the message names its place.
+
+    Examples
+    --------
+    >>> check_array([1, 2.0], "counts", kind="whole")
+    array([1, 2])
+    >>> check_array(["a"], "counts", kind="whole")
+    Traceback (most recent call last):
+    ValueError: counts must hold whole numbers; row 0 has 'a'.
+    >>> check_array([[0, None]], "reward", kind="number", n_dims=2)
+    Traceback (most recent call last):
+    ValueError: reward must hold finite numbers; entry [0, 1] has None.
+    """
+    expected = _KINDS[kind]
+    if at_least > -math.inf and at_most < math.inf:
+        expected += f" from {at_least:.15g} to {at_most:.15g}"
+    elif at_least > -math.inf:
+        expected += f" of at least {at_least:.15g}"
+    elif at_most < math.inf:
+        expected += f" of at most {at_most:.15g}"
+    given = _array(values)
+    if given is None or n_dims not in (None, given.ndim):
+        form = "a list of" if n_dims == 1 else f"{n_dims or 'any'} dimensions of"
+        raise ValueError(f"{what} must be {form} {expected}, got {shown(values)}.")
+    flat = given.ravel()
+    numbers, fits = _numbers(flat)
+    if kind == "flag":
+        fits &= (numbers == 0) | (numbers == 1)
+    else:
+        exact = flat if flat.dtype.kind in "iu" else numbers  # floats round what is above 2 ** 53
+        limited = np.isfinite(numbers) & (exact >= at_least) & (exact <= at_most)
+        if kind == "whole":
+            limited &= (numbers == np.floor(numbers)) & ~_are_flags(flat)
+            limited &= (np.abs(numbers) < 2.0**63) | (flat.dtype.kind == "i")
+        fits &= limited | (np.isnan(numbers) if missing and kind == "number" else False)
+    if not fits.all():
+        row = int(np.flatnonzero(~fits)[0])
+        place = [int(index) for index in np.unravel_index(row, given.shape)]
+        where = f"row {row}" if given.ndim == 1 else f"entry {place}"
+        value = shown(flat[row])
+        raise ValueError(
+            f"{what} must hold {expected}; {where} has {value}.{' ' * bool(hint)}{hint}"
+        )
+    if kind == "flag":
+        return numbers.astype(bool).reshape(given.shape)
+    if kind == "number":
+        return numbers.reshape(given.shape)
+    if given.dtype.kind == "O":
+        return np.array([int(value) for value in flat], dtype=np.int64).reshape(given.shape)
+    return exact.astype(np.int64).reshape(given.shape)
+
+
+def _array(values: object) -> NDArray[Any] | None:
+    """Make an array of what a user gave; None if its rows are of several lengths, or it is none."""
+    try:
+        given = np.asarray(values)
+        if isinstance(values, list | tuple) and given.dtype.kind in "US":
+            given = np.asarray(values, dtype=object)  # of [1, "a"] numpy makes "1" and "a"
+        if isinstance(values, np.ma.MaskedArray):
+            given = given.astype(object)
+            given[np.ma.getmaskarray(values)] = None
+        return given
+    except Exception:  # of whatever kind of object: it is no array
+        return None
+
+
+def _are_flags(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "O":
+        return np.array([isinstance(value, bool | np.bool_) for value in values], dtype=bool)
+    return np.full(len(values), values.dtype.kind == "b")
+
+
+def _numbers(given: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Read values as floats, and tell which of them are numbers (or NaN, or None as NaN)."""
+    if given.dtype.kind in "iufb":
+        return given.astype(np.float64), np.ones(len(given), dtype=bool)
+    numbers, fits = np.full(len(given), np.nan), np.zeros(len(given), dtype=bool)
+    if given.dtype.kind != "O":
+        return numbers, fits
+    for place, value in enumerate(given):
+        if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+            with contextlib.suppress(OverflowError):
+                numbers[place], fits[place] = float(value), True
+        elif value is None or value is pd.NA:
+            fits[place] = True
+    return numbers, fits

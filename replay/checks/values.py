@@ -1,0 +1,333 @@
+"""Single values that a user gives: numbers, flags, texts, lists and choices."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import numpy as np
+
+from replay.checks.names import shown, unknown_name
+
+__all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_bin_size", "check_choice", "check_flag"]
+__all__ += ["check_list", "check_number", "check_seed", "check_text", "check_whole"]
+
+LARGEST_NUMBER = 1e100
+"""The largest reward, action value, position or length, far from where sums and squares become
+infinite."""
+
+MOST_STATES = 10_000_000
+"""States count from 0 to below this number in logs, trees and what is fed: tables are as long as
+the largest."""
+
+_SMALLEST_BIN = 0.5  # cm
+_MOST_SMALL_BINS = 500
+_LARGEST = 2**63 - 1
+_ANY = 2**4096  # numpy makes seeds of whole numbers of any size
+
+
+def check_whole(
+    name: str, value: object, *, at_least: int = 0, at_most: int = _LARGEST, hint: str = ""
+) -> int:
+    """Check a whole number.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave; True and False are no numbers.
+    at_least, at_most : int
+        Its limits, both included.
+    hint : str, optional
+        A sentence on what to do, which ends the message.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If it is no whole number, or outside the limits.
+
+    Examples
+    --------
+    >>> check_whole("n_steps", np.int32(5), at_least=1)
+    5
+    >>> check_whole("n_steps", 0, at_least=1)
+    Traceback (most recent call last):
+    ValueError: n_steps must be a whole number of at least 1, got 0.
+    """
+    number = None
+    if isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_):
+        number = int(value)
+    if number is None or not at_least <= number <= at_most:
+        limits = f"of at least {at_least}"
+        if at_most < _LARGEST:
+            limits = f"from {at_least} to {at_most}"
+        raise ValueError(_message(f"{name} must be a whole number {limits}", value, hint))
+    return number
+
+
+def check_number(
+    name: str,
+    value: object,
+    *,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    finite: bool = True,
+    hint: str = "",
+) -> float:
+    """Check a number.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave; True and False are no numbers.
+    at_least, at_most : float
+        Its limits, both included.
+    finite : bool, default True
+        Whether infinity is refused; NaN always is.
+    hint : str, optional
+        A sentence on what to do, which ends the message.
+
+    Returns
+    -------
+    float
+        The number.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, NaN, or outside the limits.
+
+    Examples
+    --------
+    >>> check_number("discount", 0.9, at_least=0, at_most=1)
+    0.9
+    >>> check_number("discount", "much", at_least=0, at_most=1)
+    Traceback (most recent call last):
+    ValueError: discount must be a number between 0 and 1, got 'much'.
+    """
+    number = math.nan
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if is_number and not isinstance(value, bool | np.bool_):
+        with contextlib.suppress(OverflowError):
+            number = float(value)  # type: ignore[arg-type]
+    if not at_least <= number <= at_most or (finite and math.isinf(number)):
+        limits = " finite" * finite
+        limits = f"a{limits} number" if limits else "a number"
+        if at_least > -math.inf and at_most < math.inf:
+            limits = f"a number between {at_least:g} and {at_most:g}"
+        elif at_least > -math.inf:
+            limits += f" of at least {at_least:g}"
+        elif at_most < math.inf:
+            limits += f" of at most {at_most:g}"
+        raise ValueError(_message(f"{name} must be {limits}", value, hint))
+    return number
+
+
+def check_bin_size(size: float, n_bins: int) -> None:
+    """Refuse bins that are as small and as many as of a size in metres taken for centimetres.
+
+    Parameters
+    ----------
+    size : float
+        Length of a bin in cm.
+    n_bins : int
+        Into how many it cuts a track.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 500 bins of less than half a centimetre.
+
+    Examples
+    --------
+    >>> check_bin_size(0.05, 3000)
+    Traceback (most recent call last):
+    ValueError: bin_size is in cm, and 0.05 cuts the track into 3,000: multiply metres by 100.
+    """
+    if size < _SMALLEST_BIN and n_bins > _MOST_SMALL_BINS:
+        raise ValueError(
+            f"bin_size is in cm, and {size:g} cuts the track into {n_bins:,}: multiply metres by "
+            "100."
+        )
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Check that a value is True or False.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave; numbers are no flags.
+
+    Returns
+    -------
+    bool
+        The flag.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> check_flag("across_events", np.True_)
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(_message(f"{name} must be True or False", value, ""))
+    return bool(value)
+
+
+def check_text(name: str, value: object, *, hint: str = "") -> str:
+    """Check that a value is text.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave.
+    hint : str, optional
+        A sentence on what to do, which ends the message.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else, or holds characters that no file can (lone surrogates).
+
+    Examples
+    --------
+    >>> check_text("name", 5)
+    Traceback (most recent call last):
+    ValueError: name must be text, got 5.
+    """
+    if not isinstance(value, str):
+        raise ValueError(_message(f"{name} must be text", value, hint))
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            _message(f"{name} must be text that can be written", value, hint)
+        ) from None
+    return str(value)
+
+
+def check_seed(
+    value: object, name: str = "seed"
+) -> int | list[int] | np.random.Generator | np.random.SeedSequence | None:
+    """Check what random numbers are to be made from.
+
+    Parameters
+    ----------
+    value : object
+        What the user gave: a whole number of at least 0, a list of these, a generator, a
+        `numpy.random.SeedSequence`, or None for other numbers each time.
+    name : str, default "seed"
+        What it is called in the message.
+
+    Returns
+    -------
+    int, list of int, numpy.random.Generator, numpy.random.SeedSequence or None
+        What `numpy.random.default_rng` takes.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    ValueError: seed must be a whole number of at least 0, got -1.
+    """
+    if value is None or isinstance(value, np.random.Generator | np.random.SeedSequence):
+        return value
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        return [check_whole(f"each number of {name}", each, at_most=_ANY) for each in value]
+    return check_whole(name, value, at_most=_ANY)
+
+
+def check_list(name: str, values: object) -> tuple[Any, ...]:
+    """Check that there are several things, one after the other.
+
+    Parameters
+    ----------
+    name : str
+        What they are called in the message.
+    values : iterable
+        What the user gave; of a text, its letters.
+
+    Returns
+    -------
+    tuple
+        What it holds.
+
+    Raises
+    ------
+    ValueError
+        If it is a single thing.
+
+    Examples
+    --------
+    >>> check_list("blocks", 5)
+    Traceback (most recent call last):
+    ValueError: blocks must be a list, got 5.
+    """
+    if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim == 0):
+        raise ValueError(_message(f"{name} must be a list", values, ""))
+    return tuple(values)
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> str:
+    """Check that a value is one of some names.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in the message.
+    value : object
+        What the user gave.
+    choices : collection of str
+        The names.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Raises
+    ------
+    ValueError
+        If it is none of them; the message lists them.
+
+    Examples
+    --------
+    >>> check_choice("order", "causal", ("causal", "temporal"))
+    'causal'
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise unknown_name(name, value, choices)
+    return value
+
+
+def _message(expected: str, value: object, hint: str) -> str:
+    return f"{expected}, got {shown(value)}.{' ' * bool(hint)}{hint}"
