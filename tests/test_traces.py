@@ -13,6 +13,7 @@ from replay.parts.traces import add_trace, back_up_traced, clear_traces, traces
 
 N_STATES, N_ACTIONS = 3, 2
 N_PAIRS = N_STATES * N_ACTIONS
+NO_LOG = backup_buffer(0, "none")
 
 
 def rows(log):
@@ -42,7 +43,7 @@ def test_a_trace_is_replaced_not_added():
     kept = traces(N_STATES, N_ACTIONS, 0.5, 100)
     for pair in (0, 1, 0):
         add_trace(kept, values, pair, 0.0, 1)
-    back_up_traced(kept, values, 1.0, 1.0, ONLINE, None)
+    back_up_traced(kept, values, 1.0, 1.0, ONLINE, NO_LOG)
     assert values[0].tolist() == [1.0, 0.5]
 
 
@@ -50,7 +51,7 @@ def test_an_untried_pair_takes_the_whole_error():
     values = np.full((N_STATES, N_ACTIONS), np.inf)
     kept = traces(N_STATES, N_ACTIONS, 0.5, 100)
     add_trace(kept, values, 0, 0.0, 1)
-    back_up_traced(kept, values, 3.0, 0.1, ONLINE, None)
+    back_up_traced(kept, values, 3.0, 0.1, ONLINE, NO_LOG)
     assert values[0].tolist() == [3.0, np.inf]
 
 
@@ -112,7 +113,7 @@ def test_like_a_table_of_traces(steps, decay, initial_value, room):
     trace = np.zeros(N_PAIRS)
     for pair, error, ends in steps:
         add_trace(kept, values, pair, 0.0, 0)
-        back_up_traced(kept, values, float(error), 0.5, ONLINE, None)
+        back_up_traced(kept, values, float(error), 0.5, ONLINE, NO_LOG)
         trace[pair] = 1.0
         untried = np.isinf(table[pair])
         traced = (trace > 0) & np.isfinite(table)

@@ -44,7 +44,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
-from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.attractor import (
     Attractor,
     Dynamics,
@@ -153,7 +153,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     return draw_uniform(memory.action_values, rng)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Join the two places."""
     if join(memory.known, memory.is_linked, transition.state, transition.next_state):
         memory.is_stale[0] = True
@@ -164,7 +164,7 @@ def _bump_scale(params: Params) -> float:
     return math.sqrt(2.0 * math.sqrt(2.0 * math.pi) * params.width * _INHIBITION)
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Set a bump, and follow it."""
     n, places, network = memory.known.n[0], memory.known.met, memory.network
     if pause.phase == STEP or n == 0:

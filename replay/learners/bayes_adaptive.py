@@ -70,7 +70,7 @@ from replay.learners.contract import (
     Threshold,
     Transition,
 )
-from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, Log, record
+from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts.belief_tree import (
     NOWHERE,
     OPEN,
@@ -293,7 +293,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     return draw_action(policy, memory.action_values, state, rng)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Make a step of Q-learning, and change what is believed of the move."""
     Q, known, tree = memory.action_values, memory.known, memory.tree
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
@@ -486,7 +486,9 @@ def _back_up(params: Params, memory: Memory, z: int, a: int) -> None:
             place = tree.next_in[place]
 
 
-def make_backups(params: Params, memory: Memory, phase: int, rng: Generator, log: Log) -> None:
+def make_backups(
+    params: Params, memory: Memory, phase: int, rng: Generator, log: BackupBuffer
+) -> None:
     """Make the backup that is worth most, again and again, until none is worth enough.
 
     Parameters
@@ -499,7 +501,7 @@ def make_backups(params: Params, memory: Memory, phase: int, rng: Generator, log
         Of the pause.
     rng : numpy.random.Generator
         Source of randomness.
-    log : BackupBuffer or None
+    log : BackupBuffer
         Where backups are recorded.
     """
     Q, tree, made = memory.action_values, memory.tree, memory.plan
@@ -528,7 +530,7 @@ def make_backups(params: Params, memory: Memory, phase: int, rng: Generator, log
         last_z, last_a = z, a
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Plan from where the agent is, or where it will start; then, once a step, forget."""
     if pause.phase == START:
         memory.starts[pause.state] += 1.0

@@ -50,7 +50,7 @@ from replay.learners.contract import (
     Sizes,
     Transition,
 )
-from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.policies import draw_uniform, draw_weighted
 
@@ -196,7 +196,7 @@ def _encode(params: Params, memory: Memory, item: int, reward: float) -> None:
     _associate(params, memory, item, _PRESENT, 1.0 + params.salience * abs(reward))
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Encode the place that was entered, and before a first step the one that was left."""
     if memory.known.n[0] == 0:
         _encode(params, memory, meet(memory.known, transition.state), 0.0)
@@ -235,7 +235,7 @@ def _drawn_item(params: Params, memory: Memory, rng: Generator) -> int:
     return draw_weighted(activation, n, rng)
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Reactivate one place after the other, each by the context of those before."""
     if pause.phase == STEP or memory.known.n[0] == 0:
         return

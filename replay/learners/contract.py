@@ -41,7 +41,7 @@ No step is spent in a terminal state, but a state that ended one episode may be 
 worlds that change, and in the experience of animals. A transition may lead from a state to itself.
 
 ``learn`` and `replay` call :func:`replay.log.backups.record` for every backup that they make, in
-the order in which they make them; `record` also takes ``log=None``. Of the phases of
+the order in which they make them, whether these are kept or not. Of the phases of
 :mod:`replay.log.backups`, backups of the transition itself are ``ONLINE``, those of earlier
 transitions that its error reaches at once are ``TRACE``, and those in a pause have its phase.
 
@@ -344,7 +344,7 @@ class LearnerModule(Protocol):
         """
 
     @property
-    def learn(self) -> Callable[[Any, Any, Transition, BackupBuffer | None], None]:
+    def learn(self) -> Callable[[Any, Any, Transition, BackupBuffer], None]:
         """``learn(params, memory, transition, log)`` learns from one step."""
 
     @property
@@ -359,7 +359,7 @@ class LearnerModule(Protocol):
 
 
 def replay(
-    params: Any, memory: Any, pause: Pause, rng: np.random.Generator, log: BackupBuffer | None
+    params: Any, memory: Any, pause: Pause, rng: np.random.Generator, log: BackupBuffer
 ) -> None:
     """Replay in a pause. Without this hook nothing is replayed.
 
@@ -374,7 +374,7 @@ def replay(
         Which pause this is, and where the agent is.
     rng : numpy.random.Generator
         Source of randomness, for replay alone.
-    log : BackupBuffer or None
+    log : BackupBuffer
         What `record` takes.
     """
 
@@ -550,9 +550,9 @@ class Learner:
     params: Any
     ranges: dict[str, Between | Choice]
     init: Callable[[Any, Sizes], Any]
-    learn: Callable[[Any, Any, Transition, BackupBuffer | None], None]
+    learn: Callable[[Any, Any, Transition, BackupBuffer], None]
     most_backups: Callable[[Any, Any], int]
-    replay: Callable[[Any, Any, Pause, np.random.Generator, BackupBuffer | None], None]
+    replay: Callable[[Any, Any, Pause, np.random.Generator, BackupBuffer], None]
     act: Callable[[Any, Any, int, np.random.Generator], int]
     explore: Callable[[Any, Any, MDP | None], None]
     causes: Callable[[Any], NDArray[np.int64]]

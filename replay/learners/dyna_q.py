@@ -31,7 +31,7 @@ from replay.learners.contract import (
     Transition,
     Value,
 )
-from replay.log.backups import EPISODE_END, REST, START, STEP, Log, record
+from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, record
 from replay.parts.forgetting import assume, unknown_way_back
 from replay.parts.outcomes import (
     Outcomes,
@@ -154,7 +154,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     return n_pairs + held + earnings_words(params)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Make the backup of the transition, and remember it in the model."""
     note_experience(params, memory.earnings, memory.action_values, transition)
     q_learning.learn(params, memory, transition, log)
@@ -169,7 +169,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
 
 
 def back_up(
-    params: Params, memory: Memory, edge: int, phase: int, pop: int, cause: int, log: Log
+    params: Params, memory: Memory, edge: int, phase: int, pop: int, cause: int, log: BackupBuffer
 ) -> int:
     """Make the backup of an edge of the model, and return its row in the log."""
     Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes.rows[edge]
@@ -179,7 +179,7 @@ def back_up(
     return record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Learn from what the model says would happen after steps drawn at random."""
     if pause.phase == START:
         return

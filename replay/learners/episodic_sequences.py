@@ -37,7 +37,7 @@ from replay.learners.contract import (
     Sizes,
     Transition,
 )
-from replay.log.backups import EPISODE_END, Log, record
+from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 from replay.parts.pauses import (
     Earnings,
@@ -177,7 +177,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     return int(move["action"])
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition."""
     note_experience(params, memory.earnings, memory.action_values, transition)
     add_transition(memory.episode, transition.state, transition.action, transition.reward)
@@ -198,7 +198,9 @@ def _keep_sequence(memory: Memory, state: int, goal: int) -> None:
     memory.lengths[state] = length
 
 
-def _replay_backwards(params: Params, memory: Memory, goal: int, rng: Generator, log: Log) -> None:
+def _replay_backwards(
+    params: Params, memory: Memory, goal: int, rng: Generator, log: BackupBuffer
+) -> None:
     Q, best, last_visits = memory.action_values, memory.best_returns, memory.last_visits
     n_steps = memory.episode.length[0]
     next_state = goal
@@ -231,7 +233,7 @@ def _replay_backwards(params: Params, memory: Memory, goal: int, rng: Generator,
         last_visits[memory.episode.steps[place]["state"]]["place"] = -1
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """At an episode's end, remember its sequences where they are the best, the shortest first."""
     if pause.terminated:
         _replay_backwards(params, memory, pause.state, rng, log)

@@ -41,7 +41,7 @@ from replay.learners.contract import (
     Transition,
     Value,
 )
-from replay.log.backups import ONLINE, Log, record
+from replay.log.backups import ONLINE, BackupBuffer, record
 from replay.parts.evaluation import Evaluation, evaluate, note_start
 from replay.parts.forgetting import assume, remember, unknown_way_back
 from replay.parts.gain import greedy_gain, set_changed_values
@@ -242,7 +242,7 @@ def _set_value(params: Params, memory: Memory, s: int, a: int, after: float, cau
         _queue_predecessors(params, memory, s, cause)
 
 
-def _try(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Count a transition and back up its pair."""
     Q, R, model = memory.action_values, memory.rewards, memory.model
     s, a, reward, s_next = transition[:4]
@@ -256,7 +256,7 @@ def _try(params: Params, memory: Memory, transition: Transition, log: Log) -> No
     _set_value(params, memory, s, a, after, -1)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Learn from the transition, and from its way back if that is assumed."""
     s, a, s_next, ended = transition[0], transition[1], transition[3], transition.terminated
     note_start(memory.evaluation, s, True)
@@ -268,7 +268,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
         assume(memory.model, s_next, back)
 
 
-def _back_up(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
+def _back_up(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) -> None:
     """Back up a pair, if it was not forgotten since it was queued."""
     Q = memory.action_values
     pair, priority, n, cause, phase = popped
@@ -281,7 +281,7 @@ def _back_up(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
         _set_value(params, memory, s, a, after, row)
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Back up pairs, the first in the queue first."""
     n_pops = params.max_pops if is_due(params.replay_at, pause.phase) else 0
     sweep(_back_up, _worth, params, memory, n_pops, pause, rng, log)

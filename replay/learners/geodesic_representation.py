@@ -59,7 +59,7 @@ from replay.learners.contract import (
     Threshold,
     Transition,
 )
-from replay.log.backups import EPISODE_END, ONLINE, REST, START, Log, record
+from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
 from replay.parts.goal_need import (
     GoalNeed,
     begin_at,
@@ -310,7 +310,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
                 add_goal(memory, s_next)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the move, and learn from it the way to each goal."""
     Q, G = memory.action_values, memory.geodesic
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
@@ -457,7 +457,7 @@ def _back_up(params: Params, memory: Memory, length: int) -> int:
     return furthest
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Back up the move that is worth most over goals, again and again, until none is worth it."""
     Q, goals, path = memory.action_values, memory.goals, memory.path
     if pause.phase == START:

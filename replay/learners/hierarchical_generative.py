@@ -60,7 +60,7 @@ from replay.learners.contract import (
     Sizes,
     Transition,
 )
-from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.numbering import Numbering, join, numbering
 from replay.parts.policies import draw_uniform, draw_weighted
 
@@ -239,7 +239,7 @@ def _end_sequence(memory: Memory) -> None:
     memory.length[0] = 0
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Join the two places, infer the map, and at an end let it take in what was run."""
     number = memory.known.number
     join(memory.known, memory.is_linked, transition.state, transition.next_state)
@@ -291,7 +291,7 @@ def _first_place(params: Params, memory: Memory, pause: Pause, rng: Generator) -
     return place
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Draw a sequence from the maps, and let them learn from it."""
     n, places = memory.known.n[0], memory.known.met
     if pause.phase == STEP or n == 0 or params.n_replays == 0:

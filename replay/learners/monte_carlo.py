@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.learners.contract import Description, Known, Pause, Share, Sizes, Transition, Value
-from replay.log.backups import EPISODE_END, Log, record
+from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 
 __all__ = ["Memory", "Params", "acts_before_learning", "description", "init", "learn"]
@@ -101,7 +101,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     return 2 * known.pairs + episode_words(memory.episode)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition."""
     s, a = transition.state, transition.action
     add_transition(memory.episode, s, a, transition.reward)
@@ -109,7 +109,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
         memory.action_values[s, a] = 0.0
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """At an episode's end, average its returns in, from the last transition to the first."""
     if pause.terminated:
         Q = memory.action_values

@@ -26,7 +26,7 @@ from replay.learners.contract import (
     Transition,
     Value,
 )
-from replay.log.backups import ONLINE, TRACE, Log
+from replay.log.backups import ONLINE, TRACE, BackupBuffer
 from replay.parts.policies import best_tried
 from replay.parts.recent_steps import RecentSteps, add_step, follow, recent_steps, step_words
 from replay.parts.traces import (
@@ -132,7 +132,7 @@ def _n_step_return(params: Params, memory: Memory, oldest: int, s: int, a: int) 
     return total if future == np.inf else total + weight * future
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition and update the pair that was visited n steps ago."""
     Q, window = memory.action_values, memory.window
     add_step(window, transition)

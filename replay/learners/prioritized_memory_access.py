@@ -50,7 +50,7 @@ from replay.learners.contract import (
     Threshold,
     Transition,
 )
-from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, Log, record
+from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
 from replay.parts.markov_chain import chain_words, move
 from replay.parts.memory_access.exploration import explore_world, link_ends
 from replay.parts.memory_access.paths import (
@@ -306,7 +306,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     return draw_action(policy, memory.action_values, state, rng)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition, move T, and send the error of Q-learning to all traced pairs."""
     Q, traces, n_actions = memory.action_values, memory.traces, memory.action_values.shape[1]
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
@@ -332,7 +332,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
 
 def _back_up(
     params: Params, memory: Memory, length: int, priority: float, phase: int, pop: int, cause: int,
-    log: Log,
+    log: BackupBuffer,
 ) -> int:  # fmt: skip
     """Back up every step of the path, in order; return the row of the last one."""
     path, Q, V, next_state = memory.path, memory.action_values, memory.values, memory.next_state
@@ -351,14 +351,14 @@ def _back_up(
     return cause
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Replay what is worth it; then, once a step, forget."""
-    _make_backups(params, memory, pause, rng, log)
+    _plan(params, memory, pause, rng, log)
     if pause.phase == STEP or pause.phase == EPISODE_END:
         forget_values(params, memory)
 
 
-def _make_backups(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def _plan(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Make the backup that is worth most, again and again, until none is worth enough."""
     link_episodes(params, memory.whereabouts, memory.need.chain, pause)
     origin = need_origin(params, memory.whereabouts, pause)

@@ -44,7 +44,7 @@ from replay.learners.contract import (
     Transition,
     Value,
 )
-from replay.log.backups import EPISODE_END, ONLINE, Log, record
+from replay.log.backups import EPISODE_END, ONLINE, BackupBuffer, record
 from replay.parts.evaluation import Evaluation, evaluate, note_start, worth_of_telling
 from replay.parts.forgetting import assume, remember, unknown_way_back
 from replay.parts.pauses import Earnings, note_change, note_experience
@@ -237,7 +237,7 @@ def _queue(params: Params, memory: Memory, s: int, cause: int) -> None:
     queue_change(params, memory.queue, s, change, cause, params.priority_only_lowers)
 
 
-def _try(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Count a transition and make the small backup of its pair."""
     Q, model = memory.action_values, memory.model
     s, a, reward, s_next = transition[:4]
@@ -252,7 +252,7 @@ def _try(params: Params, memory: Memory, transition: Transition, log: Log) -> No
     retain(model, params.retention, params.capacity, s, a, Q[s, a])
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Learn from the transition, and from its way back if that is assumed."""
     s, s_next, ended = transition.state, transition.next_state, transition.terminated
     note_start(memory.evaluation, s, True)
@@ -277,7 +277,7 @@ def _worth(params: Params, memory: Memory, evaluation: Evaluation, s: int) -> fl
     return worth_of_telling(evaluation, params.epsilon, memory.model, Q, s, told)
 
 
-def _tell(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
+def _tell(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) -> None:
     """Tell the predecessors of a state, by small backups, how its value has changed."""
     Q, V, U, model = memory.action_values, memory.values, memory.known_values, memory.model
     s_next, priority, n, cause, phase = popped
@@ -298,7 +298,7 @@ def _tell(params: Params, memory: Memory, popped: Popped, log: Log) -> None:
         edge = model.edges[edge]["next_in"]
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Pop states, the first in the queue first; a model that is reset is forgotten at the end."""
     n_pops = params.max_pops if is_due(params.replay_at, pause.phase) else 0
     if params.reset_model:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.learners.contract import Description, Known, Share, Sizes, Transition, Value
-from replay.log.backups import ONLINE, Log
+from replay.log.backups import ONLINE, BackupBuffer
 from replay.parts.policies import best_tried
 from replay.parts.traces import (
     Traces,
@@ -104,7 +104,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     return known.pairs + trace_words(memory.traces)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Send the temporal-difference error to all traced pairs."""
     Q = memory.action_values
     s, a = transition.state, transition.action

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.learners.contract import Description, Known, Share, Sizes, Transition, Value
-from replay.log.backups import ONLINE, Log, record
+from replay.log.backups import ONLINE, BackupBuffer, record
 from replay.parts.policies import best_tried
 
 __all__ = ["Memory", "Params", "acts_before_learning", "back_up", "description", "init", "learn"]
@@ -119,7 +119,7 @@ def back_up(
     return before
 
 
-def learn(params: Any, memory: Any, transition: Transition, log: Log) -> None:
+def learn(params: Any, memory: Any, transition: Transition, log: BackupBuffer) -> None:
     """Make the backup of the transition."""
     Q = memory.action_values
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state

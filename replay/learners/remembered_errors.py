@@ -52,7 +52,7 @@ from replay.learners.contract import (
     Transition,
     Value,
 )
-from replay.log.backups import EPISODE_END, ONLINE, REST, Log, record
+from replay.log.backups import EPISODE_END, ONLINE, REST, BackupBuffer, record
 from replay.parts.experiences import (
     Experiences,
     experience_at,
@@ -150,7 +150,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     return known.pairs + experience_words(memory.experiences, known.pairs)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Make the backup of the transition, and remember it and its error."""
     Q, s, a, r = memory.action_values, transition.state, transition.action, transition.reward
     s_next, terminated = transition.next_state, transition.terminated
@@ -196,7 +196,7 @@ def _chosen(params: Params, memory: Memory, rng: Generator) -> int:
     return best
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Learn again from what is remembered, above all from what surprised."""
     if pause.phase != EPISODE_END and pause.phase != REST:
         return

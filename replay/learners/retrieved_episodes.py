@@ -37,7 +37,7 @@ from replay.learners.contract import (
     Transition,
     Value,
 )
-from replay.log.backups import EPISODE_END, REST, START, STEP, Log, record
+from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, keeps, record
 from replay.parts.pauses import (
     Earnings,
     earnings,
@@ -142,7 +142,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     return 2 * known.pairs + held
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the step, in place of the oldest."""
     s, a, now = transition.state, transition.action, memory.steps.n_seen[0]
     note_experience(params, memory.earnings, memory.action_values, transition)
@@ -162,7 +162,13 @@ def _remembered_return(params: Params, memory: Memory, time: int) -> tuple[float
 
 
 def _log_episode(
-    memory: Memory, time: int, n_followed: int, before: float, phase: int, pop: int, log: Log
+    memory: Memory,
+    time: int,
+    n_followed: int,
+    before: float,
+    phase: int,
+    pop: int,
+    log: BackupBuffer,
 ) -> None:
     Q, rows = memory.action_values, memory.steps.rows
     cause = -1
@@ -175,7 +181,7 @@ def _log_episode(
         cause = record(log, phase, s, a, s_next, before, Q[s, a], r, pop=pop, cause=cause)
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Retrieve what followed on each action in the state where the agent is."""
     if pause.phase == EPISODE_END:
         return
@@ -193,7 +199,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Lo
             n_averaged += 1
             Q[s, a] = G if n_averaged == 1 else before + (G - before) / n_averaged
             note_change(params, memory.earnings, before, Q[s, a])
-            if log is not None:
+            if keeps(log, pause.phase):
                 _log_episode(memory, time, n_followed, before, pause.phase, pop, log)
             time = memory.earlier[time % n_kept]
             pop += 1

@@ -60,7 +60,7 @@ from replay.learners.contract import (
     Transition,
     Value,
 )
-from replay.log.backups import EPISODE_END, ONLINE, REST, START, Log, record
+from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
 from replay.parts.experiences import (
     Experiences,
     experience_at,
@@ -231,7 +231,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 
 def _back_up(
     params: Params, memory: Memory, place: int, phase: int, priority: float, pop: int, cause: int,
-    log: Log,
+    log: BackupBuffer,
 ) -> int:  # fmt: skip
     """Make the backup of an experience; return its row."""
     Q, experience = memory.action_values, memory.experiences.rows[place]
@@ -245,7 +245,7 @@ def _back_up(
     return record(log, phase, s, a, s_next, before, Q[s, a], r, priority, pop, cause)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition, strengthen experiences, and make its backup."""
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     similarity, experiences = memory.similarity, memory.experiences.rows
@@ -301,7 +301,7 @@ def _first_state(memory: Memory, pause: Pause, rng: Generator) -> int:
 
 
 def _reactivate(
-    params: Params, memory: Memory, pause: Pause, reverse: bool, rng: Generator, log: Log
+    params: Params, memory: Memory, pause: Pause, reverse: bool, rng: Generator, log: BackupBuffer
 ) -> None:
     inhibition = memory.inhibition
     inhibition[:] = 0.0
@@ -324,7 +324,7 @@ def _reactivate(
         inhibition[state] = 1.0
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Reactivate experiences, one after the other, from where the agent is, or from anywhere."""
     if memory.experiences.n_known[0] == 0:
         return

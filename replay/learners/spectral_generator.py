@@ -37,7 +37,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
-from replay.log.backups import EPISODE_END, REST, START, STEP, Log, reactivate
+from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.least_autocorrelation import least_autocorrelated
 from replay.parts.numbering import Numbering, join, numbering
@@ -160,7 +160,7 @@ def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     return draw_uniform(memory.action_values, rng)
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Join the two places, and note whether the second is rewarded; a known graph stays."""
     if params.least_autocorrelated:
         return
@@ -171,7 +171,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
         memory.is_stale[0] = True
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Draw one place after the other."""
     n, places, P = memory.known.n[0], memory.known.met, memory.propagator
     if pause.phase == STEP or n == 0 or params.n_replays == 0:

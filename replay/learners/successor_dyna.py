@@ -40,7 +40,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.learners.contract import Count, Description, Known, Pause, Share, Sizes, Transition
-from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, Log, record
+from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.outcomes import (
     Outcomes,
@@ -245,7 +245,7 @@ def _back_up(params: Params, memory: Memory, pair: int, following: int) -> float
     return value
 
 
-def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> None:
+def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition, and learn its reward and its row of H."""
     Q, s, a, s_next = (
         memory.action_values,
@@ -269,7 +269,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: Log) -> N
     record(log, ONLINE, s, a, s_next, before, Q[s, a], transition.reward)
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Back up rows of H from what followed pairs drawn at random."""
     Q, model, outcomes = memory.action_values, memory.model, memory.outcomes
     if pause.phase == START:

@@ -27,7 +27,7 @@ from replay.learners.dyna_q import (
     n_words,
     needs_way_back,
 )
-from replay.log.backups import EPISODE_END, REST, START, STEP, Log
+from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer
 from replay.parts.pauses import goes_on, latest_change
 from replay.parts.policies import epsilon_greedy
 from replay.parts.world_model import draw_edge
@@ -43,7 +43,7 @@ def description(params: Params) -> Description:
     return Description(stores, (STEP, START, REST), priority, "Sutton & Barto 2018")
 
 
-def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Log) -> None:
+def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Learn from what the model says would happen from here."""
     if pause.phase == EPISODE_END:
         return

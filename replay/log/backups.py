@@ -1,8 +1,8 @@
 """The buffer that learners write their backups to while a kernel runs.
 
 A learner calls :func:`record` for every backup it makes, and one that computes no values calls
-:func:`reactivate` for every move from one reactivated place to the next. Without a log
-(``log=None``) the calls compile to nothing, so a learner has one source for both.
+:func:`reactivate` for every move from one reactivated place to the next. Where nothing is logged
+the buffer has no rows and keeps none, so that a learner is written, and compiled, once for both.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from replay.jit import inlined
 from replay.log.arrays import uninitialised
 
 __all__ = ["BACKUP", "EPISODE_END", "ONLINE", "PHASES", "REST", "START", "STEP", "TRACE"]
-__all__ += ["EVALUATION", "BackupBuffer", "Log", "backup_buffer", "keeps", "reactivate", "record"]
+__all__ += ["EVALUATION", "BackupBuffer", "backup_buffer", "keeps", "reactivate", "record"]
 
 PHASES = ("online", "trace", "step", "episode_end", "start", "rest")
 ONLINE, TRACE, STEP, EPISODE_END, START, REST = range(6)
@@ -41,6 +41,7 @@ EVALUATION = np.dtype([("gain", np.float64), ("need", np.float64)])
 """What a learner that evaluates its backups writes besides, a row a backup."""
 
 _N_KEPT, _FILL, _STEP, _FIRST_PHASE, _N_LOST = range(5)
+_NO_LIMIT = np.iinfo(np.int64).max
 
 
 class BackupBuffer(NamedTuple):
@@ -62,10 +63,6 @@ class BackupBuffer(NamedTuple):
     evaluations: NDArray[Any] | None = None
 
 
-Log = BackupBuffer | None
-"""What learners write to: a buffer, or nothing."""
-
-
 def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBuffer:
     """Make an empty buffer.
 
@@ -73,8 +70,8 @@ def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBu
     ----------
     capacity : int
         How many backups it holds.
-    keep : {"replay", "all"}
-        Whether online updates and eligibility traces are kept too.
+    keep : {"none", "replay", "all"}
+        What it keeps: nothing, replay, or online updates and eligibility traces too.
     evaluates : bool, default False
         Whether there is room for gain and need.
 
@@ -89,7 +86,7 @@ def backup_buffer(capacity: int, keep: str, evaluates: bool = False) -> BackupBu
     (100,)
     """
     counter = np.zeros(5, dtype=np.int64)
-    counter[_FIRST_PHASE] = ONLINE if keep == "all" else STEP
+    counter[_FIRST_PHASE] = {"none": len(PHASES), "replay": STEP, "all": ONLINE}[keep]
     return _empty(capacity, counter, evaluates)
 
 
@@ -148,22 +145,21 @@ def n_lost(buffer: BackupBuffer) -> int:
 
 
 @inlined
-def set_step(log: BackupBuffer | None, step: int) -> None:
-    """Tell the buffer, if there is one, at which step of the run the next backups are made.
+def set_step(log: BackupBuffer, step: int) -> None:
+    """Tell the buffer at which step of the run the next backups are made.
 
     Parameters
     ----------
-    log : BackupBuffer or None
+    log : BackupBuffer
     step : int
         Counted over the run; -1 before the first.
     """
-    if log is not None:
-        log.counter[_STEP] = step
+    log.counter[_STEP] = step
 
 
 @inlined
 def room(log: BackupBuffer) -> int:
-    """Count the backups that still fit.
+    """Count the backups that may still be made; if none are kept, that is no limit.
 
     Parameters
     ----------
@@ -173,17 +169,19 @@ def room(log: BackupBuffer) -> int:
     -------
     int
     """
+    if log.counter[_FIRST_PHASE] > REST:
+        return _NO_LIMIT
     n_rows: int = len(log.rows) - log.counter[_FILL]
     return n_rows
 
 
 @inlined
-def keeps(log: BackupBuffer | None, phase: int) -> bool:
+def keeps(log: BackupBuffer, phase: int) -> bool:
     """Tell whether backups of a phase are logged at all.
 
     Parameters
     ----------
-    log : BackupBuffer or None
+    log : BackupBuffer
     phase : int
         A number in ``PHASES``.
 
@@ -191,15 +189,13 @@ def keeps(log: BackupBuffer | None, phase: int) -> bool:
     -------
     bool
     """
-    if log is None:
-        return False
     is_kept: bool = phase >= log.counter[_FIRST_PHASE]
     return is_kept
 
 
 @inlined
 def record(
-    log: BackupBuffer | None,
+    log: BackupBuffer,
     phase: int,
     state: int,
     action: int,
@@ -217,8 +213,8 @@ def record(
 
     Parameters
     ----------
-    log : BackupBuffer or None
-        Where to; None logs nothing.
+    log : BackupBuffer
+        Where to.
     phase : int
         ``ONLINE``, ``TRACE``, ``STEP``, ``EPISODE_END``, ``START`` or ``REST``.
     state, action, next_state : int
@@ -242,8 +238,6 @@ def record(
     int
         The row, counted over the run, or -1 if it is not kept.
     """
-    if log is None:
-        return -1
     counter = log.counter
     if phase < counter[_FIRST_PHASE]:
         return -1
@@ -272,7 +266,7 @@ def record(
 
 @inlined
 def reactivate(
-    log: BackupBuffer | None,
+    log: BackupBuffer,
     phase: int,
     state: int,
     next_state: int,
@@ -286,8 +280,8 @@ def reactivate(
 
     Parameters
     ----------
-    log : BackupBuffer or None
-        Where to; None logs nothing.
+    log : BackupBuffer
+        Where to.
     phase : int
         ``STEP``, ``EPISODE_END``, ``START`` or ``REST``.
     state, next_state : int

@@ -20,7 +20,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.log.backups import EPISODE_END, START, Log
+from replay.log.backups import EPISODE_END, START, BackupBuffer
 from replay.parts.evaluation import (
     Evaluation,
     evaluation,
@@ -199,14 +199,14 @@ def queue_change(
 
 @inlined
 def sweep(
-    back_up: Callable[[Any, Any, Popped, Log], None],
+    back_up: Callable[[Any, Any, Popped, BackupBuffer], None],
     worth: Callable[[Any, Any, Evaluation, int], float],
     params: Any,
     memory: Any,
     n_pops: int,
     pause: Any,
     rng: Generator,
-    log: Log,
+    log: BackupBuffer,
 ) -> None:
     """Spend a pause: back up what is waiting, the first in the queue first.
 
@@ -225,7 +225,7 @@ def sweep(
         The pause, a :class:`replay.learners.contract.Pause`.
     rng : Generator
         Source of randomness.
-    log : BackupBuffer or None
+    log : BackupBuffer
         What backups are logged to.
     """
     queue, phase = memory.queue, pause.phase

@@ -180,7 +180,7 @@ def back_up_traced(
     error: float,
     learning_rate: float,
     first_phase: int,
-    log: BackupBuffer | None,
+    log: BackupBuffer,
 ) -> None:
     """Add its share of a temporal-difference error to every traced pair.
 

@@ -119,20 +119,25 @@ class LogWriter:
         self.run["parameters"] = learner.parameters
         if learner.forgets_at_end:
             self.run["forgets_at_end"] = True
-        self.buffer: backups.BackupBuffer | None = None
-        if keep != "none" and n_steps > _MOST_LOGGED:
+        if self.keeps_any and n_steps > _MOST_LOGGED:
             raise ValueError(
                 f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: use log='none', or "
                 "fewer steps."
             )
         self.n_steps = n_steps if on_block is None else min(n_steps, STEPS_PER_BLOCK)
         self.steps = np.empty(0, dtype=STEP_ROW)
-        if keep != "none":
+        if self.keeps_any:
             self.steps = _held(self.n_steps, STEP_ROW, f"the log of {self.n_steps} steps")
-            self.buffer = backups.backup_buffer(_BACKUPS_PER_BUFFER, keep, learner.evaluates)
+        capacity = _BACKUPS_PER_BUFFER if self.keeps_any else 0
+        self.buffer = backups.backup_buffer(capacity, keep, learner.evaluates)
         self.pieces: list[tuple[NDArray[np.void], ...]] = []
         self.excerpt = WHOLE_RUN
         self.first_row = 0
+
+    @property
+    def keeps_any(self) -> bool:
+        """Whether anything is logged."""
+        return self.keep != "none"
 
     def steps_from(self, time: int) -> NDArray[np.void]:
         """Give the rows for the steps from some time on; none if nothing is logged."""
@@ -146,7 +151,7 @@ class LogWriter:
 
     def make_room(self, n_rows: int) -> None:
         """Set the backups made so far aside, and go on with room for some number of them."""
-        if self.buffer is None:
+        if not self.keeps_any:
             return
         n_bytes = n_rows * (backups.BACKUP.itemsize + 16 * self.learner.evaluates)
         _check_fits(n_bytes, f"a step of {self.learner.name!r}, which may make {n_rows} backups,")
@@ -190,7 +195,7 @@ class LogWriter:
         """
         steps: NDArray[np.void] = np.empty(0, dtype=STEP_ROW)
         made: list[tuple[NDArray[np.void], ...]] = [(np.empty(0, dtype=backups.BACKUP),)]
-        if self.buffer is not None:
+        if self.keeps_any:
             n_lost = backups.n_lost(self.buffer)
             if n_lost:
                 raise RuntimeError(
@@ -258,7 +263,7 @@ class Driver:
         known: MDP | None = None,
         window_ends: NDArray[np.int64] | None = None,
     ) -> None:
-        if log.buffer is not None:
+        if log.keeps_any:
             for name, number, most in (
                 ("states", sizes.n_states, MOST_STATES),
                 ("actions", sizes.n_actions, _MOST_ACTIONS),
@@ -327,10 +332,10 @@ class Driver:
 
     def rest(self, state: int, n_pauses: int) -> None:
         """Let the learner replay at rest before the first step, if it knows anything then."""
-        learner, buffer = self.learner, self.writer.buffer
-        if not learner.explores or buffer is None:
+        learner = self.learner
+        if not learner.explores:
             return
-        backups.set_step(buffer, -1)
+        backups.set_step(self.writer.buffer, -1)
         pause = Pause(backups.REST, state, False)
         for _ in range(n_pauses):
             self.writer.make_room(self._most_backups())
@@ -373,7 +378,7 @@ class Driver:
         n_given = len(given.steps)
         while self.time < until:
             n_more, rows = min(until - self.time, self._pace), writer.steps_from(self.time)
-            if writer.buffer is not None and not n_given:
+            if writer.keeps_any and not n_given:
                 n_more = min(n_more, len(rows))
             to_come = given.rows(max(n_given - (until - self.time), 0), n_given)
             n_done = self._call(

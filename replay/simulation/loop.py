@@ -5,7 +5,7 @@ is drawn (before learning, if the learner asks for that). An episode that ends i
 is `terminated`, one that is cut off is `truncated`; no step is spent in a terminal state. Between
 two episodes the learner may replay at the end of one, at rest, as often as it is told, and at the
 start of the next. Recorded experience is the same loop with all moves given. It is compiled once
-per learner, with and without log.
+per learner.
 """
 
 import inspect
@@ -144,7 +144,7 @@ def kernel_of(learner: Learner) -> Callable[..., int]:
         n_rest, act_first, rewards, window_ends, steps, log)`` makes `n_steps` steps, or fewer if
         the log has no room for the next one, and returns how many. Every end of an episode is
         followed by `n_rest` pauses of rest. It writes to `clock`; adds to `rewards` of each window;
-        fills `steps` unless it has no rows, and `log` unless that is None.
+        fills `steps` unless it has no rows, and `log` with what that keeps.
     """
     functions = (learner.learn, learner.replay, learner.act, learner.most_backups)
     return _compiled_loop(*functions) if learner.compiled else _loop(*functions, _plain)
@@ -188,7 +188,7 @@ def _loop(
         rewards: NDArray[np.float64],
         window_ends: NDArray[np.int64],
         steps: NDArray[np.void],
-        log: backups.BackupBuffer | None,
+        log: backups.BackupBuffer,
     ) -> int:
         state = clock.state[0]
         action = clock.action[0]
@@ -199,10 +199,9 @@ def _loop(
         is_given, is_logged = len(given.steps) > 0, len(steps) > 0
         n_done = 0
         while n_done < n_steps:
-            if log is not None:
-                if backups.room(log) < most_backups(params, memory) * (1 + n_rest):
-                    break
-                backups.set_step(log, time)
+            if backups.room(log) < most_backups(params, memory) * (1 + n_rest):
+                break
+            backups.set_step(log, time)
             if is_given:
                 made = given.steps[n_done]
                 state, action = made["state"], made["action"]
