@@ -24,6 +24,7 @@ from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
 REFERENCE = Path(__file__).parent / "reference" / "bandit_updates.csv"
+NO_LOG = backup_buffer(0, "none")
 ARMS = {"one": [(1, 1), 0.51], "two": [(13, 12), (2, 2)], "two_even": [(1, 2), (3, 4)]}
 """Counts of arms that are not known, or how often those pay that are."""
 
@@ -39,7 +40,7 @@ class Agent:
 
     def step(self, s, a, s_next, reward=0.0, terminated=False, truncated=False):
         moved = Transition(s, a, reward, s_next, -1, terminated, truncated)
-        self.learner.learn(self.params, self.memory, moved, None)
+        self.learner.learn(self.params, self.memory, moved, NO_LOG)
 
     def replay(self, phase, state):
         log, rng = backup_buffer(10_000, "all", True), np.random.default_rng(0)

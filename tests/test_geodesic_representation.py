@@ -21,6 +21,7 @@ from replay.worlds.mazes import from_ascii
 from replay.worlds.mdp import MDP
 
 REFERENCE = Path(__file__).parent / "reference" / "geodesic_values.csv"
+NO_LOG = backup_buffer(0, "none")
 POLICIES = ("softmax", "greedy")
 # A stem, 0 and 1, and two arms, 2 to 3 and 4 to 5; actions that lead nowhere stay.
 T_MAZE = np.array(
@@ -59,7 +60,7 @@ class Agent:
     def step(self, s, a, reward=0.0, ended=False):
         s_next = int(self.next_state[s, a])
         moved = Transition(s, a, reward, s_next, -1, ended, False)
-        self.learner.learn(self.params, self.memory, moved, None)
+        self.learner.learn(self.params, self.memory, moved, NO_LOG)
 
     def replay(self, phase, state):
         log = backup_buffer(10_000, "all", True)

@@ -11,10 +11,11 @@ from test_textbook import experienced, taught
 from replay import feed, simulate
 from replay.learners import find_learner
 from replay.learners.contract import Pause
-from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.log.backups import EPISODE_END, REST, START, STEP, backup_buffer
 from replay.parts.priorities import MOMENTS, is_due
 from replay.worlds.mazes import from_ascii
 
+NO_LOG = backup_buffer(0, "none")
 SWEEPING = pytest.mark.parametrize("learner", ["prioritized_sweeping", "full_backups"])
 PAID = [(0, 0, 1.0, 1), (1, 0, 3.0, 2), (2, 0, 2.0, 3)]
 """A chain that pays on the way; when it ends the values are 1, 3, 2, and nobody knows."""
@@ -237,5 +238,5 @@ def test_rest(learner):
     found = find_learner(learner, {"replay_at": "rest", "discount": 0.5})
     assert memory.action_values[0, 0] == 0.0
     assert len(queued(memory)) == 1
-    found.replay(found.params, memory, Pause(REST, 0, False), np.random.default_rng(0), None)
+    found.replay(found.params, memory, Pause(REST, 0, False), np.random.default_rng(0), NO_LOG)
     assert memory.action_values[0, 0] == 0.5

@@ -14,6 +14,7 @@ from replay.log.backups import EPISODE_END, REST, backup_buffer, renew
 from replay.worlds.mazes import from_ascii
 
 PARAMS = LEARNERS["sfma"][1]
+NO_LOG = backup_buffer(0, "none")
 STRICT = {"inverse_temperature": 700.0}
 
 
@@ -47,7 +48,7 @@ def test_similarity_is_that_of_the_remembered_transitions(discount, outcomes):
     memory = sfma.init(params, Sizes(5, 2, 50, 100))
     remembered = {}
     for s, a, s_next in outcomes:
-        sfma.learn(params, memory, Transition(s, a, 0.0, s_next, -1, False, False), None)
+        sfma.learn(params, memory, Transition(s, a, 0.0, s_next, -1, False, False), NO_LOG)
         remembered[s, a] = s_next
     links = {(s, s_next) for (s, _), s_next in remembered.items()}
     expected = default_representation(5, 2, links, discount)
@@ -59,7 +60,7 @@ def test_similarity_stays_exact_when_outcomes_keep_changing(rng):
     memory = sfma.init(params, Sizes(6, 2, 72, 100))
     remembered = {}
     for s, a, s_next in zip(*(rng.integers(n, size=20_000) for n in (6, 2, 6)), strict=True):
-        sfma.learn(params, memory, Transition(s, a, 0.0, s_next, -1, False, False), None)
+        sfma.learn(params, memory, Transition(s, a, 0.0, s_next, -1, False, False), NO_LOG)
         remembered[s, a] = s_next
     links = {(int(s), int(s_next)) for (s, _), s_next in remembered.items()}
     expected = default_representation(6, 2, links, 0.9)
@@ -166,7 +167,7 @@ def crossing():
     memory = sfma.init(params, Sizes(4, 3, 16, 100))
     for action in (0, 1, 1, 2, 2, 2, 2):
         transition = Transition(1, action, 0.0, (0, 2, 3)[action], -1, False, False)
-        sfma.learn(params, memory, transition, None)
+        sfma.learn(params, memory, transition, NO_LOG)
     return params, memory
 
 
@@ -186,7 +187,7 @@ def test_offline_replay_begins_anywhere_by_strength():
     params = PARAMS._replace(learning_rate=0.0, n_replays=1, inverse_temperature=700.0)
     memory = sfma.init(params, Sizes(6, 1, 16, 100))
     for state in (0, 1, 1, 2, 2, 2, 2):
-        sfma.learn(params, memory, Transition(state, 0, 0.0, state + 3, -1, False, False), None)
+        sfma.learn(params, memory, Transition(state, 0, 0.0, state + 3, -1, False, False), NO_LOG)
     rows = played(params, memory, 20_000, phase=REST, state=5)
     expected = np.array([1, 2, 4]) / 7
     counts = np.bincount(rows["state"], minlength=3) / len(rows)
@@ -203,7 +204,7 @@ def test_surprise_makes_the_reverse_mode_likelier(surprise, expected):
     )
     memory = sfma.init(params, Sizes(3, 1, 16, 100))
     for s, s_next in [(0, 2), (1, 0), (1, 0)]:
-        sfma.learn(params, memory, Transition(s, 0, 0.0, s_next, -1, False, False), None)
+        sfma.learn(params, memory, Transition(s, 0, 0.0, s_next, -1, False, False), NO_LOG)
     states = []
     for seed in range(2000):
         memory.surprise[0] = surprise
@@ -253,7 +254,7 @@ def test_reward_strengthens_what_was_only_seen():
     params = PARAMS._replace(preplay=0.5, similarity_discount=0.4)
     memory = sfma.init(params, Sizes(3, 4, 12, 100))
     sfma.explore(params, memory, maze)
-    sfma.learn(params, memory, Transition(1, 1, 2.0, 2, -1, True, False), None)
+    sfma.learn(params, memory, Transition(1, 1, 2.0, 2, -1, True, False), NO_LOG)
     D = default_representation(3, 4, [(0, 1), (1, 2)], 0.4)
     expected = {(0, 1): 0.5 + 2 * D[1, 0], (1, 1): 1.5 + 2 * D[1, 1], (1, 3): 0.5 + 2 * D[1, 1]}
     assert strengths(memory) == pytest.approx(expected, abs=1e-12)
