@@ -43,7 +43,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.attractor import (
     Attractor,
@@ -90,7 +91,7 @@ class Params(NamedTuple):
     width: Annotated[float, Between(0.5, 100.0)] = 1.5
     strength: Annotated[float, Between(1.0, 100.0)] = 2.2
     duration: Annotated[float, Between(0.0, 1e4)] = 100.0
-    n_replays: Count = 20
+    n_replays: ranges.Count = 20
 
 
 class Memory(NamedTuple):

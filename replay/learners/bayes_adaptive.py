@@ -55,21 +55,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Between,
-    Choice,
-    Cost,
-    Count,
-    Description,
-    DiscountBelowOne,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Threshold,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts.belief_tree import (
     NOWHERE,
@@ -89,7 +76,7 @@ from replay.parts.belief_tree import (
 from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, note_experience
 from replay.parts.policies import SOFTMAX, Policy, best_value, draw_action
-from replay.parts.priorities import IN_PAUSES, MOMENTS, is_due, most_pauses, phases_of
+from replay.parts.priorities import IN_PAUSES, is_due, most_pauses, phases_of
 from replay.worlds.mdp import MDP
 
 __all__ = ["Memory", "Params", "Plan", "act", "description", "evaluate", "evaluates", "explore"]
@@ -151,26 +138,26 @@ class Params(NamedTuple):
         Backups on average after which a pause ends at random. Infinite: it does not.
     """
 
-    discount: DiscountBelowOne = 0.9
-    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
-    learning_rate: Share = 1.0
-    replay_rate: Share = 1.0
-    forgetting: Share = 0.0
+    discount: ranges.DiscountBelowOne = 0.9
+    inverse_temperature: ranges.InverseTemperature = 5.0
+    learning_rate: ranges.Share = 1.0
+    replay_rate: ranges.Share = 1.0
+    forgetting: ranges.Share = 0.0
     prior_open: Annotated[float, Between(1e-3, 1e6)] = 1.0
     prior_shut: Annotated[float, Between(1e-3, 1e6)] = 1.0
     one_try_tells: bool = True
-    volatility: Share = 0.0
+    volatility: ranges.Share = 0.0
     untried: Annotated[int, Choice(UNTRIED)] = UNKNOWN
     n_uncertain: Annotated[int, Between(0, 10)] = 3
     least_doubt: Annotated[float, Between(0.0, 0.5)] = 0.1
     horizon: Annotated[int, Between(1, 10_000)] = 100
     n_belief_states: Annotated[int, Between(1, 100_000)] = 200
     merges: bool = True
-    replay_at: Annotated[int, Choice(MOMENTS)] = IN_PAUSES
-    max_backups: Count = 20
-    min_priority: Threshold = 0.0
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    replay_at: ranges.Moment = IN_PAUSES
+    max_backups: ranges.Count = 20
+    min_priority: ranges.Threshold = 0.0
+    backup_cost: ranges.BackupCost = 0.0
+    mean_backups: ranges.Mean = np.inf
 
 
 class Plan(NamedTuple):

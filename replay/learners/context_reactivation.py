@@ -40,16 +40,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.checks import LARGEST_NUMBER
-from replay.learners.contract import (
-    Between,
-    Count,
-    Description,
-    Known,
-    Pause,
-    Share,
-    Sizes,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.policies import draw_uniform, draw_weighted
@@ -82,13 +74,13 @@ class Params(NamedTuple):
     """
 
     drift: Annotated[float, Between(0.01, 1.0)] = 0.8
-    item_to_context: Share = 0.2
-    context_to_item: Share = 1.0
+    item_to_context: ranges.Share = 0.2
+    context_to_item: ranges.Share = 1.0
     salience: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1.0
-    replay_share: Share = 0.01
+    replay_share: ranges.Share = 0.01
     choice_exponent: Annotated[float, Between(0.0, 100.0)] = 5.0
-    stopping: Share = 0.1
-    n_replays: Count = 20
+    stopping: ranges.Share = 0.1
+    n_replays: ranges.Count = 20
 
 
 class Memory(NamedTuple):

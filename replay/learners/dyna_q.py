@@ -18,19 +18,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners import q_learning
-from replay.learners.contract import (
-    Cost,
-    Count,
-    Description,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Transition,
-    Value,
-)
+from replay.learners import q_learning, ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, record
 from replay.parts.forgetting import assume, unknown_way_back
 from replay.parts.outcomes import (
@@ -83,15 +72,15 @@ class Params(NamedTuple):
         assumed to pay nothing, until it is tried.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    n_replays: Count = 10
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
-    learning_rate: Share = 0.1
-    initial_value: Value = 0.0
-    forgetting: Share = 0.0
-    surprise_rate: Share = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    n_replays: ranges.Count = 10
+    backup_cost: ranges.BackupCost = 0.0
+    mean_backups: ranges.Mean = np.inf
+    learning_rate: ranges.Share = 0.1
+    initial_value: ranges.InitialValue = 0.0
+    forgetting: ranges.Share = 0.0
+    surprise_rate: ranges.Share = 0.0
     reversible: bool = False
 
 

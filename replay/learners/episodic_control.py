@@ -19,7 +19,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Known, Pause, Share, Sizes, Transition, Value
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 
@@ -44,10 +45,10 @@ class Params(NamedTuple):
     """
 
     # Two learners whose Params have the same types in the same order are slow to call in numba.
-    discount: Share = 0.99
-    epsilon: Share = 0.1
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
     act_before_update: bool = False
-    initial_value: Value = 0.0
+    initial_value: ranges.InitialValue = 0.0
 
 
 class Memory(NamedTuple):

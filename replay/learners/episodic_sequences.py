@@ -26,17 +26,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Between,
-    Cost,
-    Description,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 from replay.parts.pauses import (
@@ -75,11 +66,11 @@ class Params(NamedTuple):
         Backups on average after which a pause ends at random. Infinite: it does not.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
     expected_return: Annotated[float, Between(-np.inf, np.inf)] = -np.inf
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    backup_cost: ranges.BackupCost = 0.0
+    mean_backups: ranges.Mean = np.inf
 
 
 class Memory(NamedTuple):

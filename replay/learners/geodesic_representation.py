@@ -43,22 +43,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Between,
-    Choice,
-    Cost,
-    Count,
-    Description,
-    DiscountBelowOne,
-    Known,
-    Mean,
-    Pause,
-    PositiveCount,
-    Share,
-    Sizes,
-    Threshold,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
 from replay.parts.goal_need import (
     GoalNeed,
@@ -76,7 +62,7 @@ from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.numbering import forget_all, meet
 from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, note_experience
 from replay.parts.policies import Policy, best_value
-from replay.parts.priorities import IN_PAUSES, MOMENTS, is_due, phases_of
+from replay.parts.priorities import IN_PAUSES, is_due, phases_of
 from replay.parts.world_model import WorldModel, model_words, world_model
 from replay.worlds.mdp import MDP
 
@@ -134,22 +120,22 @@ class Params(NamedTuple):
         Whether the moves of the world, and where episodes start, are known before the first step.
     """
 
-    discount: DiscountBelowOne = 0.95
-    epsilon: Share = 0.1
+    discount: ranges.DiscountBelowOne = 0.95
+    epsilon: ranges.Share = 0.1
     policy: Annotated[int, Choice(POLICIES)] = 0
-    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
-    learning_rate: Share = 1.0
-    replay_rate: Share = 0.7
-    goal_rate: Share = 0.05
-    reward_rate: Share = 1.0
-    forgetting: Share = 0.06
+    inverse_temperature: ranges.InverseTemperature = 5.0
+    learning_rate: ranges.Share = 1.0
+    replay_rate: ranges.Share = 0.7
+    goal_rate: ranges.Share = 0.05
+    reward_rate: ranges.Share = 1.0
+    forgetting: ranges.Share = 0.06
     candidates: Annotated[int, Choice(CANDIDATES)] = REWARDED
-    n_goals: PositiveCount = 8
-    replay_at: Annotated[int, Choice(MOMENTS)] = IN_PAUSES
-    max_backups: Count = 20
-    min_priority: Threshold = 0.0
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    n_goals: ranges.PositiveCount = 8
+    replay_at: ranges.Moment = IN_PAUSES
+    max_backups: ranges.Count = 20
+    min_priority: ranges.Threshold = 0.0
+    backup_cost: ranges.BackupCost = 0.0
+    mean_backups: ranges.Mean = np.inf
     pre_explored: bool = False
 
 

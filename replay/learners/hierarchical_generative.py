@@ -49,17 +49,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Between,
-    Count,
-    Description,
-    Known,
-    Pause,
-    PositiveCount,
-    Share,
-    Sizes,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.numbering import Numbering, join, numbering
 from replay.parts.policies import draw_uniform, draw_weighted
@@ -95,10 +86,10 @@ class Params(NamedTuple):
     n_maps: Annotated[int, Between(1, 1_000)] = 5
     concentration: Annotated[float, Between(1e-3, 1e3)] = 0.1
     map_concentration: Annotated[float, Between(1e-3, 1e3)] = 1.0
-    trace_decay: Share = 0.9
-    replay_share: Share = 0.1
-    span: PositiveCount = 200
-    n_replays: Count = 20
+    trace_decay: ranges.Share = 0.9
+    replay_share: ranges.Share = 0.1
+    span: ranges.PositiveCount = 200
+    n_replays: ranges.Count = 20
 
 
 class Memory(NamedTuple):

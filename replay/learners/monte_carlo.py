@@ -16,7 +16,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Known, Pause, Share, Sizes, Transition, Value
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 
@@ -40,9 +41,9 @@ class Params(NamedTuple):
         Whether the next action is drawn before this step's update, as in the published code.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    initial_value: Value = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    initial_value: ranges.InitialValue = 0.0
     act_before_update: bool = False
 
 

@@ -17,15 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Description,
-    Known,
-    PositiveCount,
-    Share,
-    Sizes,
-    Transition,
-    Value,
-)
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, TRACE, BackupBuffer
 from replay.parts.policies import best_tried
 from replay.parts.recent_steps import RecentSteps, add_step, follow, recent_steps, step_words
@@ -62,12 +55,12 @@ class Params(NamedTuple):
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.1
-    n: PositiveCount = 5
-    trace_decay: Share = 0.0
-    initial_value: Value = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.1
+    n: ranges.PositiveCount = 5
+    trace_decay: ranges.Share = 0.0
+    initial_value: ranges.InitialValue = 0.0
 
 
 class Memory(NamedTuple):

@@ -35,21 +35,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.checks import LARGEST_NUMBER
-from replay.learners.contract import (
-    Between,
-    Choice,
-    Cost,
-    Count,
-    Description,
-    DiscountBelowOne,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Threshold,
-    Transition,
-)
+from replay.learners import ranges
+from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
 from replay.parts.markov_chain import chain_words, move
 from replay.parts.memory_access.exploration import explore_world, link_ends
@@ -82,8 +69,8 @@ from replay.parts.memory_access.whereabouts import (
 )
 from replay.parts.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
 from replay.parts.pauses import is_over_by_chance
-from replay.parts.policies import POLICIES, SOFTMAX, Policy, draw_action
-from replay.parts.priorities import IN_PAUSES, MOMENTS, phases_of
+from replay.parts.policies import SOFTMAX, Policy, draw_action
+from replay.parts.priorities import IN_PAUSES, phases_of
 from replay.parts.traces import (
     Traces,
     add_trace,
@@ -170,22 +157,22 @@ class Params(NamedTuple):
         Whether that is the mean reward so far instead, as in the published code.
     """
 
-    discount: DiscountBelowOne = 0.9
-    act_policy: Annotated[int, Choice(POLICIES)] = SOFTMAX
-    plan_policy: Annotated[int, Choice(POLICIES)] = SOFTMAX
-    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 5.0
-    epsilon: Share = 0.05
-    learning_rate: Share = 1.0
+    discount: ranges.DiscountBelowOne = 0.9
+    act_policy: ranges.PolicyKind = SOFTMAX
+    plan_policy: ranges.PolicyKind = SOFTMAX
+    inverse_temperature: ranges.InverseTemperature = 5.0
+    epsilon: ranges.Share = 0.05
+    learning_rate: ranges.Share = 1.0
     copy_targets: bool = False
-    trace_decay: Share = 0.0
-    transition_rate: Share = 0.9
-    replay_at: Annotated[int, Choice(MOMENTS)] = IN_PAUSES
+    trace_decay: ranges.Share = 0.0
+    transition_rate: ranges.Share = 0.9
+    replay_at: ranges.Moment = IN_PAUSES
     one_step_late: bool = False
-    max_backups: Count = 20
-    min_priority: Threshold = 0.0
+    max_backups: ranges.Count = 20
+    min_priority: ranges.Threshold = 0.0
     opportunity_cost: bool = False
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    backup_cost: ranges.BackupCost = 0.0
+    mean_backups: ranges.Mean = np.inf
     use_gain: bool = True
     gain_floor: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1e-10
     need: Annotated[int, Choice(NEEDS)] = SUCCESSORS
@@ -196,7 +183,7 @@ class Params(NamedTuple):
     on_policy: bool = False
     link_starts: bool = True
     pre_explored: bool = False
-    forgetting: Share = 0.0
+    forgetting: ranges.Share = 0.0
     forgotten_value: Annotated[float, Between(-LARGEST_NUMBER, LARGEST_NUMBER)] = 0.0
     forgets_to_mean: bool = False
 

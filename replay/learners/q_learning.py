@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replay.learners.contract import Description, Known, Share, Sizes, Transition, Value
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, BackupBuffer, record
 from replay.parts.policies import best_tried
 
@@ -42,10 +43,10 @@ class Params(NamedTuple):
         Whether the next action is drawn before this step's update, as in the published code.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.1
-    initial_value: Value = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.1
+    initial_value: ranges.InitialValue = 0.0
     act_before_update: bool = False
 
 

@@ -40,18 +40,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners import q_learning
-from replay.learners.contract import (
-    Choice,
-    Count,
-    Description,
-    Known,
-    Pause,
-    Share,
-    Sizes,
-    Transition,
-    Value,
-)
+from replay.learners import q_learning, ranges
+from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, BackupBuffer, record
 from replay.parts.experiences import (
     Experiences,
@@ -90,13 +80,13 @@ class Params(NamedTuple):
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.1
-    n_replays: Count = 20
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.1
+    n_replays: ranges.Count = 20
     bias: Annotated[int, Choice(BIASES)] = PROPORTIONAL
     renew: bool = False
-    initial_value: Value = 0.0
+    initial_value: ranges.InitialValue = 0.0
 
 
 class Memory(NamedTuple):

@@ -25,18 +25,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import (
-    Cost,
-    Description,
-    Known,
-    Mean,
-    Pause,
-    PositiveCount,
-    Share,
-    Sizes,
-    Transition,
-    Value,
-)
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, keeps, record
 from replay.parts.pauses import (
     Earnings,
@@ -78,14 +68,14 @@ class Params(NamedTuple):
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    n: PositiveCount = 5
-    n_retrieved: PositiveCount = 5
-    n_remembered: PositiveCount = 10_000
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
-    initial_value: Value = 0.0
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    n: ranges.PositiveCount = 5
+    n_retrieved: ranges.PositiveCount = 5
+    n_remembered: ranges.PositiveCount = 10_000
+    backup_cost: ranges.BackupCost = 0.0
+    mean_backups: ranges.Mean = np.inf
+    initial_value: ranges.InitialValue = 0.0
 
 
 class Memory(NamedTuple):

@@ -44,22 +44,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.checks import LARGEST_NUMBER
-from replay.learners import q_learning
-from replay.learners.contract import (
-    Between,
-    Choice,
-    Cost,
-    Count,
-    Description,
-    Known,
-    Mean,
-    Pause,
-    Share,
-    Sizes,
-    Threshold,
-    Transition,
-    Value,
-)
+from replay.learners import q_learning, ranges
+from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
 from replay.parts.experiences import (
     Experiences,
@@ -130,22 +116,22 @@ class Params(NamedTuple):
         Action value of an untried pair; infinite: untried actions are preferred.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.9
-    n_replays: Count = 10
-    backup_cost: Cost = 0.0
-    mean_backups: Mean = np.inf
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.9
+    n_replays: ranges.Count = 10
+    backup_cost: ranges.BackupCost = 0.0
+    mean_backups: ranges.Mean = np.inf
     replay_mode: Annotated[int, Choice(MODES)] = DEFAULT_MODE
     replay_at_start: bool = False
     similarity_discount: Annotated[float, Between(0.0, 0.999999)] = 0.1
-    inverse_temperature: Annotated[float, Between(1e-6, 700.0)] = 9.0
-    inhibition_decay: Share = 0.9
-    strength_decay: Share = 1.0
+    inverse_temperature: ranges.InverseTemperature = 9.0
+    inhibition_decay: ranges.Share = 0.9
+    strength_decay: ranges.Share = 1.0
     reward_modulation: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1.0
     preplay: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 0.0
-    min_priority: Threshold = 1e-6
-    initial_value: Value = 0.0
+    min_priority: ranges.Threshold = 1e-6
+    initial_value: ranges.InitialValue = 0.0
 
 
 class Memory(NamedTuple):

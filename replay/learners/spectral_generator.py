@@ -36,7 +36,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Between, Count, Description, Known, Pause, Sizes, Transition
+from replay.learners import ranges
+from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.least_autocorrelation import least_autocorrelated
@@ -80,7 +81,7 @@ class Params(NamedTuple):
     goal_weight: Annotated[float, Between(1.0, 1e6)] = 1.0
     dwell: bool = False
     least_autocorrelated: bool = False
-    n_replays: Count = 20
+    n_replays: ranges.Count = 20
 
 
 class Memory(NamedTuple):

@@ -39,7 +39,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.learners.contract import Count, Description, Known, Pause, Share, Sizes, Transition
+from replay.learners import ranges
+from replay.learners.contract import Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, STEP, BackupBuffer, record
 from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.outcomes import (
@@ -76,12 +77,12 @@ class Params(NamedTuple):
         Whether steps teach by the action drawn next, and w by errors of values, as published.
     """
 
-    discount: Share = 0.99
-    epsilon: Share = 0.1
-    learning_rate: Share = 0.3
-    reward_rate: Share = 0.3
-    n_replays: Count = 10
-    forgetting: Share = 0.2
+    discount: ranges.Share = 0.99
+    epsilon: ranges.Share = 0.1
+    learning_rate: ranges.Share = 0.3
+    reward_rate: ranges.Share = 0.3
+    n_replays: ranges.Count = 10
+    forgetting: ranges.Share = 0.2
     on_policy: bool = False
 
 

@@ -23,11 +23,11 @@ from replay.log.backups import EPISODE_END, REST
 from replay.parts.gain import greedy_gain, set_changed_values
 from replay.parts.markov_chain import set_edge
 from replay.parts.need import SUCCESSORS, Need, count_need, need_of, set_policy_moves
-from replay.parts.priorities import GAIN, is_evaluated
+from replay.parts.priorities import GAIN, NEED, is_evaluated
 from replay.parts.world_model import WorldModel, edge_to
 
 __all__ = ["Evaluation", "evaluate", "evaluation", "evaluation_words", "look_ahead", "note_start"]
-__all__ += ["worth_of_telling"]
+__all__ += ["worth_of_backup", "worth_of_telling"]
 
 
 class Evaluation(NamedTuple):
@@ -163,9 +163,45 @@ def evaluate(
 
 
 @inlined
+def worth_of_backup(
+    evaluation: Evaluation,
+    params: Any,
+    action_values: NDArray[np.float64],
+    state: int,
+    action: int,
+    after: float,
+) -> float:
+    """Return the expected value of a backup.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        As of the latest look ahead.
+    params : NamedTuple
+        ``priority`` and ``epsilon`` of the learner.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q, before the backup.
+    state, action : int
+        The pair that is backed up.
+    after : float
+        Its new value.
+
+    Returns
+    -------
+    float
+        Need x gain, or need x size of the change if the priority is ``need``.
+    """
+    need, values = evaluation.need.expected[state], evaluation.after
+    set_changed_values(values, action_values, state, action, after)
+    if params.priority == NEED:
+        return float(need * abs(values[action] - action_values[state, action]))
+    return float(need * greedy_gain(action_values, state, values, params.epsilon))
+
+
+@inlined
 def worth_of_telling(
     evaluation: Evaluation,
-    epsilon: float,
+    params: Any,
     model: WorldModel,
     action_values: NDArray[np.float64],
     state: int,
@@ -177,8 +213,8 @@ def worth_of_telling(
     ----------
     evaluation : Evaluation
         As of the latest look ahead.
-    epsilon : float
-        Probability of a uniformly random action.
+    params : NamedTuple
+        ``priority``, ``discount`` and ``epsilon`` of the learner.
     model : WorldModel
         What was learned of the world.
     action_values : ndarray of float64, shape (n_states, n_actions)
@@ -186,20 +222,24 @@ def worth_of_telling(
     state : int
         The state.
     change : float
-        The change of its value, discounted.
+        The change of its value.
 
     Returns
     -------
     float
         The sum over its predecessors of need x gain; of those with several actions that lead there
-        all change at once.
+        all change at once. If the priority is ``need``, the need of the state x the size of the
+        change.
     """
+    if params.priority == NEED:
+        return float(evaluation.need.expected[state] * abs(change))
+    change *= params.discount
     total = 0.0
     edge = model.first_in[state]
     while edge >= 0:
         s, a = model.edges[edge]["state"], model.edges[edge]["action"]
         if a == _set_told_values(evaluation.after, model, action_values, s, state, change):
-            gain = greedy_gain(action_values, s, evaluation.after, epsilon)
+            gain = greedy_gain(action_values, s, evaluation.after, params.epsilon)
             total += evaluation.need.expected[s] * gain
         edge = model.edges[edge]["next_in"]
     return total

@@ -20,15 +20,24 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.log.backups import EPISODE_END, START, BackupBuffer
+from replay.log.backups import EPISODE_END, START, BackupBuffer, record
 from replay.parts.evaluation import (
     Evaluation,
+    evaluate,
     evaluation,
     evaluation_words,
     look_ahead,
     note_start,
 )
-from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, latest_change
+from replay.parts.pauses import (
+    Earnings,
+    earnings,
+    earnings_words,
+    goes_on,
+    latest_change,
+    note_change,
+    note_experience,
+)
 from replay.parts.priorities import CHANGE, FIRST_IN, is_evaluated, pop_next, rank
 from replay.parts.priority_queue import (
     PriorityQueue,
@@ -41,8 +50,8 @@ from replay.parts.priority_queue import (
 from replay.parts.retention import end_episode
 from replay.parts.world_model import WorldModel, model_words, world_model
 
-__all__ = ["Popped", "causes", "evaluates", "needs_way_back", "queue_change", "sweep"]
-__all__ += ["sweeping_memory", "sweeping_words"]
+__all__ = ["Popped", "causes", "evaluates", "log_backup", "needs_way_back", "note_step"]
+__all__ += ["queue_change", "sweep", "sweeping_memory", "sweeping_words"]
 
 
 class Popped(NamedTuple):
@@ -157,6 +166,59 @@ def causes(memory: Any) -> NDArray[np.int64]:
         Rows; -1 for none.
     """
     return causes_of(memory.queue)
+
+
+@inlined
+def note_step(params: Any, memory: Any, transition: Any) -> None:
+    """Note what a step says of starts of episodes and of rewards, before it is learned from.
+
+    Parameters
+    ----------
+    params, memory : NamedTuple
+        Of the learner.
+    transition : NamedTuple
+        The step, a :class:`replay.learners.contract.Transition`.
+    """
+    note_start(memory.evaluation, transition.state, True)
+    note_experience(params, memory.earnings, memory.action_values, transition)
+
+
+@inlined
+def log_backup(
+    params: Any,
+    memory: Any,
+    popped: Popped,
+    s: int,
+    a: int,
+    s_next: int,
+    after: float,
+    log: BackupBuffer,
+) -> int:
+    """Evaluate and log a backup in replay, before the action value is changed.
+
+    Parameters
+    ----------
+    params, memory : NamedTuple
+        Of the learner.
+    popped : Popped
+        What was taken out of the queue.
+    s, a, s_next : int
+        The transition that is backed up.
+    after : float
+        The new value of Q(s, a).
+    log : BackupBuffer
+        What the backup is logged to.
+
+    Returns
+    -------
+    int
+        Its row, as :func:`replay.log.backups.record` returns it.
+    """
+    _, priority, n, cause, phase = popped
+    before = memory.action_values[s, a]
+    gain, need = evaluate(memory.evaluation, params, memory.action_values, s, a, after)
+    note_change(params, memory.earnings, before, after)
+    return record(log, phase, s, a, s_next, before, after, np.nan, priority, n, cause, gain, need)
 
 
 @inlined
