@@ -44,7 +44,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.learners import ranges
-from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.contract import Between, Description, Pause, Sizes, Transition
+from replay.learners.value_free import act, most_backups, n_words
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.attractor import (
     Attractor,
@@ -55,7 +56,6 @@ from replay.parts.attractor import (
     place_bump,
 )
 from replay.parts.numbering import Numbering, join, numbering
-from replay.parts.policies import draw_uniform
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -136,22 +136,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
         attractor(n_states),
         np.zeros(1, dtype=np.bool_),
     )
-
-
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the reactivations of the next step."""
-    return 2 * params.n_replays
-
-
-def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: the graph, connections, and the state of each neuron."""
-    n = int(memory.known.n[0])
-    return 2 * n * n + 3 * n
-
-
-def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw any action."""
-    return draw_uniform(memory.action_values, rng)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:

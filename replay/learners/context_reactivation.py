@@ -42,9 +42,10 @@ from numpy.typing import NDArray
 from replay.checks import LARGEST_NUMBER
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.value_free import act, most_backups
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.numbering import Numbering, meet, numbering
-from replay.parts.policies import draw_uniform, draw_weighted
+from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -133,20 +134,10 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the reactivations of the next step."""
-    return 2 * params.n_replays
-
-
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: both associations between known places, and the present context."""
     n = int(memory.known.n[0])
     return 2 * n * n + 2 * n
-
-
-def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw any action."""
-    return draw_uniform(memory.action_values, rng)
 
 
 def _normalise(vector: NDArray[np.float64], n: int) -> None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
+from replay.learners.monte_carlo import acts_before_learning, most_backups, needs_episodes
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 
@@ -71,19 +72,8 @@ class Memory(NamedTuple):
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    return Description(
-        "the episode; best returns", (EPISODE_END,), "backwards", "Lengyel & Dayan 2008"
-    )
-
-
-def acts_before_learning(params: Params) -> bool:
-    """Tell whether the next action is drawn before this step's update."""
-    return params.act_before_update
-
-
-def needs_episodes(params: Params) -> bool:
-    """Tell that nothing is learned before an episode ends in a terminal state."""
-    return True
+    stores, source = "the episode; best returns", "Lengyel & Dayan 2008"
+    return Description(stores, (EPISODE_END,), "backwards", source)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
@@ -94,11 +84,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
         np.full(shape, -np.inf),
         episode(sizes.n_steps),
     )
-
-
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
-    return int(memory.episode.length[0] + 1)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
@@ -117,10 +102,8 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """At an episode's end, keep its returns where they are the best, from the last to the first."""
     if pause.terminated:
-        Q = memory.action_values
-        G = 0.0
-        next_state = pause.state
-        cause = -1
+        Q, G = memory.action_values, 0.0
+        s_next, row = pause.state, -1
         for back in range(memory.episode.length[0]):
             step = memory.episode.steps[memory.episode.length[0] - 1 - back]
             s, a, r = step["state"], step["action"], step["reward"]
@@ -129,9 +112,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
             after = max(G, memory.best_returns[s, a])
             memory.best_returns[s, a] = after
             Q[s, a] = after
-            cause = record(
-                log, EPISODE_END, s, a, next_state, before, after, r, pop=back, cause=cause
-            )
-            next_state = s
+            row = record(log, EPISODE_END, s, a, s_next, before, after, r, pop=back, cause=row)
+            s_next = s
     if pause.phase == EPISODE_END:
         begin_episode(memory.episode)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.monte_carlo import most_backups, needs_episodes
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 from replay.parts.pauses import (
@@ -114,11 +115,6 @@ def description(params: Params) -> Description:
     return Description(stores, (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
 
 
-def needs_episodes(params: Params) -> bool:
-    """Tell that nothing is learned before an episode ends in a terminal state."""
-    return True
-
-
 def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     shape = (sizes.n_states, sizes.n_actions)
@@ -134,11 +130,6 @@ def init(params: Params, sizes: Sizes) -> Memory:
         last_visits,
         earnings(),
     )
-
-
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
-    return int(memory.episode.length[0] + 1)
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:

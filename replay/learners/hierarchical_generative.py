@@ -51,9 +51,10 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.value_free import act, most_backups
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.numbering import Numbering, join, numbering
-from replay.parts.policies import draw_uniform, draw_weighted
+from replay.parts.policies import draw_weighted
 
 __all__ = ["Memory", "Params", "act", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -158,20 +159,10 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the reactivations of the next step."""
-    return 2 * params.n_replays
-
-
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: the graph, the maps and their belief, and the present sequence."""
     n = int(memory.known.n[0])
     return n * n + params.n_maps * (n + 3) + int(memory.length[0])
-
-
-def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw any action."""
-    return draw_uniform(memory.action_values, rng)
 
 
 def _theta(params: Params, memory: Memory, k: int, place: int) -> float:

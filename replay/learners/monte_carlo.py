@@ -10,7 +10,7 @@ References
    https://arxiv.org/abs/1711.06677
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Pause, Sizes, Transition
+from replay.learners.q_learning import acts_before_learning
 from replay.log.backups import EPISODE_END, BackupBuffer, record
 from replay.parts.episode import Episode, add_transition, begin_episode, episode, episode_words
 
@@ -67,17 +68,11 @@ class Memory(NamedTuple):
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    return Description(
-        "the episode; mean returns", (EPISODE_END,), "backwards", "Sutton & Barto 2018"
-    )
+    stores, source = "the episode; mean returns", "Sutton & Barto 2018"
+    return Description(stores, (EPISODE_END,), "backwards", source)
 
 
-def acts_before_learning(params: Params) -> bool:
-    """Tell whether the next action is drawn before this step's update."""
-    return params.act_before_update
-
-
-def needs_episodes(params: Params) -> bool:
+def needs_episodes(params: Any) -> bool:
     """Tell that nothing is learned before an episode ends in a terminal state."""
     return True
 
@@ -92,7 +87,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
     )
 
 
-def most_backups(params: Params, memory: Memory) -> int:
+def most_backups(params: Any, memory: Any) -> int:
     """Bound the backups of the next step."""
     return int(memory.episode.length[0] + 1)
 
@@ -113,11 +108,8 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """At an episode's end, average its returns in, from the last transition to the first."""
     if pause.terminated:
-        Q = memory.action_values
-        N = memory.n_returns
-        G = 0.0
-        next_state = pause.state
-        cause = -1
+        Q, N, G = memory.action_values, memory.n_returns, 0.0
+        s_next, row = pause.state, -1
         for back in range(memory.episode.length[0]):
             step = memory.episode.steps[memory.episode.length[0] - 1 - back]
             s, a, r = step["state"], step["action"], step["reward"]
@@ -125,9 +117,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
             before = Q[s, a]
             N[s, a] += 1
             Q[s, a] = before * (1.0 - 1.0 / N[s, a]) + G / N[s, a]
-            cause = record(
-                log, EPISODE_END, s, a, next_state, before, Q[s, a], r, pop=back, cause=cause
-            )
-            next_state = s
+            row = record(log, EPISODE_END, s, a, s_next, before, Q[s, a], r, pop=back, cause=row)
+            s_next = s
     if pause.phase == EPISODE_END:
         begin_episode(memory.episode)

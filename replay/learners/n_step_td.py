@@ -20,16 +20,10 @@ from numpy.typing import NDArray
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, TRACE, BackupBuffer
+from replay.parts import recent_steps, traces
 from replay.parts.policies import best_tried
-from replay.parts.recent_steps import RecentSteps, add_step, follow, recent_steps, step_words
-from replay.parts.traces import (
-    Traces,
-    add_trace,
-    back_up_traced,
-    clear_traces,
-    trace_words,
-    traces,
-)
+from replay.parts.recent_steps import RecentSteps
+from replay.parts.traces import Traces
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "learns_on_policy", "most_backups"]
 __all__ += ["n_words"]
@@ -83,9 +77,7 @@ class Memory(NamedTuple):
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    stores = "action values; the last n steps"
-    if params.trace_decay > 0.0:
-        stores += "; traces"
+    stores = "action values; the last n steps" + "; traces" * (params.trace_decay > 0.0)
     return Description(stores, (), "", "Sutton & Barto 2018")
 
 
@@ -97,11 +89,8 @@ def learns_on_policy(params: Params) -> bool:
 def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     shape, decay = (sizes.n_states, sizes.n_actions), params.discount * params.trace_decay
-    return Memory(
-        np.full(shape, params.initial_value),
-        traces(*shape, decay, sizes.n_steps),
-        recent_steps(params.n),
-    )
+    Q, pairs = np.full(shape, params.initial_value), traces.traces(*shape, decay, sizes.n_steps)
+    return Memory(Q, pairs, recent_steps.recent_steps(params.n))
 
 
 def most_backups(params: Params, memory: Memory) -> int:
@@ -111,13 +100,13 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held: an action value of each pair, the traces, six a remembered step."""
-    return known.pairs + trace_words(memory.traces) + step_words(memory.window)
+    return known.pairs + traces.trace_words(memory.traces) + recent_steps.step_words(memory.window)
 
 
 def _n_step_return(params: Params, memory: Memory, oldest: int, s: int, a: int) -> float:
     """Return the rewards from a step on, and the value of the pair that follows n steps later."""
     Q = memory.action_values
-    total, weight, _, last = follow(memory.window, oldest, params.n, params.discount)
+    total, weight, _, last = recent_steps.follow(memory.window, oldest, params.n, params.discount)
     step = memory.window.rows[last]
     if step["terminated"]:
         return total
@@ -128,7 +117,7 @@ def _n_step_return(params: Params, memory: Memory, oldest: int, s: int, a: int) 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition and update the pair that was visited n steps ago."""
     Q, window = memory.action_values, memory.window
-    add_step(window, transition)
+    recent_steps.add_step(window, transition)
     if window.n_seen[0] < params.n:
         return
     oldest, s_next, a_next = window.n_seen[1], transition.next_state, transition.next_action
@@ -137,7 +126,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     s, a = updated["state"], updated["action"]
     error = target if Q[s, a] == np.inf else target - Q[s, a]
     phase = ONLINE if params.n == 1 else TRACE
-    add_trace(memory.traces, Q, s * Q.shape[1] + a, updated["reward"], updated["next_state"])
-    back_up_traced(memory.traces, Q, error, params.learning_rate, phase, log)
+    traces.add_trace(memory.traces, Q, s * Q.shape[1] + a, updated["reward"], updated["next_state"])
+    traces.back_up_traced(memory.traces, Q, error, params.learning_rate, phase, log)
     if updated["terminated"] or updated["truncated"]:
-        clear_traces(memory.traces)
+        traces.clear_traces(memory.traces)

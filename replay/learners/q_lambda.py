@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from replay.learners import ranges
 from replay.learners.contract import Description, Known, Sizes, Transition
+from replay.learners.q_learning import acts_before_learning
 from replay.log.backups import ONLINE, BackupBuffer
 from replay.parts.policies import best_tried
 from replay.parts.traces import (
@@ -78,11 +79,6 @@ class Memory(NamedTuple):
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
     return Description("action values; traces", (), "", "Sutton & Barto 1998")
-
-
-def acts_before_learning(params: Params) -> bool:
-    """Tell whether the next action is drawn before this step's update."""
-    return params.act_before_update
 
 
 def init(params: Params, sizes: Sizes) -> Memory:

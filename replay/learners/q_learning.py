@@ -68,9 +68,9 @@ def description(params: Params) -> Description:
     return Description(stores, (), "", "Watkins & Dayan 1992")
 
 
-def acts_before_learning(params: Params) -> bool:
+def acts_before_learning(params: Any) -> bool:
     """Tell whether the next action is drawn before this step's update."""
-    return params.act_before_update
+    return bool(params.act_before_update)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:

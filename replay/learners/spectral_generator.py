@@ -37,12 +37,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from replay.learners import ranges
-from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
+from replay.learners.contract import Between, Description, Pause, Sizes, Transition
+from replay.learners.value_free import act, most_backups, n_words
 from replay.log.backups import EPISODE_END, REST, START, STEP, BackupBuffer, reactivate
 from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.least_autocorrelation import least_autocorrelated
 from replay.parts.numbering import Numbering, join, numbering
-from replay.parts.policies import draw_uniform
 from replay.parts.propagator import (
     Propagator,
     draw_next,
@@ -143,22 +143,6 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
         n = int(memory.known.n[0])
         solved = least_autocorrelated(memory.is_linked[:n, :n])
         set_probabilities(memory.propagator, solved, params.dwell)
-
-
-def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the reactivations of the next step."""
-    return 2 * params.n_replays
-
-
-def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: the graph and P between known places, and what each place is."""
-    n = int(memory.known.n[0])
-    return 2 * n * n + 3 * n
-
-
-def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw any action."""
-    return draw_uniform(memory.action_values, rng)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
