@@ -156,7 +156,7 @@ class Params(NamedTuple):
     replay_at: ranges.Moment = IN_PAUSES
     max_backups: ranges.Count = 20
     min_priority: ranges.Threshold = 0.0
-    backup_cost: ranges.BackupCost = 0.0
+    backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
 
 

@@ -39,7 +39,6 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.checks import LARGEST_NUMBER
 from replay.learners import ranges
 from replay.learners.contract import Between, Description, Known, Pause, Sizes, Transition
 from replay.learners.value_free import act, most_backups
@@ -77,7 +76,7 @@ class Params(NamedTuple):
     drift: Annotated[float, Between(0.01, 1.0)] = 0.8
     item_to_context: ranges.Share = 0.2
     context_to_item: ranges.Share = 1.0
-    salience: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1.0
+    salience: ranges.NotNegative = 1.0
     replay_share: ranges.Share = 0.01
     choice_exponent: Annotated[float, Between(0.0, 100.0)] = 5.0
     stopping: ranges.Share = 0.1

@@ -75,7 +75,7 @@ class Params(NamedTuple):
     discount: ranges.Share = 0.99
     epsilon: ranges.Share = 0.1
     n_replays: ranges.Count = 10
-    backup_cost: ranges.BackupCost = 0.0
+    backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
     learning_rate: ranges.Share = 0.1
     initial_value: ranges.InitialValue = 0.0

@@ -70,7 +70,7 @@ class Params(NamedTuple):
     discount: ranges.Share = 0.99
     epsilon: ranges.Share = 0.1
     expected_return: Annotated[float, Between(-np.inf, np.inf)] = -np.inf
-    backup_cost: ranges.BackupCost = 0.0
+    backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
 
 

@@ -80,7 +80,7 @@ class Params(NamedTuple):
     epsilon: ranges.Share = 0.1
     max_pops: ranges.Count = 3
     min_priority: ranges.Threshold = 1e-8
-    backup_cost: ranges.BackupCost = 0.0
+    backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
     initial_value: ranges.InitialValue = 0.0
     priority: ranges.Priority = priorities.CHANGE

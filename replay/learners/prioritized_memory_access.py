@@ -34,52 +34,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.checks import LARGEST_NUMBER
 from replay.learners import ranges
-from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
-from replay.log.backups import EPISODE_END, ONLINE, START, STEP, TRACE, BackupBuffer, record
-from replay.parts.markov_chain import chain_words, move
-from replay.parts.memory_access.exploration import explore_world, link_ends
-from replay.parts.memory_access.paths import (
-    Path,
-    begin_path,
-    draw_extension,
-    empty_path,
-    end_of,
-    extend_path,
-    set_targets,
-)
-from replay.parts.memory_access.priority_table import (
-    SHORTEST,
-    TIES,
-    PriorityTable,
-    best_pair,
-    priority_table,
-    refresh,
-    weigh_by_need,
-)
-from replay.parts.memory_access.values import change_value, forget_values, state_value
-from replay.parts.memory_access.whereabouts import (
-    Whereabouts,
-    is_enough,
-    link_episodes,
-    need_origin,
-    note_step,
-    whereabouts,
-)
+from replay.learners.contract import Choice, Description, Known, Pause, Sizes, Transition
+from replay.log.backups import EPISODE_END, START, STEP, BackupBuffer, record
+from replay.parts import markov_chain, policies, priorities, traces, world_model
+from replay.parts.memory_access import exploration, paths, priority_table, values, whereabouts
+from replay.parts.memory_access.whereabouts import Whereabouts
 from replay.parts.need import NEEDS, ONE, SUCCESSORS, Need, count_need, need_of
-from replay.parts.pauses import is_over_by_chance
-from replay.parts.policies import SOFTMAX, Policy, draw_action
-from replay.parts.priorities import IN_PAUSES, phases_of
-from replay.parts.traces import (
-    Traces,
-    add_trace,
-    clear_traces,
-    end_other_traces,
-    trace_at,
-    traces,
-)
-from replay.parts.world_model import WorldModel, model_words, observe, world_model
+from replay.parts.traces import Traces
 from replay.worlds.mdp import MDP
 
 __all__ = ["Memory", "Params", "act", "description", "evaluates", "explore", "init", "learn"]
@@ -158,33 +120,33 @@ class Params(NamedTuple):
     """
 
     discount: ranges.DiscountBelowOne = 0.9
-    act_policy: ranges.PolicyKind = SOFTMAX
-    plan_policy: ranges.PolicyKind = SOFTMAX
+    act_policy: ranges.PolicyKind = policies.SOFTMAX
+    plan_policy: ranges.PolicyKind = policies.SOFTMAX
     inverse_temperature: ranges.InverseTemperature = 5.0
     epsilon: ranges.Share = 0.05
     learning_rate: ranges.Share = 1.0
     copy_targets: bool = False
     trace_decay: ranges.Share = 0.0
     transition_rate: ranges.Share = 0.9
-    replay_at: ranges.Moment = IN_PAUSES
+    replay_at: ranges.Moment = priorities.IN_PAUSES
     one_step_late: bool = False
     max_backups: ranges.Count = 20
     min_priority: ranges.Threshold = 0.0
     opportunity_cost: bool = False
-    backup_cost: ranges.BackupCost = 0.0
+    backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
     use_gain: bool = True
-    gain_floor: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1e-10
+    gain_floor: ranges.NotNegative = 1e-10
     need: Annotated[int, Choice(NEEDS)] = SUCCESSORS
     n_step: bool = True
     allow_loops: bool = False
     replay_bumps: bool = False
-    tie_break: Annotated[int, Choice(TIES)] = SHORTEST
+    tie_break: Annotated[int, Choice(priority_table.TIES)] = priority_table.SHORTEST
     on_policy: bool = False
     link_starts: bool = True
     pre_explored: bool = False
     forgetting: ranges.Share = 0.0
-    forgotten_value: Annotated[float, Between(-LARGEST_NUMBER, LARGEST_NUMBER)] = 0.0
+    forgotten_value: ranges.Finite = 0.0
     forgets_to_mean: bool = False
 
 
@@ -219,18 +181,18 @@ class Memory(NamedTuple):
     values: NDArray[np.float64]
     next_state: NDArray[np.int32]
     reward: NDArray[np.float64]
-    table: PriorityTable
-    path: Path
+    table: priority_table.PriorityTable
+    path: paths.Path
     traces: Traces
-    model: WorldModel
+    model: world_model.WorldModel
     need: Need
     whereabouts: Whereabouts
 
 
 def description(params: Params) -> Description:
     """Say what is stored, and what is replayed when and why."""
-    at_start = STEP if params.one_step_late else START
-    phases = (at_start if phase == START else phase for phase in phases_of(params.replay_at))
+    start = STEP if params.one_step_late else START
+    phases = [start if p == START else p for p in priorities.phases_of(params.replay_at)]
     terms = ["gain"] * params.use_gain + ["need"] * (params.need != ONE)
     stores, source = "the last try of each pair; moves between states", "Mattar & Daw 2018"
     if params.forgetting > 0.0:
@@ -239,7 +201,7 @@ def description(params: Params) -> Description:
 
 
 def evaluates(params: Params) -> bool:
-    """Tell that gain and need of each backup are logged."""
+    """Whether gain and need of each backup are logged: always."""
     return True
 
 
@@ -247,26 +209,21 @@ def init(params: Params, sizes: Sizes) -> Memory:
     """Make the memory of a learner that has experienced nothing."""
     n_states, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
     longest = params.max_backups if params.allow_loops else min(params.max_backups, n_states + 1)
-    return Memory(
-        np.zeros(shape),
-        np.zeros(n_states),
-        np.full(shape, -1, dtype=np.int32),
-        np.zeros(shape),
-        priority_table(*shape),
-        empty_path(longest),
-        traces(*shape, params.discount * params.trace_decay, sizes.n_steps),
-        world_model(*shape, sizes.n_transitions),
-        need_of(n_states, sizes.n_transitions + sizes.n_links),
-        whereabouts(),
-    )
+    Q, V, next_state = np.zeros(shape), np.zeros(n_states), np.full(shape, -1, dtype=np.int32)
+    table, path = priority_table.priority_table(*shape), paths.empty_path(longest)
+    traced = traces.traces(*shape, params.discount * params.trace_decay, sizes.n_steps)
+    model = world_model.world_model(*shape, sizes.n_transitions)
+    need = need_of(n_states, sizes.n_transitions + sizes.n_links)
+    here = whereabouts.whereabouts()
+    return Memory(Q, V, next_state, np.zeros(shape), table, path, traced, model, need, here)
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
     """Let T go on from each end to every start; pre-explored, try every action in every state."""
     if params.pre_explored:
-        explore_world(memory, mdp, params.link_starts)
+        exploration.explore_world(memory, mdp, params.link_starts)
     elif params.link_starts and mdp is not None:
-        link_ends(memory.need.chain, mdp)
+        exploration.link_ends(memory.need.chain, mdp)
 
 
 def most_backups(params: Params, memory: Memory) -> int:
@@ -283,38 +240,31 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
     whose gain is stale, twice, the model and the chain. Need and paths are made anew; what only
     spares a pause from doing that from the beginning does not count.
     """
-    tables = 5 * known.pairs + known.states + 2 * int(memory.table.stale.n[0])
-    return tables + model_words(memory.model) + chain_words(memory.need.chain)
+    learned = world_model.model_words(memory.model) + markov_chain.chain_words(memory.need.chain)
+    return 5 * known.pairs + known.states + 2 * int(memory.table.stale.n[0]) + learned
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
     """Draw an action of the policy."""
-    policy = Policy(params.act_policy, params.inverse_temperature, params.epsilon)
-    return draw_action(policy, memory.action_values, state, rng)
+    policy = policies.Policy(params.act_policy, params.inverse_temperature, params.epsilon)
+    return policies.draw_action(policy, memory.action_values, state, rng)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Remember the transition, move T, and send the error of Q-learning to all traced pairs."""
-    Q, traces, n_actions = memory.action_values, memory.traces, memory.action_values.shape[1]
-    s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
-    note_step(memory.whereabouts, s, r)
-    observe(memory.model, s, a, s_next, transition.terminated)
-    move(memory.need.chain, s, s_next, params.transition_rate)
+    Q, n_actions = memory.action_values, memory.action_values.shape[1]
+    s, a, r, s_next, _, terminated, truncated = transition
+    whereabouts.note_step(memory.whereabouts, s, r)
+    world_model.observe(memory.model, s, a, s_next, terminated)
+    markov_chain.move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a], memory.reward[s, a] = s_next, r
-    target = r + params.discount * state_value(params, memory, s_next, params.act_policy)
+    target = r + params.discount * values.state_value(params, memory, s_next, params.act_policy)
     change = params.learning_rate * (target - Q[s, a])
-    add_trace(traces, Q, s * n_actions + a, r, s_next)
-    end_other_traces(traces, s, a, n_actions)
-    for age in range(traces.n_traced[0]):
-        pair, strength = trace_at(traces, age)
-        if strength > 0.0:
-            u, b = pair // n_actions, pair % n_actions
-            before = Q[u, b]
-            change_value(params, memory, u, b, strength * change)
-            phase, u_next = ONLINE if age == 0 else TRACE, memory.next_state[u, b]
-            record(log, phase, u, b, u_next, before, Q[u, b], memory.reward[u, b])
-    if transition.terminated or transition.truncated:
-        clear_traces(traces)
+    traces.add_trace(memory.traces, Q, s * n_actions + a, r, s_next)
+    traces.end_other_traces(memory.traces, s, a, n_actions)
+    values.back_up_traced(params, memory, change, log)
+    if terminated or truncated:
+        traces.clear_traces(memory.traces)
 
 
 def _back_up(
@@ -324,15 +274,15 @@ def _back_up(
     """Back up every step of the path, in order; return the row of the last one."""
     path, Q, V, next_state = memory.path, memory.action_values, memory.values, memory.next_state
     rate = 1.0 if params.copy_targets else params.learning_rate
-    need, end = memory.need.expected[path.state[length - 1]], end_of(path, length, next_state)
+    need, end = memory.need.expected[path.state[length - 1]], paths.end_of(path, length, next_state)
     value = V[end]
     for i in range(length):
         s, a, gain = path.state[i], path.action[i], path.gain[i]
         s_next, r, before = next_state[s, a], memory.reward[s, a], Q[s, a]
-        change_value(params, memory, s, a, rate * (path.target[i] - before))
+        values.change_value(params, memory, s, a, rate * (path.target[i] - before))
         if V[end] != value:  # the path is a loop
             value = V[end]
-            set_targets(params, memory, length)
+            paths.set_targets(params, memory, length)
         after = Q[s, a]
         cause = record(log, phase, s, a, s_next, before, after, r, priority, pop, cause, gain, need)
     return cause
@@ -342,31 +292,30 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     """Replay what is worth it; then, once a step, forget."""
     _plan(params, memory, pause, rng, log)
     if pause.phase == STEP or pause.phase == EPISODE_END:
-        forget_values(params, memory)
+        values.forget_values(params, memory)
 
 
 def _plan(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Make the backup that is worth most, again and again, until none is worth enough."""
-    link_episodes(params, memory.whereabouts, memory.need.chain, pause)
-    origin = need_origin(params, memory.whereabouts, pause)
+    whereabouts.link_episodes(params, memory.whereabouts, memory.need.chain, pause)
+    origin = whereabouts.need_origin(params, memory.whereabouts, pause)
     if origin < 0:
         return
     count_need(memory.need, params.need, pause.phase, origin, params.discount)
-    weigh_by_need(params, memory)
+    priority_table.weigh_by_need(params, memory)
     path, next_state = memory.path, memory.next_state
     length, row, end, end_next = 0, -1, -1, -1
     for pop in range(params.max_backups):
-        refresh(params, memory)
-        priority = extend_path(params, memory, length, draw_extension(params, memory, length, rng))
-        s, a = best_pair(memory.table, priority, params.tie_break, rng)
-        if s < 0:
-            length += 1
-        else:
-            length = 1
-            priority = begin_path(params, memory, s, a)
-        if not is_enough(params, memory.whereabouts, priority) or is_over_by_chance(params, rng):
+        priority_table.refresh(params, memory)
+        extension = paths.draw_extension(params, memory, length, rng)
+        priority = paths.extend_path(params, memory, length, extension)
+        s, a = priority_table.best_pair(memory.table, priority, params.tie_break, rng)
+        length = length + 1 if s < 0 else 1
+        if s >= 0:
+            priority = paths.begin_path(params, memory, s, a)
+        if not whereabouts.continues(params, memory.whereabouts, priority, rng):
             break
-        joins = length == 1 and (path.state[0] == end_next or end_of(path, 1, next_state) == end)
-        cause = row if joins else -1
+        joins = path.state[0] == end_next or paths.end_of(path, 1, next_state) == end
+        cause = row if joins and length == 1 else -1
         row = _back_up(params, memory, length, priority, pause.phase, pop, cause, log)
-        end, end_next = path.state[length - 1], end_of(path, length, next_state)
+        end, end_next = path.state[length - 1], paths.end_of(path, length, next_state)

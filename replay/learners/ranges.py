@@ -13,9 +13,9 @@ from replay.parts.policies import POLICIES
 from replay.parts.priorities import MOMENTS, PRIORITIES
 from replay.parts.retention import RETENTION
 
-__all__ = ["BackupCost", "Capacity", "Count", "DiscountBelowOne", "InitialValue"]
-__all__ += ["InverseTemperature", "Mean", "Moment", "PolicyKind", "PositiveCount", "Priority"]
-__all__ += ["Retention", "Share", "Threshold"]
+__all__ = ["Capacity", "Count", "DiscountBelowOne", "Finite", "InitialValue"]
+__all__ += ["InverseTemperature", "Mean", "Moment", "NotNegative", "PolicyKind"]
+__all__ += ["PositiveCount", "Priority", "Retention", "Share", "Threshold"]
 
 Share = Annotated[float, Between(0.0, 1.0)]
 """A number from 0 to 1: a probability, a rate or a discount."""
@@ -37,8 +37,10 @@ Threshold = Annotated[float, Between(0.0, math.inf)]
 """A threshold; nothing exceeds an infinite one."""
 Mean = Annotated[float, Between(0.0, math.inf)]
 """The mean of a random number; if it is infinite, none is drawn."""
-BackupCost = Annotated[float, Between(0.0, LARGEST_NUMBER)]
-"""The time that a backup costs, in steps; see :mod:`replay.parts.pauses`."""
+NotNegative = Annotated[float, Between(0.0, LARGEST_NUMBER)]
+"""A finite number of at least 0: a cost, a strength."""
+Finite = Annotated[float, Between(-LARGEST_NUMBER, LARGEST_NUMBER)]
+"""Any finite number."""
 InitialValue = Annotated[float, Between(-LARGEST_NUMBER, math.inf)]
 """The value of an untried action; infinite: untried actions are preferred."""
 Capacity = Annotated[float, Between(1.0, math.inf)]

@@ -73,7 +73,7 @@ class Params(NamedTuple):
     n: ranges.PositiveCount = 5
     n_retrieved: ranges.PositiveCount = 5
     n_remembered: ranges.PositiveCount = 10_000
-    backup_cost: ranges.BackupCost = 0.0
+    backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
     initial_value: ranges.InitialValue = 0.0
 

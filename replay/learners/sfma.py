@@ -43,7 +43,6 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from replay.checks import LARGEST_NUMBER
 from replay.learners import q_learning, ranges
 from replay.learners.contract import Between, Choice, Description, Known, Pause, Sizes, Transition
 from replay.log.backups import EPISODE_END, ONLINE, REST, START, BackupBuffer, record
@@ -120,7 +119,7 @@ class Params(NamedTuple):
     epsilon: ranges.Share = 0.1
     learning_rate: ranges.Share = 0.9
     n_replays: ranges.Count = 10
-    backup_cost: ranges.BackupCost = 0.0
+    backup_cost: ranges.NotNegative = 0.0
     mean_backups: ranges.Mean = np.inf
     replay_mode: Annotated[int, Choice(MODES)] = DEFAULT_MODE
     replay_at_start: bool = False
@@ -128,8 +127,8 @@ class Params(NamedTuple):
     inverse_temperature: ranges.InverseTemperature = 9.0
     inhibition_decay: ranges.Share = 0.9
     strength_decay: ranges.Share = 1.0
-    reward_modulation: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 1.0
-    preplay: Annotated[float, Between(0.0, LARGEST_NUMBER)] = 0.0
+    reward_modulation: ranges.NotNegative = 1.0
+    preplay: ranges.NotNegative = 0.0
     min_priority: ranges.Threshold = 1e-6
     initial_value: ranges.InitialValue = 0.0
 

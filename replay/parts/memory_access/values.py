@@ -7,11 +7,13 @@ The functions take the parameters and the memory of
 from typing import Any
 
 from replay.jit import inlined
+from replay.log.backups import ONLINE, TRACE, BackupBuffer, record
 from replay.parts.memory_access.whereabouts import mean_reward
 from replay.parts.numbering import meet
 from replay.parts.policies import Policy, best_value, mean_value
+from replay.parts.traces import trace_at
 
-__all__ = ["change_value", "forget_values", "state_value"]
+__all__ = ["back_up_traced", "change_value", "forget_values", "state_value"]
 
 
 @inlined
@@ -61,6 +63,30 @@ def change_value(params: Any, memory: Any, s: int, a: int, change: float) -> Non
         while edge >= 0:
             meet(memory.table.stale, model.edges[edge]["state"])
             edge = model.edges[edge]["next_in"]
+
+
+@inlined
+def back_up_traced(params: Any, memory: Any, change: float, log: BackupBuffer) -> None:
+    """Add its share of a change to the value of every traced pair, the latest pair first.
+
+    Parameters
+    ----------
+    params, memory : NamedTuple
+        Of the learner.
+    change : float
+        What a pair with a trace of 1 learns.
+    log : BackupBuffer
+        What the backups are logged to.
+    """
+    values, n_actions = memory.action_values, memory.action_values.shape[1]
+    for age in range(memory.traces.n_traced[0]):
+        pair, strength = trace_at(memory.traces, age)
+        if strength > 0.0:
+            s, a = pair // n_actions, pair % n_actions
+            before = values[s, a]
+            change_value(params, memory, s, a, strength * change)
+            phase, s_next = ONLINE if age == 0 else TRACE, memory.next_state[s, a]
+            record(log, phase, s, a, s_next, before, values[s, a], memory.reward[s, a])
 
 
 @inlined

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
 from replay.parts.markov_chain import MarkovChain, move
-from replay.parts.pauses import is_worth_it
+from replay.parts.pauses import is_over_by_chance, is_worth_it
 from replay.parts.priorities import is_due
 
-__all__ = ["Whereabouts", "is_enough", "link_episodes", "mean_reward", "need_origin"]
-__all__ += ["note_step", "note_tries", "whereabouts"]
+__all__ = ["Whereabouts", "continues", "is_enough", "link_episodes", "mean_reward"]
+__all__ += ["need_origin", "note_step", "note_tries", "whereabouts"]
 
 _BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
 _TOTAL, _N = range(2)
@@ -102,6 +102,28 @@ def is_enough(params: Any, here: Whereabouts, priority: float) -> bool:
     if priority < 0.0 or priority <= least:
         return False
     return is_worth_it(params, priority, mean_reward(here))
+
+
+@inlined
+def continues(params: Any, here: Whereabouts, priority: float, rng: np.random.Generator) -> bool:
+    """Return whether a backup of this priority is made, and the pause does not end by chance.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        Of the learner, as in `is_enough`, and ``mean_backups``.
+    here : Whereabouts
+        Where the agent stands.
+    priority : float
+        The expected value of the backup; negative if there is none to make.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    bool
+    """
+    return is_enough(params, here, priority) and not is_over_by_chance(params, rng)
 
 
 @inlined
