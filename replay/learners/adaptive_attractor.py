@@ -119,7 +119,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     priority = "a bump that travels" if params.adaptation > 1.0 else "a bump that diffuses"
     priority = "a bump that stays" if params.adaptation == 0.0 else priority
     phases, source = (EPISODE_END, START, REST), "Ji et al. 2025"
@@ -127,7 +127,7 @@ def description(params: Params) -> Description:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),

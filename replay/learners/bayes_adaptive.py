@@ -96,7 +96,7 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        gamma: weight of the future, a step; below 1.
+        gamma: discount factor per step; below 1.
     inverse_temperature : float
         beta: of the softmax policy, by which the agent acts and for which gain and need count.
     learning_rate : float
@@ -132,10 +132,10 @@ class Params(NamedTuple):
     min_priority : float
         xi: a backup of no more expected value than this is not made, and ends the pause.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     """
 
     discount: ranges.DiscountBelowOne = 0.9
@@ -204,7 +204,7 @@ class Memory(NamedTuple):
     plan : Plan
         Their values, needs and gains.
     earnings : Earnings
-        What steps earned, and surprised.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -218,14 +218,14 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "beliefs of where each pair leads; values of what may be known"
     phases = tuple(sorted(phases_of(params.replay_at)))
     return Description(stores, phases, "gain x need, over beliefs", "Antonov & Dayan 2025")
 
 
 def evaluates(params: Params) -> bool:
-    """Tell that gain and need of each backup are logged."""
+    """Gain and need of each backup are logged."""
     return True
 
 
@@ -235,7 +235,7 @@ def needs_way_back(params: Params) -> bool:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape, n = (sizes.n_states, sizes.n_actions), params.n_belief_states
     table = (n, sizes.n_actions)
     unknown = np.full(shape, -1, dtype=np.int32)
@@ -262,7 +262,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + most_pauses(params.replay_at) * params.max_backups
 
 

@@ -114,13 +114,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     phases, source = (EPISODE_END, START, REST), "Zhou et al. 2025"
     return Description("places and contexts", phases, "activation by context", source, False)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),

@@ -50,26 +50,26 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     n_replays : int
         Backups drawn from the model at each pause.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     learning_rate : float
-        Share of the way to the target that an action value moves. The first visit to a pair
-        whose initial value is infinite goes all the way.
+        Fraction of the distance to its target by which an action value moves. The first backup of
+        a pair whose initial value is infinite goes all the way.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     forgetting, surprise_rate : float
         How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
     reversible : bool
-        Whether a transition that was seen is known in both directions at once. The way back is
-        assumed to pay nothing, until it is tried.
+        Whether each move, once made, is known in both directions. The reverse move is assumed to
+        earn nothing until it is tried.
     """
 
     discount: ranges.Share = 0.99
@@ -96,7 +96,7 @@ class Memory(NamedTuple):
     outcomes : Outcomes
         What they brought.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -106,7 +106,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "a model of all transitions"
     return Description(stores, (STEP, EPISODE_END, REST), "at random", "Sutton 1990")
 
@@ -117,7 +117,7 @@ def needs_way_back(params: Params) -> bool:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, n_actions = sizes.n_states, sizes.n_actions
     model = world_model(
         n_states,
@@ -132,7 +132,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays
 
 

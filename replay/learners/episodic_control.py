@@ -35,11 +35,11 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
+        Whether the next action is drawn before the update of a step, as in the published code.
     initial_value : float
         Action value of a pair without return; infinite: untried actions are preferred, and a
         pair tried in an unfinished episode is avoided.
@@ -71,13 +71,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores, source = "the episode; best returns", "Lengyel & Dayan 2008"
     return Description(stores, (EPISODE_END,), "backwards", source)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),

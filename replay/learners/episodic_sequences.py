@@ -55,16 +55,16 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     expected_return : float
         What is expected a priori: a sequence is remembered if it brought more.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     """
 
     discount: ranges.Share = 0.99
@@ -96,7 +96,7 @@ class Memory(NamedTuple):
         At the episode's end: the return after each state's last visit, its place in the episode
         (-1 if it was not visited), and its row in the log.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -110,13 +110,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "the episode; the best sequence from each state"
     return Description(stores, (EPISODE_END,), "backwards", "Lengyel & Dayan 2008")
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     last_visits = np.zeros(sizes.n_states, dtype=_VISIT)
     last_visits["place"] = -1

@@ -46,7 +46,7 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     max_pops : int
@@ -54,10 +54,10 @@ class Params(NamedTuple):
     min_priority : float
         Backups that change less are not queued.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     initial_value : float
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima.
@@ -68,8 +68,8 @@ class Params(NamedTuple):
     forgetting, surprise_rate : float
         How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
     reversible : bool
-        Whether a transition that was seen is known in both directions at once. The way back is
-        assumed to pay nothing, until it is tried.
+        Whether each move, once made, is known in both directions. The reverse move is assumed to
+        earn nothing until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
         What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
     capacity : float
@@ -112,7 +112,7 @@ class Memory(NamedTuple):
     evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -126,7 +126,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = retention.describe_model(params.retention, params.capacity)
     priority = priorities.describe_priority(params.priority, "Q")
     source = "Moore & Atkeson 1993, Peng & Williams 1993"
@@ -134,7 +134,7 @@ def description(params: Params) -> Description:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     Q = np.full((sizes.n_states, sizes.n_actions), params.initial_value)
     V = np.full(sizes.n_states, params.initial_value if params.initial_value < np.inf else 0.0)
     changed = np.full(Q.size, -1, dtype=np.int32)
@@ -144,7 +144,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 2 + params.max_pops * priorities.most_pauses(params.replay_at)
 
 

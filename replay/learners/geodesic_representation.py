@@ -84,7 +84,7 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        gamma: weight of the future, a step; below 1.
+        gamma: discount factor per step; below 1.
     epsilon : float
         Probability of a uniformly random action.
     policy : {"softmax", "greedy"}
@@ -112,10 +112,10 @@ class Params(NamedTuple):
     min_priority : float
         A backup of no more expected value than this is not made, and ends the pause.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     pre_explored : bool
         Whether the moves of the world, and where episodes start, are known before the first step.
     """
@@ -168,7 +168,7 @@ class Memory(NamedTuple):
     before : ndarray of float64, shape (max_backups,)
         What G of these moves was, the last one first.
     earnings : Earnings
-        What steps earned, and surprised.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -186,7 +186,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "the way to each goal; the last try of each pair"
     phases = tuple(sorted(phases_of(params.replay_at)))
     return Description(stores, phases, "gain x need, over goals", "Sagiv et al. 2025")
@@ -198,7 +198,7 @@ def evaluates(params: Params) -> bool:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_goals, longest = min(params.n_goals, sizes.n_states), max(params.max_backups, 1)
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(

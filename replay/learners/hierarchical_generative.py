@@ -136,13 +136,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     phases, source = (EPISODE_END, START, REST), "Stoianov et al. 2022"
     return Description("maps, and a graph of places", phases, "drawn from maps", source, False)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, n_maps = sizes.n_states, params.n_maps
     return Memory(
         np.zeros((n_states, sizes.n_actions)),

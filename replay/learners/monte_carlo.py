@@ -32,14 +32,14 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     initial_value : float
         Action value of a pair without return; infinite: untried actions are preferred, and a
         pair tried in an unfinished episode has value 0.
     act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
+        Whether the next action is drawn before the update of a step, as in the published code.
     """
 
     discount: ranges.Share = 0.99
@@ -67,18 +67,18 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores, source = "the episode; mean returns", "Sutton & Barto 2018"
     return Description(stores, (EPISODE_END,), "backwards", source)
 
 
 def needs_episodes(params: Any) -> bool:
-    """Tell that nothing is learned before an episode ends in a terminal state."""
+    """Nothing is learned before an episode ends in a terminal state."""
     return True
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),
@@ -88,7 +88,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Any, memory: Any) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return int(memory.episode.length[0] + 1)
 
 

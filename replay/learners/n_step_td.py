@@ -35,7 +35,7 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
@@ -76,7 +76,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "action values; the last n steps" + "; traces" * (params.trace_decay > 0.0)
     return Description(stores, (), "", "Sutton & Barto 2018")
 
@@ -87,14 +87,14 @@ def learns_on_policy(params: Params) -> bool:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape, decay = (sizes.n_states, sizes.n_actions), params.discount * params.trace_decay
     Q, pairs = np.full(shape, params.initial_value), traces.traces(*shape, decay, sizes.n_steps)
     return Memory(Q, pairs, recent_steps.recent_steps(params.n))
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return len(memory.traces.strength)
 
 

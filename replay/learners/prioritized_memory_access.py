@@ -54,7 +54,7 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step; below 1.
+        Discount factor per step; below 1.
     act_policy : {"softmax", "epsilon_greedy"}
         The policy by which the agent acts, and by which it learns online with ``on_policy``.
     plan_policy : {"softmax", "epsilon_greedy"}
@@ -84,10 +84,10 @@ class Params(NamedTuple):
     opportunity_cost : bool
         Whether the mean reward of a step so far takes its place where that is less.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     use_gain : bool
         Whether gain counts; if not, that of a backup is 1, however many steps it has.
     gain_floor : float
@@ -190,7 +190,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     start = STEP if params.one_step_late else START
     phases = [start if p == START else p for p in priorities.phases_of(params.replay_at)]
     terms = ["gain"] * params.use_gain + ["need"] * (params.need != ONE)
@@ -206,7 +206,7 @@ def evaluates(params: Params) -> bool:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, shape = sizes.n_states, (sizes.n_states, sizes.n_actions)
     longest = params.max_backups if params.allow_loops else min(params.max_backups, n_states + 1)
     Q, V, next_state = np.zeros(shape), np.zeros(n_states), np.full(shape, -1, dtype=np.int32)

@@ -51,7 +51,7 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     max_pops : int
@@ -60,10 +60,10 @@ class Params(NamedTuple):
     min_priority : float
         Smaller changes of a value are not queued.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Pops on average after which a pause ends at random. Infinite: it does not.
+        Mean number of pops after which a pause ends at random; infinite: it does not.
     initial_value : float
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima. Large and finite: optimistic prioritized sweeping.
@@ -77,7 +77,7 @@ class Params(NamedTuple):
         With ``reset_model``: whether every visited state is queued during the episode, as in the
         published code, or its last state only, as in the paper's argument.
     act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
+        Whether the next action is drawn before the update of a step, as in the published code.
     priority : {"change", "need", "recency", "first_in", "random", "gain", "expected_value"}
         Which of the queued states is popped next; see
         :data:`replay.parts.priorities.PRIORITIES`. The gain of a state is the sum over all that it
@@ -92,8 +92,8 @@ class Params(NamedTuple):
         Above 0 each pair has a `forgetting` of its own, which begins with that and follows the
         pair's surprise with this rate.
     reversible : bool
-        Whether a transition that was seen is known in both directions at once. The way back is
-        assumed to pay nothing, until it is tried.
+        Whether each move, once made, is known in both directions. The reverse move is assumed to
+        earn nothing until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
         What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
     capacity : float
@@ -140,7 +140,7 @@ class Memory(NamedTuple):
     evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -154,7 +154,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     priority = priorities.describe_priority(params.priority, "V")
     if params.reset_model:
         return Description("a model of the episode", (EPISODE_END,), priority, "Brea 2018")
@@ -170,7 +170,7 @@ def forgets_at_end(params: Params) -> bool:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     Q = np.full((sizes.n_states, sizes.n_actions), params.initial_value)
     V = np.full(sizes.n_states, params.initial_value if params.initial_value < np.inf else 0.0)
     shared = sweeping.sweeping_memory(params, sizes, sizes.n_states)

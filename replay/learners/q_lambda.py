@@ -39,7 +39,7 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
@@ -50,7 +50,7 @@ class Params(NamedTuple):
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
+        Whether the next action is drawn before the update of a step, as in the published code.
     """
 
     discount: ranges.Share = 0.99
@@ -77,12 +77,12 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     return Description("action values; traces", (), "", "Sutton & Barto 1998")
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     return Memory(
         np.full((sizes.n_states, sizes.n_actions), params.initial_value),
         traces(
@@ -92,7 +92,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return len(memory.traces.strength)
 
 

@@ -30,17 +30,17 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        Share of the way to the target that an action value moves. The first visit to a pair
-        whose initial value is infinite goes all the way.
+        Fraction of the distance to its target by which an action value moves. The first backup of
+        a pair whose initial value is infinite goes all the way.
     initial_value : float
         Action value of an untried pair. Infinite: untried actions are preferred, and left out
         of maxima. Large and finite: optimistic Q-learning.
     act_before_update : bool
-        Whether the next action is drawn before this step's update, as in the published code.
+        Whether the next action is drawn before the update of a step, as in the published code.
     """
 
     discount: ranges.Share = 0.99
@@ -63,23 +63,23 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "optimistic action values" if params.initial_value > 0.0 else "action values"
     return Description(stores, (), "", "Watkins & Dayan 1992")
 
 
 def acts_before_learning(params: Any) -> bool:
-    """Tell whether the next action is drawn before this step's update."""
+    """Whether the next action is drawn before the update of a step."""
     return bool(params.act_before_update)
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     return Memory(np.full((sizes.n_states, sizes.n_actions), params.initial_value))
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1
 
 

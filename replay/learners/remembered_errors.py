@@ -65,11 +65,11 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        Share of the way to the target that an action value moves.
+        Fraction of the distance to its target by which an action value moves.
     n_replays : int
         Experiences replayed at each pause.
     bias : {"proportional", "prioritized", "reward", "random", "expected_reward"}
@@ -108,7 +108,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     priorities = {
         PROPORTIONAL: "remembered error",
         PRIORITIZED: "largest remembered error",
@@ -121,7 +121,7 @@ def description(params: Params) -> Description:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, n_actions = sizes.n_states, sizes.n_actions
     return Memory(
         np.full((n_states, n_actions), params.initial_value),
@@ -131,7 +131,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays
 
 

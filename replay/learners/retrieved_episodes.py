@@ -50,7 +50,7 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     n : int
@@ -60,10 +60,10 @@ class Params(NamedTuple):
     n_remembered : int
         How many of the last steps are remembered.
     backup_cost : float
-        A pause ends where the next episode is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a retrieval, in steps: a pause ends when the next one is expected to gain no
+        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Episodes on average after which a pause ends at random. Infinite: it does not.
+        Mean number of retrievals after which a pause ends at random; infinite: it does not.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     """
@@ -92,7 +92,7 @@ class Memory(NamedTuple):
     latest : ndarray of int64, shape (n_states, n_actions)
         When each pair was tried last; -1 if never.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -103,13 +103,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     priority = "the latest tries of each action"
     return Description("the last steps", (STEP, START, REST), priority, "Gershman & Daw 2017")
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     return Memory(
         np.full(shape, params.initial_value),
@@ -121,7 +121,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return int(memory.action_values.shape[1] * params.n_retrieved * params.n)
 
 

@@ -80,18 +80,18 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        Weight of the future, a step.
+        Discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        Share of the way to the target that an action value moves.
+        Fraction of the distance to its target by which an action value moves.
     n_replays : int
         Experiences reactivated at each pause.
     backup_cost : float
-        A pause ends where the next backup is not expected to gain more than so many steps earn on
-        average; see :mod:`replay.parts.pauses`. 0: time costs nothing.
+        Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
+        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
-        Backups on average after which a pause ends at random. Infinite: it does not.
+        Mean number of backups after which a pause ends at random; infinite: it does not.
     replay_mode : {"default", "reverse", "dynamic"}
         Whether similar experiences begin, or end, at the state reactivated last; or either.
     replay_at_start : bool
@@ -151,7 +151,7 @@ class Memory(NamedTuple):
     surprise : ndarray of float64, shape (1,)
         Sum of absolute prediction errors since the mode was chosen last.
     earnings : Earnings
-        What the end of a pause depends on.
+        Rewards and changes of values so far, on which the end of a pause depends.
     """
 
     action_values: NDArray[np.float64]
@@ -165,7 +165,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     phases = (EPISODE_END, START, REST) if params.replay_at_start else (EPISODE_END, REST)
     priority = (
         "strength x similarity of states",
@@ -178,7 +178,7 @@ def description(params: Params) -> Description:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states, n_actions = sizes.n_states, sizes.n_actions
     return Memory(
         np.full((n_states, n_actions), params.initial_value),
@@ -202,7 +202,7 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + 2 * params.n_replays
 
 

@@ -112,7 +112,7 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     regime = "diffusion" if params.stability == 1.0 else "turbulence"
     regime = "superdiffusion" if params.stability < 1.0 else regime
     regime = "least autocorrelated" if params.least_autocorrelated else regime
@@ -121,7 +121,7 @@ def description(params: Params) -> Description:
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     n_states = sizes.n_states
     return Memory(
         np.zeros((n_states, sizes.n_actions)),

@@ -62,7 +62,7 @@ class Params(NamedTuple):
     Attributes
     ----------
     discount : float
-        gamma: weight of the future, a step.
+        gamma: discount factor per step.
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
@@ -124,13 +124,13 @@ class Memory(NamedTuple):
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     stores = "successors of each pair; a model of all transitions"
     return Description(stores, (STEP, EPISODE_END, REST), "at random", "Russek et al. 2017")
 
 
 def init(params: Params, sizes: Sizes) -> Memory:
-    """Make the memory of a learner that has experienced nothing."""
+    """Return the memory of a learner without experience."""
     shape = (sizes.n_states, sizes.n_actions)
     n_pairs = sizes.n_states * sizes.n_actions
     model = world_model(*shape, sizes.n_transitions, forgetting=params.forgetting)
@@ -156,7 +156,7 @@ def learns_on_policy(params: Params) -> bool:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step."""
+    """Return an upper bound of the backups of the next step."""
     return 1 + params.n_replays
 
 

@@ -37,7 +37,7 @@ __all__ += ["needs_way_back", "replay"]
 
 
 def description(params: Params) -> Description:
-    """Say what is stored, and what is replayed when and why."""
+    """Describe what is stored, and what is replayed, when and why."""
     priority = "along the policy, from the agent"
     stores = "a model of all transitions"
     return Description(stores, (STEP, START, REST), priority, "Sutton & Barto 2018")
