@@ -41,7 +41,7 @@ from replay.parts.priority_queue import (
 from replay.parts.retention import end_episode
 from replay.parts.world_model import WorldModel, model_words, world_model
 
-__all__ = ["Popped", "causes", "evaluates", "needs_way_back", "queue_change", "sweep"]
+__all__ = ["Popped", "causes", "evaluates", "needs_way_back", "queue_change", "sweep_queue"]
 __all__ += ["sweeping_memory", "sweeping_words"]
 
 
@@ -198,7 +198,7 @@ def queue_change(
 
 
 @inlined
-def sweep(
+def sweep_queue(
     back_up: Callable[[Any, Any, Popped, BackupBuffer], None],
     worth: Callable[[Any, Any, Evaluation, int], float],
     params: Any,
