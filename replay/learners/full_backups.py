@@ -237,4 +237,4 @@ def _back_up(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Back up pairs, the first in the queue first."""
     n_pops = params.max_pops if priorities.is_due(params.replay_at, pause.phase) else 0
-    sweeping.sweep(_back_up, _worth, params, memory, n_pops, pause, rng, log)
+    sweeping.sweep_queue(_back_up, _worth, params, memory, n_pops, pause, rng, log)

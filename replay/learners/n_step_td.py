@@ -22,7 +22,7 @@ from replay.learners.contract import Description, Known, Sizes, Transition
 from replay.log.backups import ONLINE, TRACE, BackupBuffer
 from replay.parts import recent_steps, traces
 from replay.parts.policies import best_tried
-from replay.parts.recent_steps import RecentSteps
+from replay.parts.recent_steps import RecentSteps, discounted_return
 from replay.parts.traces import Traces
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "learns_on_policy", "most_backups"]
@@ -106,7 +106,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 def _n_step_return(params: Params, memory: Memory, oldest: int, s: int, a: int) -> float:
     """Return the rewards from a step on, and the value of the pair that follows n steps later."""
     Q = memory.action_values
-    total, weight, _, last = recent_steps.follow(memory.window, oldest, params.n, params.discount)
+    total, weight, _, last = discounted_return(memory.window, oldest, params.n, params.discount)
     step = memory.window.rows[last]
     if step["terminated"]:
         return total

@@ -255,7 +255,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     Q, n_actions = memory.action_values, memory.action_values.shape[1]
     s, a, r, s_next, _, terminated, truncated = transition
     whereabouts.note_step(memory.whereabouts, s, r)
-    world_model.observe(memory.model, s, a, s_next, terminated)
+    world_model.count_transition(memory.model, s, a, s_next, terminated)
     markov_chain.move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a], memory.reward[s, a] = s_next, r
     target = r + params.discount * values.state_value(params, memory, s_next, params.act_policy)

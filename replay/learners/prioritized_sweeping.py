@@ -33,12 +33,12 @@ from replay.learners.contract import Description, Known, Pause, Sizes, Transitio
 from replay.learners.q_learning import acts_before_learning
 from replay.log.backups import EPISODE_END, ONLINE, BackupBuffer, record
 from replay.parts import forgetting, priorities, retention, sweeping
-from replay.parts.evaluation import Evaluation, worth_of_telling
+from replay.parts.evaluation import Evaluation, worth_of_propagating
 from replay.parts.pauses import Earnings
 from replay.parts.policies import best_tried
 from replay.parts.priority_queue import PriorityQueue, clear
 from replay.parts.sweeping import Popped, causes, evaluates, needs_way_back
-from replay.parts.world_model import WorldModel, forget
+from replay.parts.world_model import WorldModel, clear_model
 
 __all__ = ["Memory", "Params", "acts_before_learning", "causes", "description", "evaluates"]
 __all__ += ["forgets_at_end", "init", "learn", "most_backups", "n_words", "needs_way_back"]
@@ -225,7 +225,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def _worth(params: Params, memory: Memory, evaluated: Evaluation, s: int) -> float:
     """Return the expected value of passing the change of V(s) on to all predecessors of s."""
     change = memory.values[s] - memory.known_values[s]
-    return worth_of_telling(evaluated, params, memory.model, memory.action_values, s, change)
+    return worth_of_propagating(evaluated, params, memory.model, memory.action_values, s, change)
 
 
 def _propagate(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) -> None:
@@ -251,8 +251,8 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     n_pops = params.max_pops if priorities.is_due(params.replay_at, pause.phase) else 0
     if params.reset_model:
         n_pops = memory.n_steps[0] if pause.phase == EPISODE_END else 0
-    sweeping.sweep(_propagate, _worth, params, memory, n_pops, pause, rng, log)
+    sweeping.sweep_queue(_propagate, _worth, params, memory, n_pops, pause, rng, log)
     if params.reset_model and pause.phase == EPISODE_END:
-        forget(memory.model)
+        clear_model(memory.model)
         clear(memory.queue)
         memory.n_steps[0] = 0

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined, kernel
 
-__all__ = ["Attractor", "Dynamics", "attractor", "connect", "follow", "place_bump"]
+__all__ = ["Attractor", "Dynamics", "attractor", "connect", "follow_bump", "place_bump"]
 
 _REACH = 4.0  # connections over more than so many widths are left out
 _SILENT = 1e-12  # rates below count as 0, lest most of the time goes to the tails of a bump
@@ -97,7 +97,7 @@ def attractor(n_places: int) -> Attractor:
     >>> network, rng = attractor(12), np.random.default_rng(0)
     >>> connect(network, ring, 1.0, 12.0)
     >>> place_bump(network, 12, 3, 4.0, 0.0)
-    >>> follow(network, 12, 3, Dynamics(1.0, 10.0, 0.0, 0.0, 0.5), 100, rng)
+    >>> follow_bump(network, 12, 3, Dynamics(1.0, 10.0, 0.0, 0.0, 0.5), 100, rng)
     (3, 0)
     """
     square = (n_places, n_places)
@@ -158,7 +158,7 @@ def place_bump(network: Attractor, n: int, place: int, height: float, adaptation
 
 
 @inlined
-def follow(
+def follow_bump(
     network: Attractor, n: int, place: int, dynamics: Dynamics, n_steps: int, rng: Generator
 ) -> tuple[int, int]:
     """Go on until the bump is in another place, or activity died out.

@@ -27,7 +27,7 @@ __all__ += ["chance_open", "clear_tree", "fade_beliefs", "grow", "has_come_true"
 __all__ += ["learn_outcome", "note_try"]
 
 OPEN, SHUT = range(2)
-UNKNOWN, NOWHERE = -1.0, -2.0
+_UNKNOWN, NOWHERE = -1.0, -2.0
 """Instead of how likely an action is open: it is not known where it would lead, or it is known that
 it leads nowhere, or it is beyond what is looked ahead."""
 
@@ -79,7 +79,7 @@ class BeliefTree(NamedTuple):
     next_at : ndarray of int32, shape (n_nodes,)
         The one before it at this place.
     chance : ndarray of float64, shape (n_nodes, n_actions)
-        How likely each action is open; or ``UNKNOWN``, or ``NOWHERE``.
+        How likely each action is open; or ``_UNKNOWN``, or ``NOWHERE``.
     child : ndarray of int32, shape (n_nodes, n_actions, 2)
         The node that follows if it is open, and if it is shut; -1 if there is none.
     first_in : ndarray of int32, shape (n_nodes,)
@@ -352,7 +352,7 @@ def _branch(params: Any, known: Beliefs, tree: BeliefTree, z: int, a: int) -> No
     s = tree.state[z]
     s_next = known.next_state[s, a]
     if s_next < 0:
-        tree.chance[z, a] = UNKNOWN
+        tree.chance[z, a] = _UNKNOWN
         return
     if s_next == s and known.reward[s, a] == 0.0 and not known.ends[s, a]:
         return

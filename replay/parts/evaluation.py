@@ -26,8 +26,8 @@ from replay.parts.need import SUCCESSORS, Need, count_need, need_of, set_policy_
 from replay.parts.priorities import GAIN, NEED, is_evaluated
 from replay.parts.world_model import WorldModel, edge_to
 
-__all__ = ["Evaluation", "evaluate", "evaluation", "evaluation_words", "look_ahead", "note_start"]
-__all__ += ["worth_of_backup", "worth_of_telling"]
+__all__ = ["Evaluation", "evaluation", "evaluation_words", "gain_and_need", "look_ahead"]
+__all__ += ["note_start", "worth_of_backup", "worth_of_propagating"]
 
 
 class Evaluation(NamedTuple):
@@ -82,11 +82,11 @@ def evaluation(priority: int, discount: float, model: WorldModel) -> Evaluation 
     >>> from replay.learners.full_backups import Params
     >>> from replay.log.backups import STEP
     >>> from replay.parts.priorities import NEED
-    >>> from replay.parts.world_model import observe, world_model
+    >>> from replay.parts.world_model import count_transition, world_model
     >>> model = world_model(3, 1, 2)
     >>> params = Params(priority=NEED, discount=0.5)
     >>> seen = evaluation(params.priority, params.discount, model)
-    >>> observe(model, 0, 0, 1, False), observe(model, 1, 0, 2, True)
+    >>> count_transition(model, 0, 0, 1, False), count_transition(model, 1, 0, 2, True)
     (None, None)
     >>> look_ahead(seen, params, model, np.zeros((3, 1)), Pause(STEP, 1, False))
     >>> seen.need.expected[:3].tolist()
@@ -127,7 +127,7 @@ def note_start(evaluation: Evaluation | None, state: int, first: bool = False) -
 
 
 @inlined
-def evaluate(
+def gain_and_need(
     evaluation: Evaluation | None,
     params: Any,
     action_values: NDArray[np.float64],
@@ -199,7 +199,7 @@ def worth_of_backup(
 
 
 @inlined
-def worth_of_telling(
+def worth_of_propagating(
     evaluation: Evaluation,
     params: Any,
     model: WorldModel,
@@ -238,7 +238,7 @@ def worth_of_telling(
     edge = model.first_in[state]
     while edge >= 0:
         s, a = model.edges[edge]["state"], model.edges[edge]["action"]
-        if a == _set_told_values(evaluation.after, model, action_values, s, state, change):
+        if a == _set_propagated_values(evaluation.after, model, action_values, s, state, change):
             gain = greedy_gain(action_values, s, evaluation.after, params.epsilon)
             total += evaluation.need.expected[s] * gain
         edge = model.edges[edge]["next_in"]
@@ -246,7 +246,7 @@ def worth_of_telling(
 
 
 @inlined
-def _set_told_values(
+def _set_propagated_values(
     after: NDArray[np.float64],
     model: WorldModel,
     action_values: NDArray[np.float64],

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.parts.world_model import WorldModel, fade, observe
+from replay.parts.world_model import WorldModel, count_transition, fade
 
 __all__ = ["assume", "remember", "surprise", "unknown_way_back"]
 
@@ -71,7 +71,7 @@ def remember(
     _replace_assumption(model.is_assumed, model, state, action)
     _lose_weight(model.forgetting, model, surprise_rate, state, action, next_state)
     kept: float = model.visits[state, action]
-    observe(model, state, action, next_state, terminated)
+    count_transition(model, state, action, next_state, terminated)
     return kept
 
 

@@ -17,7 +17,7 @@ from replay.parts.elimination import Elimination, elimination, solve_visits_from
 from replay.parts.markov_chain import MarkovChain, markov_chain, set_edge
 from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.policies import SOFTMAX, Policy
-from replay.parts.world_model import WorldModel, edge_to, observe
+from replay.parts.world_model import WorldModel, count_transition, edge_to
 
 __all__ = ["GoalNeed", "begin_at", "begin_in_proportion", "count_goal_need", "gain_on_the_way"]
 __all__ += ["goal_need", "mark_changed", "note_move", "set_policy"]
@@ -177,7 +177,7 @@ def note_move(need: GoalNeed, model: WorldModel, n_goals: int, s: int, a: int, s
         The move.
     """
     n_known, before = model.n_edges[0], need.latest[s, a]
-    observe(model, s, a, s_next, False)
+    count_transition(model, s, a, s_next, False)
     edge = edge_to(model, s, a, s_next)
     if edge == before:
         return

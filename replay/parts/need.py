@@ -31,7 +31,7 @@ NEEDS = ("successor_representation", "stationary_distribution", "current_state",
 """What need is. ``successor_representation``: the visits that are to be expected from where the
 agent is, discounted; at rest, the share of time in the long run. ``stationary_distribution``: that
 share at all pauses. ``current_state``: 1 where the agent is, 0 elsewhere. ``one``: 1."""
-SUCCESSORS, STATIONARY, CURRENT, ONE = range(4)
+SUCCESSORS, _STATIONARY, _CURRENT, ONE = range(4)
 
 
 class Need(NamedTuple):
@@ -100,13 +100,13 @@ def count_need(need: Need, kind: int, phase: int, origin: int, discount: float) 
     discount : float
         Weight of the future, a step; below 1.
     """
-    if kind == STATIONARY or (kind == SUCCESSORS and phase == REST):
+    if kind == _STATIONARY or (kind == SUCCESSORS and phase == REST):
         long_run_shares(need.chain, need.shares)
         for s in range(len(need.shares)):
             need.expected[s] = need.shares[s]
     elif kind == SUCCESSORS:
         solve_visits(need.elimination, need.chain, origin, discount, need.expected)
-    elif kind == CURRENT:
+    elif kind == _CURRENT:
         need.expected[:] = 0.0
         need.expected[origin] = 1.0
 

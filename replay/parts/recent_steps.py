@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 
-__all__ = ["RecentSteps", "add_step", "follow", "recent_steps", "step_words"]
+__all__ = ["RecentSteps", "add_step", "discounted_return", "recent_steps", "step_words"]
 
 _STEP = np.dtype(
     {
@@ -54,7 +54,7 @@ def recent_steps(n_kept: int) -> RecentSteps:
     ...     place = add_step(recent, Transition(0, 0, reward, 0, -1, False, False))
     >>> recent.rows["reward"].tolist()
     [4.0, 2.0]
-    >>> follow(recent, 1, 2, 0.5)[0]
+    >>> discounted_return(recent, 1, 2, 0.5)[0]
     np.float64(4.0)
     """
     return RecentSteps(np.zeros(n_kept, dtype=_STEP), np.zeros(2, dtype=np.int64))
@@ -82,7 +82,7 @@ def add_step(recent: RecentSteps, transition: Any) -> int:
 
 
 @inlined
-def follow(
+def discounted_return(
     recent: RecentSteps, place: int, n_steps: int, discount: float
 ) -> tuple[float, float, int, int]:
     """Follow what happened from a step on, as far as its episode went.

@@ -23,9 +23,9 @@ from replay.jit import inlined
 from replay.log.backups import EPISODE_END, START, BackupBuffer, record
 from replay.parts.evaluation import (
     Evaluation,
-    evaluate,
     evaluation,
     evaluation_words,
+    gain_and_need,
     look_ahead,
     note_start,
 )
@@ -51,7 +51,7 @@ from replay.parts.retention import end_episode
 from replay.parts.world_model import WorldModel, model_words, world_model
 
 __all__ = ["Popped", "causes", "evaluates", "log_backup", "needs_way_back", "note_step"]
-__all__ += ["queue_change", "sweep", "sweeping_memory", "sweeping_words"]
+__all__ += ["queue_change", "sweep_queue", "sweeping_memory", "sweeping_words"]
 
 
 class Popped(NamedTuple):
@@ -216,7 +216,7 @@ def log_backup(
     """
     _, priority, n, cause, phase = popped
     before = memory.action_values[s, a]
-    gain, need = evaluate(memory.evaluation, params, memory.action_values, s, a, after)
+    gain, need = gain_and_need(memory.evaluation, params, memory.action_values, s, a, after)
     note_change(params, memory.earnings, before, after)
     return record(log, phase, s, a, s_next, before, after, np.nan, priority, n, cause, gain, need)
 
@@ -260,7 +260,7 @@ def queue_change(
 
 
 @inlined
-def sweep(
+def sweep_queue(
     back_up: Callable[[Any, Any, Popped, BackupBuffer], None],
     worth: Callable[[Any, Any, Evaluation, int], float],
     params: Any,

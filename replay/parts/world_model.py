@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.parts.priority_queue import PriorityQueue, clear, priority_queue, queue_words
 
-__all__ = ["WorldModel", "draw_edge", "edge_to", "fade", "forget", "model_words", "observe"]
-__all__ += ["world_model"]
+__all__ = ["WorldModel", "clear_model", "count_transition", "draw_edge", "edge_to", "fade"]
+__all__ += ["model_words", "world_model"]
 
 _NOTHING = 1e-30  # of the weight of one outcome: it adds nothing to any average
 
@@ -129,7 +129,7 @@ def world_model(
     --------
     >>> model = world_model(3, 1, 2)
     >>> for state, next_state in [(0, 1), (1, 2), (0, 1)]:
-    ...     observe(model, state, 0, next_state, False)
+    ...     count_transition(model, state, 0, next_state, False)
     >>> model.edges["count"][: model.n_edges[0]].tolist()
     [2.0, 1.0]
     """
@@ -189,7 +189,9 @@ def draw_edge(model: WorldModel, state: int, action: int, rng: np.random.Generat
 
 
 @inlined
-def observe(model: WorldModel, state: int, action: int, next_state: int, terminated: bool) -> None:
+def count_transition(
+    model: WorldModel, state: int, action: int, next_state: int, terminated: bool
+) -> None:
     """Count one transition. Terminal states get no list of edges into them."""
     model.visits[state, action] += 1
     edge = edge_to(model, state, action, next_state)
@@ -267,7 +269,7 @@ def _leave_list_in(model: WorldModel, edge: int) -> None:
 
 
 @inlined
-def forget(model: WorldModel) -> None:
+def clear_model(model: WorldModel) -> None:
     """Empty the model, in time proportional to what it holds."""
     for edge in range(model.n_places[0]):
         state = model.edges[edge]["state"]

@@ -272,7 +272,7 @@ def prioritized_sweeping(world, Q, V, U, model, queue, p, n_steps, rng):
         ended = world.terminal[entered]
         here = begin(world, rng) if ended else entered
         following = act(Q, here, p.epsilon, rng)
-        models.observe(model, s, a, entered, ended)
+        models.count_transition(model, s, a, entered, ended)
         n_since += 1
         N = model.visits[s, a]
         target = r if ended else r + p.discount * U[entered]
@@ -295,7 +295,7 @@ def prioritized_sweeping(world, Q, V, U, model, queue, p, n_steps, rng):
                 enqueue(queue, V, U, before, p)
                 edge = model.edges[edge]["next_in"]
         if p.reset_model and ended:
-            models.forget(model)
+            models.clear_model(model)
             queues.clear(queue)
             n_since = 0
         total += r

@@ -11,7 +11,7 @@ from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.markov_chain import MarkovChain, set_edge
 from replay.parts.memory_access.whereabouts import note_tries
 from replay.parts.numbering import meet
-from replay.parts.world_model import WorldModel, observe
+from replay.parts.world_model import WorldModel, count_transition
 from replay.worlds.mdp import MDP
 
 __all__ = ["explore_chain", "explore_pairs", "explore_world", "link_ends"]
@@ -134,7 +134,7 @@ def _observe_all(
     for s in range(next_state.shape[0]):
         for a in range(next_state.shape[1]):
             if next_state[s, a] >= 0:
-                observe(model, s, a, next_state[s, a], terminal[next_state[s, a]])
+                count_transition(model, s, a, next_state[s, a], terminal[next_state[s, a]])
 
 
 @kernel
