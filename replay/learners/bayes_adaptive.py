@@ -135,7 +135,7 @@ class Params(NamedTuple):
         xi: a pause ends when no backup has a larger expected value than this.
     backup_cost : float
         Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
         Mean number of backups after which a pause ends at random; infinite: it does not.
     """

@@ -1,9 +1,9 @@
 """Dyna-Q: Q-learning that also learns from imagined experience.
 
-Every step is learned from twice: by one online backup, and by what it teaches the learned model,
-from which `n_replays` more backups are drawn: a pair, uniformly among those that the model knows,
-and one of its outcomes, as often as it was observed. A way back that is only assumed is imagined
-like what was experienced; it gets no online backup.
+Every step is learned from twice: by one online backup, and through the learned model, from which
+`n_replays` more backups are drawn: a pair, uniformly among those in the model, and one of its
+outcomes, in proportion to how often it was observed. A reverse move that is only assumed is
+imagined like experience; it gets no online backup.
 
 References
 ----------
@@ -54,10 +54,10 @@ class Params(NamedTuple):
     epsilon : float
         Probability of a uniformly random action.
     n_replays : int
-        Backups drawn from the model at each pause.
+        Number of backups drawn from the model per pause.
     backup_cost : float
         Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
         Mean number of backups after which a pause ends at random; infinite: it does not.
     learning_rate : float
@@ -66,7 +66,7 @@ class Params(NamedTuple):
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
+        How the model follows a changing world; see :mod:`replay.parts.forgetting`.
     reversible : bool
         Whether each move, once made, is known in both directions. The reverse move is assumed to
         earn nothing until it is tried.
@@ -85,16 +85,16 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What Dyna-Q keeps.
+    """The memory of Dyna-Q.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     model : WorldModel
-        The transitions seen.
+        The transitions observed.
     outcomes : Outcomes
-        What they brought.
+        Their rewards, and whether they ended the episode.
     earnings : Earnings
         Rewards and changes of values so far, on which the end of a pause depends.
     """
@@ -112,7 +112,7 @@ def description(params: Params) -> Description:
 
 
 def needs_way_back(params: Params) -> bool:
-    """Tell whether the model knows both directions of a move at once."""
+    """Whether the model knows each move in both directions."""
     return params.reversible
 
 
@@ -137,14 +137,14 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: Q of each pair in the model and its place in the list, outcomes."""
+    """Count the numbers held: Q and the place of each pair in the model, and outcomes."""
     n_pairs, model = int(memory.outcomes.n_pairs[0]), memory.model
     held = model_words(model) + outcome_words(memory.outcomes, model)
     return n_pairs + held + earnings_words(params)
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Make the backup of the transition, and remember it in the model."""
+    """Back up the transition, and add it to the model."""
     note_experience(params, memory.earnings, memory.action_values, transition)
     q_learning.learn(params, memory, transition, log)
     model, outcomes = memory.model, memory.outcomes
@@ -160,7 +160,24 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def back_up(
     params: Params, memory: Memory, edge: int, phase: int, pop: int, cause: int, log: BackupBuffer
 ) -> int:
-    """Make the backup of an edge of the model, and return its row in the log."""
+    """Back up an edge of the model.
+
+    Parameters
+    ----------
+    params : Params
+    memory : Memory
+        Its action values are changed.
+    edge : int
+        The place of the edge in the model.
+    phase, pop, cause : int
+        As :func:`replay.log.backups.record` takes them.
+    log : BackupBuffer
+
+    Returns
+    -------
+    int
+        The row of the backup in the log.
+    """
     Q, known, outcome = memory.action_values, memory.model.edges[edge], memory.outcomes.rows[edge]
     s, a, s_next, r = known["state"], known["action"], known["next_state"], outcome["reward"]
     before = q_learning.back_up(params, Q, s, a, r, s_next, outcome["terminated"])
@@ -169,7 +186,7 @@ def back_up(
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Learn from what the model says would happen after steps drawn at random."""
+    """Learn from the model's outcomes of pairs drawn at random."""
     if pause.phase == START:
         return
     for i in range(params.n_replays):

@@ -1,6 +1,6 @@
-"""Episodic control: the action values are the best returns ever obtained.
+"""Episodic control: action values are the best returns obtained so far.
 
-At the end of an episode its transitions are replayed backwards, and an action value is raised to
+At the end of an episode its transitions are replayed backwards, and each action value is raised to
 the return that followed, if that is larger. A truncated episode has no return, so nothing is
 learned from it.
 
@@ -41,8 +41,8 @@ class Params(NamedTuple):
     act_before_update : bool
         Whether the next action is drawn before the update of a step, as in the published code.
     initial_value : float
-        Action value of a pair without return; infinite: untried actions are preferred, and a
-        pair tried in an unfinished episode is avoided.
+        Action value of a pair without return; infinite: untried actions are preferred, and a pair
+        tried in the unfinished episode is avoided.
     """
 
     # Two learners whose Params have the same types in the same order are slow to call in numba.
@@ -53,14 +53,14 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What episodic control keeps.
+    """The memory of episodic control.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     best_returns : ndarray of float64, shape (n_states, n_actions)
-        The best return of each pair so far, minus infinity where there was none.
+        The best return of each pair so far; minus infinity if there was none.
     episode : Episode
         The transitions of this episode.
     """
@@ -100,7 +100,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """At an episode's end, keep its returns where they are the best, from the last to the first."""
+    """At an episode's end, keep those returns that are the best, the last transition first."""
     if pause.terminated:
         Q, G = memory.action_values, 0.0
         s_next, row = pause.state, -1

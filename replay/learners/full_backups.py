@@ -1,14 +1,14 @@
 """Prioritized sweeping with full backups, one pair of state and action at a time.
 
 A full backup replaces Q(s, a) by the expectation of r + discount * V(s') in the learned model. A
-pair is queued when the value of one of its successors has changed, with the size of the change
-that its backup would make as its priority; each pop backs up one pair. A small backup, as of
+pair is queued when the value of one of its successors has changed; its priority is the size of the
+change that its backup would make, and each pop backs up one pair. A small backup, as in
 :mod:`replay.learners.prioritized_sweeping`, knows which successor changed and costs one addition; a
-full one averages over all successors, but knows what it will change before it is made. So pairs
-compete here, by their change, or by the gain of their backup.
+full backup averages over all successors, but its effect is known before it is made. Pairs therefore
+compete here, by their change or by the gain of their backup.
 
-With an empty queue no backup would change an action value by more than `min_priority`: they solve
-the learned model. A pair that was forgotten keeps its action value until it is tried again.
+With an empty queue no backup would change an action value by more than `min_priority`: the action
+values solve the learned model. A forgotten pair keeps its action value until it is tried again.
 
 References
 ----------
@@ -50,12 +50,12 @@ class Params(NamedTuple):
     epsilon : float
         Probability of a uniformly random action.
     max_pops : int
-        Pairs backed up at most in each pause.
+        Largest number of pairs backed up per pause.
     min_priority : float
-        Backups that change less are not queued.
+        Backups that would change a value by less are not queued.
     backup_cost : float
         Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
         Mean number of backups after which a pause ends at random; infinite: it does not.
     initial_value : float
@@ -66,14 +66,14 @@ class Params(NamedTuple):
     replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which pairs are backed up; see :data:`replay.parts.priorities.MOMENTS`.
     forgetting, surprise_rate : float
-        How the model follows a world that changes; see :mod:`replay.parts.forgetting`.
+        How the model follows a changing world; see :mod:`replay.parts.forgetting`.
     reversible : bool
         Whether each move, once made, is known in both directions. The reverse move is assumed to
         earn nothing until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
+        What a bounded memory keeps; see :func:`replay.parts.retention.retain`.
     capacity : float
-        Bound of the memory: a number of episodes or of transitions. Infinite: none.
+        Bound of the memory, in episodes or transitions; infinite: none.
     """
 
     discount: ranges.Share = 0.99
@@ -93,22 +93,22 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What prioritized sweeping with full backups keeps.
+    """The memory of prioritized sweeping with full backups.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     values : ndarray of float64, shape (n_states,)
-        V, the largest action value of each state; 0 where an episode ended.
+        V, the largest action value of each state; 0 if an episode ended there.
     rewards : ndarray of float64, shape (n_states, n_actions)
         R, the mean reward of each pair.
     changed : ndarray of int32, shape (n_states * n_actions,)
-        The successor whose value changed when the pair was queued.
+        The successor whose change queued the pair.
     model : WorldModel
-        The transitions remembered.
+        The remembered transitions.
     queue : PriorityQueue
-        The pairs whose backup is waiting, as s * n_actions + a.
+        The pairs that wait for a backup, as s * n_actions + a.
     evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
     earnings : Earnings
@@ -214,7 +214,7 @@ def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuff
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Learn from the transition, and from its way back if that is assumed."""
+    """Learn from the transition, and from its reverse if that is assumed."""
     s, a, _, s_next, _, terminated, _ = transition
     sweeping.note_step(params, memory, transition)
     _try(params, memory, transition, log)
@@ -235,6 +235,6 @@ def _back_up(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) 
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Back up pairs, the first in the queue first."""
+    """Back up pairs from the queue."""
     n_pops = params.max_pops if priorities.is_due(params.replay_at, pause.phase) else 0
     sweeping.sweep_queue(_back_up, _worth, params, memory, n_pops, pause, rng, log)

@@ -36,8 +36,8 @@ class Params(NamedTuple):
     epsilon : float
         Probability of a uniformly random action.
     initial_value : float
-        Action value of a pair without return; infinite: untried actions are preferred, and a
-        pair tried in an unfinished episode has value 0.
+        Action value of a pair without return; infinite: untried actions are preferred, and a pair
+        tried in the unfinished episode has value 0.
     act_before_update : bool
         Whether the next action is drawn before the update of a step, as in the published code.
     """
@@ -49,14 +49,14 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What Monte Carlo learning keeps.
+    """The memory of Monte Carlo learning.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q, the means of the returns.
     n_returns : ndarray of int64, shape (n_states, n_actions)
-        Number of returns in each mean.
+        N, the number of returns in each mean.
     episode : Episode
         The transitions of this episode.
     """
@@ -106,7 +106,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """At an episode's end, average its returns in, from the last transition to the first."""
+    """At an episode's end, include its returns in the means, the last transition first."""
     if pause.terminated:
         Q, N, G = memory.action_values, memory.n_returns, 0.0
         s_next, row = pause.state, -1

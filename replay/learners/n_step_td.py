@@ -2,8 +2,8 @@
 
 The pair visited n steps ago moves towards the n-step return: n rewards, or those up to the end of
 the episode, and the value of the action drawn n steps later. The update is always n - 1 steps late,
-across episode borders too. The published code adds a replacing trace with decay 0.8, which the
-paper does not mention. Nothing is replayed; delayed backups are logged as ``trace``.
+also across the borders of episodes. The published code adds a replacing trace with decay 0.8, which
+the paper does not mention. Nothing is replayed; delayed backups are logged as ``trace``.
 
 References
 ----------
@@ -39,12 +39,12 @@ class Params(NamedTuple):
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        Share of the error that is added. The first update of a pair whose initial value is
+        Fraction of the error that is added. The first update of a pair whose initial value is
         infinite goes all the way.
     n : int
         Number of rewards in the return.
     trace_decay : float
-        Traces decay by discount * trace_decay a step; 0 is the textbook's learner.
+        Traces decay by discount * trace_decay per step; 0 is the textbook's learner.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     """
@@ -58,14 +58,14 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What n-step learning keeps.
+    """The memory of n-step learning.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     traces : Traces
-        The pairs updated lately that still have a trace.
+        The recently updated pairs that still have a trace.
     window : RecentSteps
         The last n transitions.
     """
@@ -82,7 +82,7 @@ def description(params: Params) -> Description:
 
 
 def learns_on_policy(params: Params) -> bool:
-    """Tell that the action drawn next is part of the target."""
+    """Return True: the action drawn next is part of the target."""
     return True
 
 
@@ -99,12 +99,12 @@ def most_backups(params: Params, memory: Memory) -> int:
 
 
 def n_words(params: Params, memory: Memory, known: Known) -> int:
-    """Count the numbers held: an action value of each pair, the traces, six a remembered step."""
+    """Count the numbers held: an action value of each pair, the traces, six per remembered step."""
     return known.pairs + traces.trace_words(memory.traces) + recent_steps.step_words(memory.window)
 
 
 def _n_step_return(params: Params, memory: Memory, oldest: int, s: int, a: int) -> float:
-    """Return the rewards from a step on, and the value of the pair that follows n steps later."""
+    """Return the n-step return from a step on, with the value of the pair n steps later."""
     Q = memory.action_values
     total, weight, _, last = discounted_return(memory.window, oldest, params.n, params.discount)
     step = memory.window.rows[last]

@@ -1,24 +1,26 @@
-"""Prioritized memory access: what is replayed next is what would earn most, gain times need.
+"""Prioritized memory access: the backup that earns most is replayed next, by gain times need.
 
 After each step Q-learning updates Q, and the chain T of states moves towards the state just
 reached. At an episode's end and start the learner makes a few backups of remembered transitions,
-the one with the largest expected value first. The gain of a backup is what the policy earns more in
-its state for having changed; the need of a state is how often the agent will visit it, discounted.
-A backup may also extend the last one by a greedy step, as an n-step backup of the whole path.
+the one with the largest expected value first. The gain of a backup is how much more the updated
+policy earns from its state than the policy before it; the need of a state is the discounted number
+of times that the agent will visit it. A backup may also extend the last one by a greedy step, as an
+n-step backup of the whole path.
 
 The value of a state is that of its best action, or with ``on_policy`` the mean under the policy.
-Nothing is replayed before the first reward. Besides Q the learner keeps only what the latest try
-of each pair led to. It computes anew only the gains that a backup may have changed, and need once a
-pause, by what moved in T.
+There is no replay before the first reward. Besides Q the learner keeps only the outcome of the
+latest try of each pair. It recomputes only the gains that a backup may have changed, and need once
+per pause, as far as T has changed.
 
-Who forgets has something to gain from what is long learned [2]_: with `forgetting`, after each step
-and the replay that follows it, all action values move a share of the way to `forgotten_value`.
-Actions that are often chosen are kept up by experience; those that are worse than what is forgotten
-tends to seem better than they are, and are replayed for that. Of that paper the abstract, the
-summary and the authors' code were read. Its agent's values decay towards the mean reward so far,
-here with `forgets_to_mean`. It also forgets how its small task is laid out, so that replay mixes up
-what actions lead to; here what each pair led to last is kept, and T is. In the authors' simple
-example that makes a fifth fewer replays of what is worse, and better choices.
+A learner that forgets still gains from replaying what it learned long ago [2]_: with `forgetting`,
+after each step and the replay that follows it, all action values move a fraction of the way to
+`forgotten_value`. Actions that are chosen often are kept up to date by experience. Actions whose
+value lies below `forgotten_value` come to look better than they are, and are replayed to correct
+that. The abstract and summary of that paper and the authors' code were read. There, values decay
+towards the mean reward so far, as here with `forgets_to_mean`. Their agent also forgets the layout
+of its small task, so that replay confuses the outcomes of actions; here the last outcome of each
+pair is kept, and so is T. In the authors' two-action example the worse action is therefore replayed
+a fifth less often, and choices are better.
 
 References
 ----------
@@ -56,67 +58,69 @@ class Params(NamedTuple):
     discount : float
         Discount factor per step; below 1.
     act_policy : {"softmax", "epsilon_greedy"}
-        The policy by which the agent acts, and by which it learns online with ``on_policy``.
+        The policy by which the agent acts, and with ``on_policy`` learns online.
     plan_policy : {"softmax", "epsilon_greedy"}
-        The policy for which gains are counted, and values in replay with ``on_policy``.
+        The policy for which gains are computed, and with ``on_policy`` values in replay.
     inverse_temperature : float
-        Of the softmax policy.
+        Inverse temperature of the softmax policy.
     epsilon : float
-        Of the epsilon-greedy policy: the probability of a random action.
+        Probability of a random action of the epsilon-greedy policy.
     learning_rate : float
-        Share of the way to the target that an action value moves, online and in replay.
+        Fraction of the distance to its target by which an action value moves, online and in replay.
     copy_targets : bool
-        Whether in replay it moves all the way, whatever the learning rate.
+        Whether it moves all the way in replay, whatever the learning rate.
     trace_decay : float
-        Lambda of the eligibility traces by which the online update reaches earlier pairs.
+        Lambda of the eligibility traces through which the online update reaches earlier pairs.
     transition_rate : float
-        Share of the way to the latest move that a row of T moves.
+        Fraction of the distance to the latest move by which a row of T moves.
     replay_at : {"pauses", "start_and_end", "step", "episode_end", "rest"}
-        When there is replay: at ends and starts of episodes and in rest, or as
-        :data:`replay.parts.priorities.MOMENTS` says.
+        When replay takes place: by default at ends and starts of episodes and at rest; see
+        :data:`replay.parts.priorities.MOMENTS`.
     one_step_late : bool
         Whether, as in the published code, replay at a start waits for the first step, and need is
-        counted from the state before the latest step, at an end too.
+        counted from the state before the latest step, also at an end.
     max_backups : int
-        Backups at most at each pause; one of n steps counts once.
+        Largest number of backups per pause; an n-step backup counts once.
     min_priority : float
-        A backup of no more expected value than this is not made, and ends the pause.
+        A pause ends when no backup has a larger expected value than this.
     opportunity_cost : bool
-        Whether the mean reward of a step so far takes its place where that is less.
+        Whether the mean reward per step so far replaces `min_priority` where it is lower.
     backup_cost : float
         Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
         Mean number of backups after which a pause ends at random; infinite: it does not.
     use_gain : bool
-        Whether gain counts; if not, that of a backup is 1, however many steps it has.
+        Whether gain counts; if not, the gain of a backup is 1, however many steps it has.
     gain_floor : float
-        The least that each step of a backup is taken to gain. The published 1e-10 lets need alone
-        decide where nothing is to be gained; 0 is the theory as it stands.
+        The least gain that each step of a backup is assumed to have. With the published 1e-10, need
+        alone decides where nothing can be gained; 0 is the theory as it stands.
     need : {"successor_representation", "stationary_distribution", "current_state", "one"}
-        What need is, as :data:`replay.parts.need.NEEDS` says.
+        The definition of need; see :data:`replay.parts.need.NEEDS`.
     n_step : bool
         Whether a backup may extend the last one.
     allow_loops : bool
-        Whether it may then lead to where that one has been.
+        Whether an extended backup may lead to a state that it already contains.
     replay_bumps : bool
-        Whether moves that lead nowhere are replayed too.
+        Whether moves that lead back to the same state are replayed too.
     tie_break : {"shortest", "longest", "random"}
-        Which is made of backups of one expected value and different length; chance does the rest.
+        Which backup is made if several of different length have the same expected value; remaining
+        ties are broken at random.
     on_policy : bool
-        Whether a state's value is the mean under the policy, instead of that of its best action,
-        and backups are extended by that policy's actions, instead of greedy ones.
+        Whether the value of a state is the mean under the policy, not that of its best action, and
+        backups are extended by actions of that policy, not by greedy ones.
     link_starts : bool
-        Whether T goes on from an episode's end to the next one's start: at first to all starts of a
-        known world as often as episodes start there, else to that of the episode that ended.
+        Whether T continues from an episode's end to the next start. Before any such link was seen,
+        it leads to all starts of a known world in proportion to their probability, else to the
+        start of the episode that ended.
     pre_explored : bool
-        Whether every action was tried once in every state before the first step, without reward.
+        Whether every action is tried once in every state before the first step, without reward.
     forgetting : float
-        Share of the way to `forgotten_value` that all action values move at each step.
+        Fraction of the distance to `forgotten_value` by which all action values move at each step.
     forgotten_value : float
-        What an action value is once all is forgotten.
+        The action value that remains when everything is forgotten.
     forgets_to_mean : bool
-        Whether that is the mean reward so far instead, as in the published code.
+        Whether the mean reward so far takes its place, as in the published code.
     """
 
     discount: ranges.DiscountBelowOne = 0.9
@@ -151,7 +155,7 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What prioritized memory access keeps.
+    """The memory of prioritized memory access.
 
     Attributes
     ----------
@@ -160,21 +164,21 @@ class Memory(NamedTuple):
     values : ndarray of float64, shape (n_states,)
         V, the value of each state.
     next_state : ndarray of int32, shape (n_states, n_actions)
-        Where each pair led to last; -1 if it was never tried.
+        The latest outcome of each pair; -1 if it was never tried.
     reward : ndarray of float64, shape (n_states, n_actions)
-        What it earned then.
+        The reward of that try.
     table : PriorityTable
-        Gain, and the expected value, of backing up each pair.
+        Gain and expected value of backing up each pair.
     path : Path
-        The backup made last.
+        The latest backup.
     traces : Traces
-        Pairs tried lately in this episode.
+        Pairs tried recently in this episode.
     model : WorldModel
-        Transitions seen, for their predecessors.
+        The transitions observed, to look up predecessors.
     need : Need
-        How often each state will be visited, from the latest pause on, and T.
+        Need of each state, as of the latest pause, and T.
     whereabouts : Whereabouts
-        Where the agent stands.
+        What is known of the current episode.
     """
 
     action_values: NDArray[np.float64]
@@ -201,7 +205,7 @@ def description(params: Params) -> Description:
 
 
 def evaluates(params: Params) -> bool:
-    """Whether gain and need of each backup are logged: always."""
+    """Gain and need of each backup are logged."""
     return True
 
 
@@ -219,7 +223,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """Let T go on from each end to every start; pre-explored, try every action in every state."""
+    """Try every action in every state, if pre-explored; else link each end to all starts in T."""
     if params.pre_explored:
         exploration.explore_world(memory, mdp, params.link_starts)
     elif params.link_starts and mdp is not None:
@@ -227,7 +231,10 @@ def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step: at its two pauses, each path at most a step longer."""
+    """Return an upper bound of the backups of the next step.
+
+    It has two pauses; in each, every path is at most one step longer than the one before.
+    """
     growing = min(params.max_backups, len(memory.path.state))
     a_pause = growing * (growing + 1) // 2 + (params.max_backups - growing) * growing
     return (len(memory.values) if params.trace_decay > 0.0 else 1) + 2 * a_pause
@@ -236,16 +243,16 @@ def most_backups(params: Params, memory: Memory) -> int:
 def n_words(params: Params, memory: Memory, known: Known) -> int:
     """Count the numbers held from one pause to the next.
 
-    They are Q, next state, reward, gain and priority of each pair, V of each state, the states
-    whose gain is stale, twice, the model and the chain. Need and paths are made anew; what only
-    spares a pause from doing that from the beginning does not count.
+    These are Q, next state, reward, gain and priority of each pair, V of each state, the states
+    whose gain is stale, twice, the model and the chain. Need and paths are computed anew; arrays
+    that only speed this up do not count.
     """
     learned = world_model.model_words(memory.model) + markov_chain.chain_words(memory.need.chain)
     return 5 * known.pairs + known.states + 2 * int(memory.table.stale.n[0]) + learned
 
 
 def act(params: Params, memory: Memory, state: int, rng: Generator) -> int:
-    """Draw an action of the policy."""
+    """Draw an action of the behavioural policy."""
     policy = policies.Policy(params.act_policy, params.inverse_temperature, params.epsilon)
     return policies.draw_action(policy, memory.action_values, state, rng)
 
@@ -289,14 +296,14 @@ def _back_up(
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Replay what is worth it; then, once a step, forget."""
+    """Replay, and then, once per step, forget."""
     _plan(params, memory, pause, rng, log)
     if pause.phase == STEP or pause.phase == EPISODE_END:
         values.forget_values(params, memory)
 
 
 def _plan(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Make the backup that is worth most, again and again, until none is worth enough."""
+    """Make the most valuable backup, again and again, until none is worth its time."""
     whereabouts.link_episodes(params, memory.whereabouts, memory.need.chain, pause)
     origin = whereabouts.need_origin(params, memory.whereabouts, pause)
     if origin < 0:

@@ -1,17 +1,17 @@
 """Prioritized sweeping with small backups; also optimistic, and with a model reset each episode.
 
-The learner counts transitions. V(s) is the value of a state, U(s) the value that its predecessors
-were told last. Whenever V(s) changes, s is queued, with the size of V(s) - U(s) as its priority;
-popping s tells the change to all its predecessors in the learned model. With ``reset_model`` the
-sweep waits for the end of the episode, makes as many pops as the episode had steps, and the model
-is forgotten.
+The learner counts transitions. V(s) is the value of a state, U(s) the value that was last
+propagated to its predecessors. Whenever V(s) changes, s is queued with the priority
+|V(s) - U(s)|; popping s propagates the change to all its predecessors in the learned model. With
+``reset_model`` the sweep waits for the end of the episode, makes as many pops as the episode had
+steps, and then empties the model.
 
-Variants are a parameter away: which state is next, when the queue is worked off, how the
-model follows a world that changes, and how much of it is kept. Small backups stay exact whatever
-the model is: Q(s, a) is the average of r + discount * U(s') over what is remembered of (s, a), and
-with an empty queue, where U = V, the action values solve the learned model. A pair that was
-forgotten keeps its action value: the model is solved as if the pair paid that much and ended the
-episode. When it is tried again its value begins anew.
+Parameters select variants: which state is next, when the queue is processed, how the model follows
+a changing world, and how much of it is kept. Small backups are exact for every such model: Q(s, a)
+is the average of r + discount * U(s') over the remembered outcomes of (s, a), and with an empty
+queue, where U = V, the action values solve the learned model. A forgotten pair keeps its action
+value: the model is solved as if the pair earned that much and ended the episode. When it is tried
+again its value begins anew.
 
 References
 ----------
@@ -55,13 +55,13 @@ class Params(NamedTuple):
     epsilon : float
         Probability of a uniformly random action.
     max_pops : int
-        States popped at most in each pause. With ``reset_model`` it is the number of steps of the
-        episode instead, at the episode's end.
+        Largest number of pops per pause. With ``reset_model`` it is instead the number of steps of
+        the episode, at its end.
     min_priority : float
         Smaller changes of a value are not queued.
     backup_cost : float
         Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
         Mean number of pops after which a pause ends at random; infinite: it does not.
     initial_value : float
@@ -69,35 +69,35 @@ class Params(NamedTuple):
         of maxima. Large and finite: optimistic prioritized sweeping.
     priority_only_lowers : bool
         Whether a queued state keeps its priority unless the new one is smaller, as in the
-        published code; else its priority follows the change of value up and down, and it leaves
-        the queue when that is small.
+        published code. Otherwise its priority follows |V - U| up and down, and it leaves the queue
+        when that is small.
     reset_model : bool
-        Whether the model is forgotten at each episode's end.
+        Whether the model is emptied at each episode's end.
     queue_visited : bool
         With ``reset_model``: whether every visited state is queued during the episode, as in the
-        published code, or its last state only, as in the paper's argument.
+        published code, or only its last state, as in the paper's argument.
     act_before_update : bool
         Whether the next action is drawn before the update of a step, as in the published code.
     priority : {"change", "need", "recency", "first_in", "random", "gain", "expected_value"}
         Which of the queued states is popped next; see
-        :data:`replay.parts.priorities.PRIORITIES`. The gain of a state is the sum over all that it
-        would tell.
+        :data:`replay.parts.priorities.PRIORITIES`. The gain of a state is the sum over its
+        predecessors.
     replay_at : {"step", "episode_end", "start_and_end", "rest", "pauses"}
         The pauses in which states are popped; see :data:`replay.parts.priorities.MOMENTS`. With
-        ``reset_model`` it is the episode's end.
+        ``reset_model`` this is the episode's end.
     forgetting : float
-        Weight that earlier outcomes of a pair lose when it is tried again: 0 counts them all alike,
-        1 keeps the last only; see :mod:`replay.parts.forgetting`.
+        Fraction of their weight that earlier outcomes of a pair lose when it is tried again: 0
+        counts all alike, 1 keeps only the last; see :mod:`replay.parts.forgetting`.
     surprise_rate : float
-        Above 0 each pair has a `forgetting` of its own, which begins with that and follows the
-        pair's surprise with this rate.
+        If above 0, each pair has its own `forgetting`, which starts at that value and follows the
+        surprise of the pair at this rate.
     reversible : bool
         Whether each move, once made, is known in both directions. The reverse move is assumed to
         earn nothing until it is tried.
     retention : {"recent_episodes", "recent_transitions", "valuable_transitions", "fading"}
-        What is forgotten if the memory is bounded; see :func:`replay.parts.retention.retain`.
+        What a bounded memory keeps; see :func:`replay.parts.retention.retain`.
     capacity : float
-        Bound of the memory: a number of episodes or of transitions. Infinite: none.
+        Bound of the memory, in episodes or transitions; infinite: none.
     """
 
     discount: ranges.Share = 0.99
@@ -121,7 +121,7 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What prioritized sweeping keeps.
+    """The memory of prioritized sweeping.
 
     Attributes
     ----------
@@ -130,13 +130,13 @@ class Memory(NamedTuple):
     values : ndarray of float64, shape (n_states,)
         V, the largest action value of each state.
     known_values : ndarray of float64, shape (n_states,)
-        U, the value that the predecessors of each state have been told.
+        U, the value of each state that was last propagated to its predecessors.
     n_steps : ndarray of int64, shape (1,)
         Steps since the last reset.
     model : WorldModel
-        The transitions remembered, since the last reset.
+        The transitions remembered since the last reset.
     queue : PriorityQueue
-        The states whose predecessors should be told.
+        The states whose change is to be propagated.
     evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
     earnings : Earnings
@@ -165,7 +165,7 @@ def description(params: Params) -> Description:
 
 
 def forgets_at_end(params: Params) -> bool:
-    """Whether the model is forgotten at each episode's end."""
+    """Whether the model is emptied at each episode's end."""
     return params.reset_model
 
 
@@ -178,7 +178,10 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def most_backups(params: Params, memory: Memory) -> int:
-    """Bound the backups of the next step, which may lead two more pairs to a state."""
+    """Return an upper bound of the backups of the next step.
+
+    The step may add two predecessors to a state.
+    """
     n_pops = memory.n_steps[0] + 1 if params.reset_model else params.max_pops
     n_pauses = priorities.most_pauses(params.replay_at)
     return int(2 + n_pauses * n_pops * (memory.model.most_in[0] + 2))
@@ -208,7 +211,7 @@ def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuff
 
 
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
-    """Learn from the transition, and from its way back if that is assumed."""
+    """Learn from the transition, and from its reverse if that is assumed."""
     s, a, _, s_next, _, terminated, truncated = transition
     sweeping.note_step(params, memory, transition)
     _try(params, memory, transition, log)
@@ -247,7 +250,7 @@ def _propagate(params: Params, memory: Memory, popped: Popped, log: BackupBuffer
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Pop states, the first in the queue first; a model that is reset is forgotten at the end."""
+    """Pop states from the queue and propagate their changes; at an end, reset the model."""
     n_pops = params.max_pops if priorities.is_due(params.replay_at, pause.phase) else 0
     if params.reset_model:
         n_pops = memory.n_steps[0] if pause.phase == EPISODE_END else 0

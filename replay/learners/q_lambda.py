@@ -1,7 +1,7 @@
 """Q(lambda): Q-learning whose temporal-difference error also reaches the pairs just visited.
 
-"Naive" Q(lambda) with replacing traces: an exploratory action does not cut the traces. Nothing is
-replayed; the backups of older pairs are logged as ``trace``.
+This is "naive" Q(lambda) with replacing traces: an exploratory action does not cut the traces.
+Nothing is replayed; the backups of earlier pairs are logged as ``trace``.
 
 References
 ----------
@@ -43,10 +43,10 @@ class Params(NamedTuple):
     epsilon : float
         Probability of a uniformly random action.
     learning_rate : float
-        Share of the temporal-difference error that is added. The first visit to a pair whose
+        Fraction of the temporal-difference error that is added. The first update of a pair whose
         initial value is infinite goes all the way.
     trace_decay : float
-        Lambda: traces decay by discount * trace_decay a step.
+        Lambda: traces decay by discount * trace_decay per step.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     act_before_update : bool
@@ -62,7 +62,7 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What Q(lambda) keeps.
+    """The memory of Q(lambda).
 
     Attributes
     ----------

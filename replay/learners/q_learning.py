@@ -51,7 +51,7 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What Q-learning keeps.
+    """The memory of Q-learning.
 
     Attributes
     ----------
@@ -95,7 +95,23 @@ def target(
     next_state: int,
     terminated: bool,
 ) -> float:
-    """Return what a transition says that its pair is worth."""
+    """Return the target of a backup, r + discount * max Q(s', .).
+
+    Parameters
+    ----------
+    params : NamedTuple
+        Has ``discount``.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    reward : float
+    next_state : int
+    terminated : bool
+        Whether the transition ended the episode; its target is then the reward.
+
+    Returns
+    -------
+    float
+    """
     if terminated:
         return reward
     return float(reward + params.discount * best_tried(action_values, next_state))
@@ -110,7 +126,24 @@ def back_up(
     next_state: int,
     terminated: bool,
 ) -> float:
-    """Move one action value towards its target, and return what it was."""
+    """Move one action value towards its target.
+
+    Parameters
+    ----------
+    params : NamedTuple
+        Has ``discount`` and ``learning_rate``.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q, changed in place.
+    s, a : int
+        The pair.
+    reward, next_state, terminated
+        Its outcome, as `target` takes it.
+
+    Returns
+    -------
+    float
+        The action value before the backup.
+    """
     towards = target(params, action_values, reward, next_state, terminated)
     before: float = action_values[s, a]
     if before == np.inf:
@@ -121,7 +154,7 @@ def back_up(
 
 
 def learn(params: Any, memory: Any, transition: Transition, log: BackupBuffer) -> None:
-    """Make the backup of the transition."""
+    """Back up the transition."""
     Q = memory.action_values
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     before = back_up(params, Q, s, a, r, s_next, transition.terminated)

@@ -1,7 +1,7 @@
-"""Replay biased by remembered prediction errors: what surprised most is replayed most.
+"""Replay biased by remembered prediction errors: the most surprising experiences are replayed most.
 
-Q-learning, whose latest try of each pair is remembered with the size of the prediction error that
-it brought. In a pause `n_replays` of these experiences are drawn, and teach Q-learning again:
+Q-learning that remembers the latest try of each pair, with the size of its prediction error. In a
+pause it draws `n_replays` of these experiences and learns from them again:
 
 ``proportional``
     with a probability proportional to the remembered error;
@@ -10,22 +10,23 @@ it brought. In a pause `n_replays` of these experiences are drawn, and teach Q-l
 ``reward``
     with a probability proportional to the size of the reward;
 ``random``
-    any.
+    with equal probability.
 
-The first two are what the paper calls RPE-proportional and RPE-prioritised replay; of its controls,
-`random` is one, and the other is
+The first two are the paper's RPE-proportional and RPE-prioritised replay. Of its controls, one is
+`random`, and the other is
 
 ``expected_reward``
-    with a probability proportional to the action value, where that is positive.
+    with a probability proportional to the action value, where it is positive.
 
-An error is that of the moment when it was experienced; or, as in the authors' code [2]_, replay
-renews it: then the error that a replay brought stands in its place, and what was learned is not
-replayed again. Of the paper the abstract and the caption of its figure 5 were read, and the code in
-full. In it a rat goes from one of three arms to another; samples, 1 to 100, are replayed between
-sessions; an error is the mean over all tries of a pair, weighted by a recency that most fits make
-so strong (a factor below 0.0005) that it comes to the last ones; and of the chosen pair a late try
-is replayed. One memory a pair, the last, and that there is replay at the end of every episode too,
-is chosen here; and values begin at 0, not at 0.7 for all but returns, and are not held below 1.
+The remembered error is that of the original experience; or, as in the authors' code [2]_, each
+replay overwrites it with the error at that replay (`renew`), so that what was learned is not
+replayed again. The sources are the abstract of the paper, the caption of its figure 5 and the
+complete code; the full text was not read. In the code a rat goes from one of three arms to another;
+1 to 100 samples are replayed between sessions; the error is the mean over all tries of a pair,
+weighted by recency, which most fits make so strong (a factor below 0.0005) that only the latest
+tries count; and a recent try of the chosen pair is replayed. Some choices are ours: one memory per
+pair, its latest try; replay at the end of every episode too; and values that begin at 0, not at 0.7
+for all moves but returns, and are not limited to 1.
 
 References
 ----------
@@ -55,7 +56,7 @@ __all__ = ["BIASES", "EXPECTED_REWARD", "PRIORITIZED", "PROPORTIONAL", "RANDOM",
 __all__ += ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words", "replay"]
 
 BIASES = ("proportional", "prioritized", "reward", "random", "expected_reward")
-"""What decides which experience is replayed."""
+"""How the experience to replay is chosen."""
 PROPORTIONAL, PRIORITIZED, REWARD, RANDOM, EXPECTED_REWARD = range(5)
 
 
@@ -71,11 +72,11 @@ class Params(NamedTuple):
     learning_rate : float
         Fraction of the distance to its target by which an action value moves.
     n_replays : int
-        Experiences replayed at each pause.
+        Number of experiences replayed per pause.
     bias : {"proportional", "prioritized", "reward", "random", "expected_reward"}
-        What decides which.
+        How they are chosen.
     renew : bool
-        Whether the error of a replay takes the place of the one that is remembered.
+        Whether the error at a replay replaces the remembered one.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     """
@@ -90,16 +91,16 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What is kept.
+    """The memory of this learner.
 
     Attributes
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     experiences : Experiences
-        The last outcome of each pair tried; its strength is the size of its error then.
+        The latest outcome of each pair that was tried; its strength is the size of its error.
     weights : ndarray of float64, shape (n_states * n_actions,)
-        What the probabilities of experiences are proportional to.
+        Weights to which the probabilities of experiences are proportional.
     """
 
     action_values: NDArray[np.float64]
@@ -155,7 +156,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 
 
 def _expected(memory: Memory, i: int) -> float:
-    """Return the value of an experience, 0 if it is negative or not known."""
+    """Return the value of an experience; 0 if it is negative or unknown."""
     experience = memory.experiences.rows[i]
     value: float = memory.action_values[experience["state"], experience["action"]]
     return value if 0.0 < value < np.inf else 0.0
@@ -175,7 +176,7 @@ def _weigh(params: Params, memory: Memory) -> None:
 
 
 def _chosen(params: Params, memory: Memory, rng: Generator) -> int:
-    """Choose an experience; return -1 if nothing speaks for any."""
+    """Choose an experience; return -1 if all weights are 0."""
     weights, n = memory.weights, memory.experiences.n_known[0]
     if params.bias != PRIORITIZED:
         return draw_weighted(weights, n, rng)
@@ -187,7 +188,7 @@ def _chosen(params: Params, memory: Memory, rng: Generator) -> int:
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Learn again from what is remembered, above all from what surprised."""
+    """Learn again from remembered experiences, above all from surprising ones."""
     if pause.phase != EPISODE_END and pause.phase != REST:
         return
     Q = memory.action_values

@@ -1,32 +1,32 @@
 """SFMA: replay driven by the strength and the similarity of experiences, and by inhibition.
 
-Spatial structure and frequency-weighted memory access looks at no values when it chooses what to
-replay. One experience after the other is reactivated. Awake replay begins where the agent is, at
-the end of an episode; offline replay, at rest, begins where some experience did, drawn in
-proportion to its strength. The priority rating of an experience is its strength (how often it was
-made, how near to reward) times its similarity to what was reactivated last, times what inhibition
-of return leaves. It is drawn in proportion to exp(inverse_temperature * rating / largest rating)
-- 1, and teaches Q-learning. In the default mode similar experiences begin near the state
-reactivated last, which gives forward and reverse sequences; in the reverse mode they end there. In
-the dynamic mode the reverse mode is drawn with probability 1 / (1 + exp(2 - 5 * surprise)), else
-the default mode.
+Spatial structure and frequency-weighted memory access does not use values to choose what to replay.
+It reactivates one experience after the other. Awake replay begins where the agent is, at the end of
+an episode; offline replay, at rest, begins where an experience did that is drawn in proportion to
+its strength. The priority rating of an experience is its strength (how often it was made, and how
+near to reward) times its similarity to the one reactivated last, times what inhibition of return
+leaves. The next experience is drawn with a probability proportional to
+exp(inverse_temperature * rating / largest rating) - 1, and Q-learning learns from it. In the
+default mode similar experiences begin near the state reactivated last, which gives forward and
+reverse sequences; in the reverse mode they end there. In the dynamic mode the reverse mode is drawn
+with probability 1 / (1 + exp(2 - 5 * surprise)), otherwise the default mode.
 
 Similarity is the default representation [2]_, the discounted occupancy of a random walk. The
-original computes it from the grid it was given. Here it is that of the remembered transitions, each
-known in both directions as a corridor is: T = I - L / n_actions, with the Laplacian L of the graph
-of states joined by a remembered outcome, and D = (I - similarity_discount * T)^-1. It is kept exact
-by rank-one updates, and equals the original's once all moves of a grid were tried. An outcome that
-is no longer observed disconnects its states. Memory grows with the square of the number of states.
+original computes it from a given grid. Here it is that of the remembered transitions, each known in
+both directions, as in a corridor: T = I - L / n_actions, with the Laplacian L of the graph of
+states joined by a remembered outcome, and D = (I - similarity_discount * T)^-1. It is kept exact by
+rank-one updates, and equals the original's once all moves of a grid were tried. An outcome that is
+no longer observed disconnects its states. Memory grows with the square of the number of states.
 
-What was never tried is never replayed, unless ``preplay`` says how strong it is to the animal that
-sees the maze: then the moves of the world and the similarity of all its states are known before the
-first step, replay may run where the animal has never been, and reward strengthens what is near it
-there too. This is the original's preplay.
+What was never tried is never replayed, unless ``preplay`` sets the initial strength of moves for an
+animal that sees the maze: then the moves of the world and the similarity of all its states are
+known before the first step, replay may run where the animal has never been, and reward strengthens
+experiences near it there too. This is the original's preplay.
 
-The original mixes new rewards into remembered ones at its learning rate; here the last one is kept.
-It replays at starts without learning from it; here all replay teaches. It hides actions that lead
-nowhere. Its example of punishment strengthens as reward does, so the size of a reward counts here,
-not its sign.
+Four things differ from the original. It mixes new rewards into remembered ones at its learning
+rate; here the latest one is kept. It replays at starts without learning from it; here all replay
+teaches. It hides actions that lead nowhere. In its example of punishment, punishment strengthens
+experiences as reward does; here too the size of a reward counts, not its sign.
 
 References
 ----------
@@ -70,7 +70,7 @@ __all__ = ["DEFAULT_MODE", "DYNAMIC_MODE", "MODES", "REVERSE_MODE", "Memory", "P
 __all__ += ["description", "explore", "init", "learn", "most_backups", "n_words", "replay"]
 
 MODES = ("default", "reverse", "dynamic")
-"""Similar experiences begin, or end, at the state reactivated last; or either."""
+"""Whether similar experiences begin or end at the state reactivated last; or either."""
 DEFAULT_MODE, REVERSE_MODE, DYNAMIC_MODE = range(3)
 
 
@@ -86,31 +86,31 @@ class Params(NamedTuple):
     learning_rate : float
         Fraction of the distance to its target by which an action value moves.
     n_replays : int
-        Experiences reactivated at each pause.
+        Number of experiences reactivated per pause.
     backup_cost : float
         Duration of a backup, in steps: a pause ends when the next backup is expected to gain no
-        more than so many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
+        more than that many steps earn on average; see :mod:`replay.parts.pauses`. 0: no time.
     mean_backups : float
         Mean number of backups after which a pause ends at random; infinite: it does not.
     replay_mode : {"default", "reverse", "dynamic"}
-        Whether similar experiences begin, or end, at the state reactivated last; or either.
+        Whether similar experiences begin or end at the state reactivated last; or either.
     replay_at_start : bool
-        Whether to replay at the start of episodes too, or at their ends and at rest only.
+        Whether there is replay at the start of episodes too, not only at their ends and at rest.
     similarity_discount : float
         Discount of the default representation; the larger, the further similarity reaches.
     inverse_temperature : float
-        How strictly the highest rating is preferred.
+        How strongly the highest rating is preferred.
     inhibition_decay : float
-        What is left of the inhibition of a state after each reactivation of another.
+        Factor of the inhibition of a state at each reactivation of another.
     strength_decay : float
-        What is left of the strength of every experience after each step.
+        Factor of the strength of all experiences at each step.
     reward_modulation : float
-        How much a reward strengthens the experiences similar to its own, per unit of its size.
+        How much a reward strengthens similar experiences, per unit of its size.
     preplay : float
-        How strong each move of the world is before it was ever made; 0: it is not known. What leads
-        nowhere is not known before it is tried.
+        Initial strength of each move of the world; 0: moves are not known before they are tried.
+        Moves that lead nowhere are never known before.
     min_priority : float
-        Smaller ratings count as 0; replay stops when all do.
+        Smaller ratings count as 0; replay stops when all are 0.
     initial_value : float
         Action value of an untried pair; infinite: untried actions are preferred.
     """
@@ -134,7 +134,7 @@ class Params(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What SFMA keeps.
+    """The memory of SFMA.
 
     Attributes
     ----------
@@ -147,9 +147,9 @@ class Memory(NamedTuple):
     inhibition : ndarray of float64, shape (n_states,)
         Inhibition of return.
     ratings, weights : ndarray of float64, shape (n_states * n_actions,)
-        Priority ratings of the experiences, and what their probabilities are proportional to.
+        Priority ratings of experiences, and weights to which their probabilities are proportional.
     surprise : ndarray of float64, shape (1,)
-        Sum of absolute prediction errors since the mode was chosen last.
+        Sum of absolute prediction errors since the mode was last chosen.
     earnings : Earnings
         Rewards and changes of values so far, on which the end of a pause depends.
     """
@@ -193,7 +193,7 @@ def init(params: Params, sizes: Sizes) -> Memory:
 
 
 def explore(params: Params, memory: Memory, mdp: MDP | None) -> None:
-    """With preplay, know every move of the world before it is made."""
+    """Learn all moves of the world before they are made, with preplay."""
     if params.preplay > 0.0:
         n_actions = memory.action_values.shape[1]
         next_state = likeliest_outcomes(known_world("preplay", mdp, n_actions))
@@ -256,7 +256,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def _drawn_experience(
     params: Params, memory: Memory, state: int, reverse: bool, rng: Generator
 ) -> int:
-    """Draw what is reactivated after a state; -1 if all priority ratings are 0."""
+    """Draw the experience to reactivate after a state; -1 if all priority ratings are 0."""
     D, ratings, weights = memory.similarity.matrix, memory.ratings, memory.weights
     n = memory.experiences.n_known[0]
     largest = 0.0
@@ -275,7 +275,7 @@ def _drawn_experience(
 
 
 def _first_state(memory: Memory, pause: Pause, rng: Generator) -> int:
-    """Return where the agent is; at rest, where an experience drawn by its strength begins."""
+    """Return where the agent is; at rest, where an experience begins, drawn by strength."""
     if pause.phase != REST:
         return pause.state
     rows, n, weights = memory.experiences.rows, memory.experiences.n_known[0], memory.weights
@@ -310,7 +310,7 @@ def _reactivate(
 
 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
-    """Reactivate experiences, one after the other, from where the agent is, or from anywhere."""
+    """Reactivate experiences one after the other, from where the agent is, or from anywhere."""
     if memory.experiences.n_known[0] == 0:
         return
     at_start = pause.phase == START and params.replay_at_start
