@@ -1,19 +1,19 @@
 """What a learner demands: words of memory, and elementary operations at each step.
 
-The learner's own source runs as plain Python on numbers that know when they are compared, and on a
-queue that counts; neither changes what is learned, and ordinary runs cost nothing more. What counts
-is said here, once:
+The learner's own source runs as plain Python with instrumented numbers that count comparisons, and
+a queue that counts its operations. Neither changes what is learned, and runs without counting are
+not slowed down. These are the definitions:
 
-* a *word* is one number that the learner has to keep to go on, in the filled parts of its arrays,
-  after the step was learned from and before anything is replayed. A flag is a word. Not counted:
-  parameters, single counters, copies, causes for the log, what is made anew at each pause, and what
-  of an array was never filled. Each learner's ``n_words`` sums it up;
-* a *backup* is one row of the log with everything in it, online updates and traces too;
-* a *queue operation* puts an entry in, changes its priority, or takes it out;
-* a *comparison* is one of two numbers that are remembered, or computed from what is: in the heap,
-  in maxima over actions, in the search for the best. A maximum of n numbers takes n - 1; the greedy
-  choice also looks for ties, and then for the chosen one. Comparing with a constant (a threshold,
-  the mark of an untried action) is not counted.
+* a *word* is one number that the learner has to keep in order to continue, in the filled parts of
+  its arrays, after it has learned from the step and before it replays anything. A flag is a word.
+  Not counted are parameters, single counters, copies, causes for the log, what is recomputed at
+  each pause, and unused parts of arrays. Each learner's ``n_words`` computes the sum;
+* a *backup* is one row of the complete log, including online updates and traces;
+* a *queue operation* inserts an entry, changes its priority, or removes it;
+* a *comparison* is one of two numbers that are remembered, or computed from remembered ones: in the
+  heap, in maxima over actions, in the search for the best item. A maximum of n numbers takes n - 1;
+  the greedy choice also looks for ties, and then for the chosen action. Comparisons with a constant
+  (a threshold, the mark of an untried action) are not counted.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ class Demands:
     Attributes
     ----------
     run : Run
-        As `simulate` gives it with ``log="all"``; the steps of its log have the columns of `steps`
-        besides, and keep them when it is saved.
+        As `simulate` returns it with ``log="all"``. The steps of its log also have the columns of
+        `steps`, which are saved with it.
     """
 
     run: Run
 
     @property
     def steps(self) -> pd.DataFrame:
-        """What each step demanded.
+        """What each step demanded, in one row per step.
 
-        `words` held; `backups`, `queue_operations` and `comparisons` made, those for the choice of
-        the next action included.
+        The columns are the `words` held, and the `backups`, `queue_operations` and `comparisons`
+        made, including those for the choice of the next action.
         """
         return self.run.log.steps[list(_COLUMNS)]
 
@@ -86,14 +86,14 @@ def count_demands(
     max_episode_steps: int | None = None,
     seed: int = 0,
 ) -> Demands:
-    """Let a learner act in a world, and count what it demands; about 10,000 steps a second or less.
+    """Simulate a learner, and count what it demands; at most about 10,000 steps per second.
 
     Parameters
     ----------
     mdp : MDP
         The world.
     learner : str or module
-        A name in ``LEARNERS``, or a module of one's own. Without ``n_words`` its words are nan.
+        A name in ``LEARNERS``, or your own module. Words are nan if it has no ``n_words``.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     n_steps, max_episode_steps, seed : int
@@ -102,7 +102,7 @@ def count_demands(
     Returns
     -------
     Demands
-        The run, the same as that of `simulate`, and in its log what each step demanded.
+        The run, equal to that of `simulate`, and what each step demanded.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def count_demands(
 
 
 def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
-    """Copy a learner so that it does the same and counts it."""
+    """Copy a learner such that the copy does the same, and counts what it does."""
     number = _number_type(tally)
     functions = _copied(found.module, lambda queue: _count_queue(queue, tally, number))
     module = SimpleNamespace(**functions | {"COMPILED": False})
@@ -143,7 +143,7 @@ def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
 
     def init(params: Any, sizes: Sizes) -> Any:
         memory = found.init(params, sizes)
-        found.explore(params, memory, mdp)  # before anything counts, on arrays as kernels take them
+        found.explore(params, memory, mdp)  # not counted: it runs on the arrays that kernels take
         return _converted(memory, lambda array: _numbers(array, number))
 
     def explore(params: Any, memory: Any, known: MDP | None) -> None:
@@ -161,7 +161,7 @@ def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
 
 
 def _number_type(tally: _Tally) -> type[float]:
-    """Make a kind of float that tells when it is compared with another of its kind."""
+    """Make a subclass of float that counts comparisons between its instances."""
 
     def compared(name: str) -> Callable[..., bool]:
         compare: Callable[..., bool] = getattr(float, name)
@@ -182,14 +182,14 @@ def _number_type(tally: _Tally) -> type[float]:
 
     methods: dict[str, Any] = {name: compared(name) for name in _COMPARISONS}
     methods |= {name: computed(name) for name in (*_ALONE, *_WITH_ANOTHER, *_FROM_ANOTHER)}
-    # numpy's own scalars leave the operation to the other one if that has no ufuncs.
+    # numpy's scalars leave an operation to the other operand if its __array_ufunc__ is None.
     methods |= {"__hash__": float.__hash__, "__array_ufunc__": None}
     number: type[float] = type("Number", (float,), methods)
     return number
 
 
 def _numbers(array: np.ndarray, number: type[float]) -> np.ndarray:
-    """Let an array hold such numbers, whatever is written to it, where it holds floats."""
+    """Copy an array so that its floats, and all floats written to it, are counting numbers."""
 
     class Numbers(np.ndarray):
         def __setitem__(self, key: Any, value: Any) -> None:
@@ -220,7 +220,7 @@ def _with_kind(dtype: np.dtype, kind: str, new: Any) -> np.dtype:
 
 
 def _converted(memory: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """Change all arrays of a memory and of its parts, but for what a kernel of its own computes."""
+    """Change all arrays of a memory and its parts, except those that only kernels compute."""
     if isinstance(memory, Propagator | Attractor):
         return memory
     if isinstance(memory, np.ndarray):
@@ -232,7 +232,7 @@ def _converted(memory: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
 
 
 def _count_queue(functions: dict[str, Any], tally: _Tally, number: type[float]) -> None:
-    """Let the functions of :mod:`replay.parts.priority_queue` count what they do."""
+    """Make the functions of :mod:`replay.parts.priority_queue` count what they do."""
     set_priority, remove, clear = (functions[name] for name in ("set_priority", "remove", "clear"))
 
     def counting_set_priority(queue: Any, state: int, priority: float, cause: int) -> None:
@@ -256,7 +256,7 @@ def _count_queue(functions: dict[str, Any], tally: _Tally, number: type[float]) 
 
 
 def _copied(module: Any, count_queue: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Copy the functions of a module, and those of ours that they call, with another queue."""
+    """Copy the functions of a module, and those of this package that they call, with a new queue."""
     copies: dict[str, dict[str, Any]] = {}
 
     def copy_of(names: dict[str, Any]) -> dict[str, Any]:
