@@ -28,10 +28,12 @@ import numpy as np
 import pandas as pd
 
 from replay.learners import find_learner
-from replay.learners.contract import Known, Learner, Sizes, Transition, resolve
+from replay.learners.contract import Known, Learner, LearnerModule, Sizes, Transition, resolve
+from replay.log.backups import BackupBuffer
 from replay.log.event_log import EventLog
 from replay.parts import priority_queue
 from replay.parts.attractor import Attractor
+from replay.parts.priority_queue import PriorityQueue
 from replay.parts.propagator import Propagator
 from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
@@ -149,7 +151,7 @@ def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
     def explore(params: Any, memory: Any, known: MDP | None) -> None:
         pass
 
-    def learn(params: Any, memory: Any, transition: Transition, log: Any) -> None:
+    def learn(params: Any, memory: Any, transition: Transition, log: BackupBuffer) -> None:
         counts = (tally.queue_operations, tally.comparisons)
         copied.learn(params, memory, transition._replace(reward=number(transition.reward)), log)
         tally.states.add(int(transition.state))
@@ -166,7 +168,7 @@ def _number_type(tally: _Tally) -> type[float]:
     def compared(name: str) -> Callable[..., bool]:
         compare: Callable[..., bool] = getattr(float, name)
 
-        def method(self: float, other: Any) -> bool:
+        def method(self: float, other: object) -> bool:
             tally.comparisons += isinstance(other, number)
             return compare(self, other)
 
@@ -175,7 +177,7 @@ def _number_type(tally: _Tally) -> type[float]:
     def computed(name: str) -> Callable[..., float]:
         compute = getattr(float, name)
 
-        def method(self: float, *other: Any) -> float:
+        def method(self: float, *other: float) -> float:
             return number(compute(self, *map(float, other)))
 
         return method
@@ -214,7 +216,7 @@ def _floats(array: np.ndarray) -> np.ndarray:
     return np.asarray(array, dtype=np.float64 if array.dtype.kind == "O" else array.dtype)
 
 
-def _with_kind(dtype: np.dtype, kind: str, new: Any) -> np.dtype:
+def _with_kind(dtype: np.dtype, kind: str, new: type) -> np.dtype:
     fields = [(name, dtype[name]) for name in dtype.names or ()]
     return np.dtype([(name, new if old.kind == kind else old) for name, old in fields])
 
@@ -235,18 +237,20 @@ def _count_queue(functions: dict[str, Any], tally: _Tally, number: type[float]) 
     """Make the functions of :mod:`replay.parts.priority_queue` count what they do."""
     set_priority, remove, clear = (functions[name] for name in ("set_priority", "remove", "clear"))
 
-    def counting_set_priority(queue: Any, state: int, priority: float, cause: int) -> None:
+    def counting_set_priority(
+        queue: PriorityQueue, state: int, priority: float, cause: int
+    ) -> None:
         place, wanted = queue.position[state], float(priority)
         tally.queue_operations += bool(
             place < 0 or wanted < queue.priority[place] or wanted > queue.priority[place]
         )
         set_priority(queue, state, number(priority), cause)
 
-    def counting_remove(queue: Any, state: int) -> None:
+    def counting_remove(queue: PriorityQueue, state: int) -> None:
         tally.queue_operations += int(queue.position[state] >= 0)
         remove(queue, state)
 
-    def counting_clear(queue: Any) -> None:
+    def counting_clear(queue: PriorityQueue) -> None:
         tally.queue_operations += int(queue.size[0])
         clear(queue)
 
@@ -255,8 +259,8 @@ def _count_queue(functions: dict[str, Any], tally: _Tally, number: type[float]) 
     functions["clear"] = counting_clear
 
 
-def _copied(module: Any, count_queue: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Copy the functions of a module, and those of this package that they call, with a new queue."""
+def _copied(module: LearnerModule, count_queue: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Copy the functions of a module, and those of ``replay`` that they call; their queue counts."""
     copies: dict[str, dict[str, Any]] = {}
 
     def copy_of(names: dict[str, Any]) -> dict[str, Any]:
