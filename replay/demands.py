@@ -260,7 +260,7 @@ def _count_queue(functions: dict[str, Any], tally: _Tally, number: type[float]) 
 
 
 def _copied(module: LearnerModule, count_queue: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Copy the functions of a module, and those of ``replay`` that they call; their queue counts."""
+    """Copy the functions of a module, and those of ``replay`` that they call; the queue counts."""
     copies: dict[str, dict[str, Any]] = {}
 
     def copy_of(names: dict[str, Any]) -> dict[str, Any]:
