@@ -26,7 +26,7 @@ from replay.simulation.loop import STEP_ROW, Clock, Given, World, kernel_of
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
-__all__ = ["Driver", "LogWriter", "replay_rng", "way_back", "world_of"]
+__all__ = ["Driver", "LogWriter", "replay_rng", "way_back", "world_tables"]
 
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 _MOST_STEPS = 1 << 20
@@ -37,7 +37,7 @@ _MOST_ACTIONS = np.iinfo(backups.BACKUP["action"]).max + 1
 _MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 
 
-def world_of(mdp: MDP) -> World:
+def world_tables(mdp: MDP) -> World:
     """Convert an MDP to the form that the loop reads."""
     starts = np.flatnonzero(mdp.start_probability)
     return World(
@@ -49,6 +49,29 @@ def world_of(mdp: MDP) -> World:
         mdp.terminal,
         starts.astype(np.int32),
         np.cumsum(mdp.start_probability[starts]),
+    )
+
+
+def changing_tables(mdp: MDP, reward: NDArray[np.float64], start_state: NDArray[np.int32]) -> World:
+    """Convert an MDP to the tables that the loop reads, with other rewards and one start state.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The world.
+    reward : ndarray of float64, shape (n_transitions,)
+        Replaces the rewards of the MDP; may change between steps.
+    start_state : ndarray of int32, shape (1,)
+        Where the next episode begins, -1 if there is none; may change between steps.
+
+    Returns
+    -------
+    World
+    """
+    view = reward.view()  # compiled code takes it for an MDP's own table, which is read-only
+    view.setflags(write=False)
+    return world_tables(mdp)._replace(
+        reward=view, start_state=start_state, start_cumulative=np.ones(1)
     )
 
 
@@ -471,7 +494,7 @@ def _memory_bytes() -> float:
 @cache
 def _nowhere() -> World:
     """Make the world of recorded experience: the loop wants one, and never looks at it."""
-    return world_of(MDP.from_tables([[0]], reward=[0.0]))
+    return world_tables(MDP.from_tables([[0]], reward=[0.0]))
 
 
 _NO_STEPS = np.empty(0, dtype=STEP_ROW)

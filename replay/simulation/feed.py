@@ -31,7 +31,7 @@ from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
-__all__ = ["Experience", "feed"]
+__all__ = ["RecordedExperience", "feed"]
 
 _NUMBERS = "States count from 0; pandas.factorize makes numbers of names."
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
@@ -113,7 +113,7 @@ def feed(
         n_actions = mdp.n_actions if n_actions is None else n_actions
     if n_states is None or n_actions is None:
         raise ValueError("feed needs the size of the world: give n_states and n_actions, or mdp.")
-    experience = Experience.of(
+    experience = RecordedExperience.of(
         transitions, n_states=n_states, n_actions=n_actions, mdp=mdp, rest=rest
     )
     if mdp is not None:
@@ -134,7 +134,7 @@ def feed(
 
 
 @dataclass(frozen=True, eq=False)
-class Experience:
+class RecordedExperience:
     """Recorded experience that was checked, to be fed to one learner after the other.
 
     Attributes
@@ -166,7 +166,7 @@ class Experience:
         n_actions: int,
         mdp: MDP | None = None,
         rest: Mapping[int, int] | None = None,
-    ) -> Experience:
+    ) -> RecordedExperience:
         """Check recorded experience; the parameters are those of `feed`.
 
         Parameters
@@ -182,7 +182,7 @@ class Experience:
 
         Returns
         -------
-        Experience
+        RecordedExperience
 
         Raises
         ------
@@ -196,7 +196,7 @@ class Experience:
         --------
         >>> lap = pd.DataFrame({"state": [0, 1], "action": 0, "reward": [0.0, 1.0],
         ...                     "next_state": [1, 2], "terminated": [False, True]})
-        >>> Experience.of(lap, n_states=3, n_actions=1).sizes.n_transitions
+        >>> RecordedExperience.of(lap, n_states=3, n_actions=1).sizes.n_transitions
         2
         """
         n_states = check_whole("n_states", n_states, at_least=1, at_most=MOST_STATES)

@@ -15,7 +15,7 @@ from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
 from replay.log.closed_moves import closed_moves
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
+from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_tables
 from replay.simulation.loop import start
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
@@ -220,9 +220,9 @@ def simulate(
         known=first,
         window_ends=ends,
     )
-    world = world_of(first)
+    world = world_tables(first)
     driver.begin(int(start(world, rng)))
-    followers = [*(world_of(phase.mdp) for phase in phases[1:]), None]
+    followers = [*(world_tables(phase.mdp) for phase in phases[1:]), None]
     for phase, following in zip(phases, followers, strict=True):
         is_cut = following is not None or phase.n_rest > 0
         driver.act(world, phase.n_steps - is_cut, longest)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from replay.learners import find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, way_back, world_of
+from replay.simulation.driver import Driver, LogWriter, changing_tables, way_back
 from replay.simulation.loop import Given
 from replay.tasks.task import Lap, Task, begin, send
 
@@ -141,9 +141,7 @@ class _Animal:
         mdp, driver = lap.world, self.driver
         start = np.full(1, lap.start, dtype=np.int32)
         reward = noisy(mdp.reward, self.task.reward_sd, self.reward_rng)
-        world = world_of(mdp)._replace(
-            reward=_read_only(reward), start_state=start, start_cumulative=np.ones(1)
-        )
+        world = changing_tables(mdp, reward, start)
         states = [lap.start]
         while True:
             driver.writer.lengthen(driver.time + 1)
@@ -178,10 +176,3 @@ class _Animal:
         driver.feed(Given(steps, next_actions, starts), lap.n_rest)
         driver.begin(start)
         return following
-
-
-def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give a view that compiled code takes for an MDP's own table."""
-    view = array.view()
-    view.setflags(write=False)
-    return view

@@ -15,8 +15,9 @@ from replay.learners import find_learner
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
 from replay.simulation.driver import LogWriter
-from replay.simulation.feed import Experience
+from replay.simulation.feed import RecordedExperience
 from replay.tasks.own_behaviour import act_through, noisy
+from replay.tasks.published import TaskEntry, find_task
 from replay.tasks.task import Lap, Task, begin, send
 from replay.worlds.mdp import MDP
 
@@ -125,7 +126,7 @@ class GivenLaps:
         Seed of laps and rewards.
     laps : DataFrame
         One row a lap, as `TaskRun` has it.
-    experience : Experience
+    experience : RecordedExperience
         The steps, in states of the task's model, and the pauses of rest.
     closed : dict
         Step -> the moves between analysed states that are closed from then on.
@@ -134,7 +135,7 @@ class GivenLaps:
     task: Task
     seed: int
     laps: pd.DataFrame
-    experience: Experience
+    experience: RecordedExperience
     closed: ClosedMoves
 
     def __repr__(self) -> str:
@@ -144,8 +145,6 @@ class GivenLaps:
 
 def _task_of(task: object) -> Task:
     """Take a task, its name, or its entry in ``TASKS``."""
-    from replay.tasks.published import TaskEntry, find_task
-
     if isinstance(task, str):
         task = find_task(task)
     if isinstance(task, TaskEntry):
@@ -190,7 +189,7 @@ def give_laps(task: Task | str, *, seed: int = 0) -> GivenLaps:
     laps, transitions = _given_laps(task, laps_rng, reward_rng)
     ends = np.flatnonzero(transitions["terminated"]) + 1
     rest = {n: lap.n_rest for n, lap in zip(ends.tolist(), laps, strict=True)}
-    experience = Experience.of(
+    experience = RecordedExperience.of(
         pd.DataFrame(transitions),
         n_states=len(task.model.states),
         n_actions=task.model.n_actions,
@@ -245,7 +244,7 @@ def _n_rest_before(task: Task) -> int:
 def _given_laps(
     task: Task, laps_rng: np.random.Generator, reward_rng: np.random.Generator
 ) -> tuple[list[Lap], dict[str, NDArray[Any]]]:
-    """Run the laps as the task gives them; the columns are what `Experience.of` takes."""
+    """Run the laps as the task gives them; the columns are what `RecordedExperience.of` takes."""
     laps: list[Lap] = []
     runs: list[_Way] = []
     known: dict[tuple[int, tuple[int, ...]], _Way] = {}  # most laps are run many times

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import numpy as np
 
 from replay.checks import Named, check_choice, no_attribute
-from replay.tasks import Task
 from replay.tasks.published import (
     arenas,
     arms,
@@ -18,6 +17,7 @@ from replay.tasks.published import (
     w_track,
 )
 from replay.tasks.published.maze_data import find_maze, landmarks, maze_graph
+from replay.tasks.task import Task
 
 __all__ = ["TASKS", "TaskEntry", "find_maze", "find_task", "landmarks", "maze_graph"]
 

@@ -8,19 +8,11 @@ import networkx as nx
 import numpy as np
 
 from replay.checks import check_seed, check_whole
-from replay.tasks import (
-    Block,
-    Lap,
-    Laps,
-    Rule,
-    Task,
-    both_directions,
-    random_walk,
-    shortest_path,
-    without_edges,
-)
+from replay.tasks.graph_paths import both_directions, random_walk, shortest_path, without_edges
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import find_maze, maze_graph, maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["barrier_arena", "mattar_open_maze"]
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from replay.checks import check_whole
-from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path, task_of_routes
+from replay.tasks.graph_paths import shortest_path
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.routes import task_of_routes
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["eight_arm", "y_maze"]
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from replay.checks import check_whole
-from replay.tasks import Block, Task, task_of_routes
 from replay.tasks.published.maze_data import find_maze, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.routes import task_of_routes
+from replay.tasks.task import Block, Task
 
 __all__ = ["linear_track", "linear_track_0x", "linear_track_4x", "linear_track_novel", "long_track"]
 

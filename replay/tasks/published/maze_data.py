@@ -17,7 +17,8 @@ import numpy as np
 
 from replay.checks import check_choice
 from replay.data import data_file
-from replay.tasks import Block, Laps, Rule, Task, explore
+from replay.tasks.places import Rule, explore
+from replay.tasks.task import Block, Laps, Task
 
 __all__ = ["Maze", "find_maze", "landmarks", "maze_graph", "maze_task", "maze_with"]
 

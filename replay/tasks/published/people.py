@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path
+from replay.tasks.graph_paths import shortest_path
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import find_maze, maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["liu2019_chains", "liu2021_three_arm"]
 

@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from replay.tasks import Block, Lap, Laps, Rule, Task
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import find_maze, landmarks, maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["gupta_2t"]
 
