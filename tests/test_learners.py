@@ -525,7 +525,7 @@ def module(name, source):
 
 def test_the_learner_of_the_readme():
     guide = Path(__file__).parents[1] / "replay" / "README.md"
-    section = guide.read_text(encoding="utf-8").split("A learner of your own")[1]
+    section = guide.read_text(encoding="utf-8").split("Your own learner")[1]
     source = section.split("```python\n")[1].split("```")[0]
     run = simulate(MAZE, module("from_readme", source), n_steps=2000)
     assert run.log.steps["terminated"].any()
