@@ -20,9 +20,7 @@ __all__ = ["columns", "experiments", "findings", "learners", "tasks", "worlds"]
 def learners(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="A learner, or a Python file of yours, to show its parameters instead."
-        ),
+        typer.Argument(help="A learner or a Python file of yours; shows its parameters."),
     ] = None,
 ) -> None:
     """List the learners: what each stores, when it replays, and how replay is chosen."""
