@@ -193,7 +193,11 @@ def test_columns_that_make_no_sense(columns, message):
         ({"log": "none"}, ValueError, "log"),
         ({"mdp": 5}, TypeError, "mdp must be an MDP, got int"),
         ({"mdp": MAZE}, ValueError, "mdp has 4 states, but n_states is 3"),
-        ({"rest": [2]}, TypeError, r"rest must map numbers of rows to numbers of pauses, got \[2\]"),
+        (
+            {"rest": [2]},
+            TypeError,
+            r"rest must map numbers of rows to numbers of pauses, got \[2\]",
+        ),
         ({"rest": {1: 2}}, ValueError, "rest after 1 rows, within an episode"),
         ({"rest": {2: -1}}, ValueError, "The number of pauses at rest must be a whole number"),
     ],
