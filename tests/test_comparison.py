@@ -352,7 +352,7 @@ def told_by_the_tables():
         yield f"{words} {bits[name]:.0f} bits ({ahead[name]}"
     next_five = bits[list(NEXT_FIVE)]
     yield f"follow, {next_five.min():.0f} to {next_five.max():.0f} bits ahead"
-    yield f"The first four, from {interval[first]} to {interval[others[-1]]}, cannot be distinguished"
+    yield f"The first four, from {interval[first]} to {interval[others[-1]]}, cannot be distingu"
     yield f"{int(each['diagnostic'].sum())} findings are diagnostic"
     yield f"changes by more than {change.max():.1f} bits"
     mistaken = {

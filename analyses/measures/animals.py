@@ -285,7 +285,7 @@ def _tables(
 
 
 def _numbered(first: list[str], names: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int64]]:
-    """Number names: those in `first`, then all others as they appear."""
+    """Assign numbers to names: to those in `first`, then to all others as they appear."""
     labels = dict.fromkeys([*first, *names.tolist()])
     number = {name: i for i, name in enumerate(labels)}
     return list(labels), np.array([number[name] for name in names.tolist()], dtype=np.int64)

@@ -56,7 +56,7 @@ class Nodes(NamedTuple):
 
 
 def nodes_of(task: Task) -> Nodes:
-    """Number the nodes of a task's graph.
+    """Assign numbers to the nodes of a task's graph.
 
     Parameters
     ----------
