@@ -1,4 +1,4 @@
-"""The tables of many animals' replay in pauses, against a slow way that is easy to read."""
+"""The tables of many animals' replay in pauses, compared with a slow, plain version."""
 
 from itertools import groupby, pairwise
 

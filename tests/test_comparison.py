@@ -1,4 +1,4 @@
-"""The comparison: same bytes, resumable, with tasks, accounts and findings of one's own."""
+"""The comparison: same bytes, resumable, with a user's tasks, accounts and findings."""
 
 import json
 from pathlib import Path
@@ -352,7 +352,8 @@ def told_by_the_tables():
         yield f"{words} {bits[name]:.0f} bits ({ahead[name]}"
     next_five = bits[list(NEXT_FIVE)]
     yield f"follow, {next_five.min():.0f} to {next_five.max():.0f} bits ahead"
-    yield f"The first four, from {interval[first]} to {interval[others[-1]]}, cannot be distingu"
+    span = f"{interval[first]} to {interval[others[-1]]}"
+    yield f"The first four, from {span}, cannot be distinguished"
     yield f"{int(each['diagnostic'].sum())} findings are diagnostic"
     yield f"changes by more than {change.max():.1f} bits"
     mistaken = {

@@ -1,4 +1,4 @@
-"""The table of published findings, and findings of one's own."""
+"""The table of published findings, and a user's own findings."""
 
 import numpy as np
 import pandas as pd

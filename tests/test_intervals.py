@@ -1,4 +1,4 @@
-"""Intervals and tests against scipy, hand counts and known coverage."""
+"""Intervals and tests, compared with scipy, counts by hand and known coverage."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What all statistics have in common."""
+"""Properties that all statistics share."""
 
 import re
 import sys
