@@ -1,4 +1,4 @@
-"""What every learner must do, ours and a user's own."""
+"""Properties of every learner, including a user's own."""
 
 import importlib
 import types

@@ -1,4 +1,4 @@
-"""The least that each learner has to do: one loop on plain arrays, without log, window or option.
+"""The minimal work of each learner: one loop on plain arrays, without log, windows or options.
 
 Each loop makes the same steps as `simulate` with the paper's parameters and the same seed, to the
 last bit, so that `bench_learners` can set the two times side by side. Sweeping keeps its queue and
