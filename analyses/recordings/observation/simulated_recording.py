@@ -67,7 +67,7 @@ def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
         recording,
         name="a simulated animal",
         origin={"simulated": f"{number} laps on a W-track, seed {seed}"},
-        told=("A simulated animal on a W-track: 60 cells, and the true times of events.",),
+        notes=("A simulated animal on a W-track: 60 cells, and the true times of events.",),
     )
 
 

@@ -69,7 +69,7 @@ def read_recording(
     Returns
     -------
     Recording
-        All of it; `told` says what was read.
+        All of it; `notes` says what was read.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def read_recording(
     >>> arrays = {"position_time": [0.0, 1.0], "position_xy": [[0, 0], [5, 0]],
     ...           "spike_time": [0.5, 0.7, 0.9], "spike_unit": [1, 0, 1]}
     >>> recording = read_recording(arrays, {"node_positions": [[0, 0], [50, 0]], "edges": [[0, 1]]})
-    >>> recording.told
+    >>> recording.notes
     ('the arrays: arrays; 2 positions; 2 cells with 3 spikes.', 'Track: 2 nodes, 1 edge, 50 cm.')
     """
     graph = None if track is None else read_track(track)
@@ -118,11 +118,11 @@ def read_recording(
         for u, v in found.graph.edges
     )
     n_parts = nx.number_connected_components(found.graph)
-    told = (
+    note = (
         f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm"
         + (f", in {n_parts} parts that do not join." if n_parts > 1 else ".")
     )
-    return replace(found, told=(*found.told, told))
+    return replace(found, notes=(*found.notes, note))
 
 
 def _read(
@@ -190,5 +190,5 @@ def _completed(found: Recording, session: Recording) -> Recording:
         field_potential=found.field_potential or session.field_potential,
         on_track=found.on_track if len(found.on_track) else session.on_track,
         origin={**origin, **found.origin},
-        told=(*found.told, *session.told),
+        notes=(*found.notes, *session.notes),
     )

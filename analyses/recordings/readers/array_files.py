@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.track_graphs import epochs_of
-from analyses.recordings.readers.units import counted, to_cm
+from analyses.recordings.readers.units import count_text, to_cm
 from analyses.recordings.recording import FieldPotential, Posterior, Recording
 from replay.checks import check_array, check_number, shown
 
@@ -80,23 +80,27 @@ def read_arrays(
         return along_track(arrays["t"], arrays["d"], arrays["columns"], graph, name)
     clock = arrays.get("clock_hz")
     hertz = None if clock is None else check_number(f"clock_hz of {name}", clock.item())
-    told = []
+    contents = []
     position_time = _times(arrays, "position", hertz, name)
     position = np.empty((0, 2))
     if position_time is not None:
         position, scaled = _positions(arrays, graph, name)
-        told.append(counted(len(position_time), "position") + (f" ({scaled})" if scaled else ""))
+        contents.append(
+            count_text(len(position_time), "position") + (f" ({scaled})" if scaled else "")
+        )
     spike_time = _times(arrays, "spike", hertz, name)
     spikes: tuple[NDArray[np.float64], ...] = ()
     if spike_time is not None:
         spikes = _by_cell(arrays, spike_time, name)
-        told.append(f"{counted(len(spikes), 'cell')} with {counted(len(spike_time), 'spike')}")
+        contents.append(
+            f"{count_text(len(spikes), 'cell')} with {count_text(len(spike_time), 'spike')}"
+        )
     posterior = _posterior(arrays, name)
     if posterior is not None:
-        told.append(
+        contents.append(
             f"a posterior of {len(posterior.time):,} times and {len(posterior.position)} bins"
         )
-    if not told:
+    if not contents:
         raise ValueError(
             f"{name} must have the arrays position_time, position_xy, spike_time and spike_unit, "
             f"and has {shown(sorted(arrays))}: rename them."
@@ -104,14 +108,14 @@ def read_arrays(
     field_potential = _field_potential(arrays, name)
     if field_potential is not None:
         n_channels = field_potential.signal.shape[1]
-        told.append(f"field potential of {counted(n_channels, 'channel')}")
+        contents.append(f"field potential of {count_text(n_channels, 'channel')}")
     events = _pairs(arrays, "event", name)
     if len(events):
-        told.append(counted(len(events), "event"))
+        contents.append(count_text(len(events), "event"))
     on_track = _pairs(arrays, "on_track", name)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if hertz is not None:
-        told.append(f"ticks of {hertz:g} Hz")
+        contents.append(f"ticks of {hertz:g} Hz")
     return Recording(
         name,
         graph,
@@ -122,7 +126,7 @@ def read_arrays(
         events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
         field_potential=field_potential,
         on_track=on_track,
-        told=(f"{name}: arrays; {'; '.join(told)}.",),
+        notes=(f"{name}: arrays; {'; '.join(contents)}.",),
         most_unknown=most_unknown,
     )
 

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
-from analyses.recordings.readers.units import counted, to_cm
+from analyses.recordings.readers.units import count_text, to_cm
 from analyses.recordings.recording import FieldPotential, Recording
 from replay.checks import shown, unknown_name
 
@@ -94,23 +94,23 @@ def _of_file(
 ) -> Recording:
     if graph is None:
         graph = _graph_of(file)
-    time, position, told = _position_of(file, name, graph)
+    time, position, text = _position_of(file, name, graph)
     spikes = _spikes_of(file, name)
     if not spikes:
-        told += "; no units"
+        text += "; no units"
     else:
         n_spikes = sum(map(len, spikes))
-        told += f"; {counted(len(spikes), 'unit')} with {counted(n_spikes, 'spike')}"
+        text += f"; {count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}"
     tables = dict(_tables_of(file))
     found, field_potential, chosen = None, None, None
     if events == FIND_RIPPLES:
         field_potential, how = _field_potential_of(file, name)
-        told += f"; {how}"
+        text += f"; {how}"
     else:
         chosen = _choose_events(tables, name, events)
     if chosen is not None:
         found = _intervals(tables[chosen], f"The table {chosen!r} of {name}")
-        told += f"; {counted(len(found), 'event')} from the table {chosen!r}"
+        text += f"; {count_text(len(found), 'event')} from the table {chosen!r}"
     if not spikes and not len(time) and found is None:
         raise ValueError(
             f"{name} has no units with spike times, no SpatialSeries of pairs (x, y), and no table "
@@ -120,7 +120,7 @@ def _of_file(
     on_track = _running(tables)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if len(on_track):
-        told += f"; {counted(len(on_track), 'epoch')} on the track"
+        text += f"; {count_text(len(on_track), 'epoch')} on the track"
     return Recording(
         name,
         graph,
@@ -131,7 +131,7 @@ def _of_file(
         field_potential=field_potential,
         on_track=on_track,
         origin=_origin(file),
-        told=(f"{name}: NWB; {told}.",),
+        notes=(f"{name}: NWB; {text}.",),
         most_unknown=most_unknown,
     )
 
@@ -183,8 +183,8 @@ def _position_of(
     position, scaled = to_cm(data, str(series.unit), graph, name)
     others = f" (of {len(found)} such series)" if len(found) > 1 else ""
     rate = (len(time) - 1) / (time[-1] - time[0]) if len(time) > 1 else np.nan
-    told = f"position {series.name!r}{others}, {len(time):,} samples at {rate:.3g} Hz"
-    return time, position, told + (f" ({scaled})" if scaled else "")
+    text = f"position {series.name!r}{others}, {len(time):,} samples at {rate:.3g} Hz"
+    return time, position, text + (f" ({scaled})" if scaled else "")
 
 
 def _spikes_of(file: NWBFile, name: str) -> tuple[NDArray[np.float64], ...]:
@@ -222,7 +222,7 @@ def _field_potential_of(file: NWBFile, name: str) -> tuple[FieldPotential, str]:
     values = np.asarray(series.data[:], dtype=float)
     values = values[:, None] if values.ndim == 1 else values
     start = float(series.starting_time if series.rate else series.timestamps[0])
-    channels = counted(values.shape[1], "channel")
+    channels = count_text(values.shape[1], "channel")
     how = f"field potential {series_name!r}, {channels} at {rate:g} Hz"
     return FieldPotential(start, rate, values), how
 

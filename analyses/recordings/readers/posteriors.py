@@ -109,14 +109,14 @@ def read_posterior(
     labels = np.asarray(data["interval_labels"].values) if "interval_labels" in data else None
     events = None if labels is None else _labelled(time, labels)
     rate = 1 / float(np.median(np.diff(time))) if len(time) > 1 else np.nan
-    told = (
+    note = (
         f"{name}: {array.name}; {len(time):,} times, {rate:.4g} a second, "
         f"{len(posterior.position)} bins ({n_gaps} in gaps or off the track)"
         f"; states {', '.join(movement) or 'none'}"
         + (f"; {len(events)} events" if events is not None else "")
         + "."
     )
-    return Recording(name, graph, posterior=posterior, events=events, told=(told,))
+    return Recording(name, graph, posterior=posterior, events=events, notes=(note,))
 
 
 def _open(path: Path) -> object:
@@ -341,11 +341,11 @@ def along_track(
     _check_sums(values, name)
     position = _in_plane(place[:, None], graph, None, name)
     posterior, n_gaps = _posterior(when, values, place[:, None], position, {}, name)
-    told = (
+    note = (
         f"{name}: a posterior of {len(when):,} times and {len(place)} bins along the track "
         f"({n_gaps} in gaps); states none."
     )
-    return Recording(name, graph, posterior=posterior, told=(told,))
+    return Recording(name, graph, posterior=posterior, notes=(note,))
 
 
 def read_pynapple(source: object, graph: nx.Graph | None) -> Recording:
