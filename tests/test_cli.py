@@ -105,7 +105,7 @@ def test_a_learner_of_ones_own_from_a_file(tmp_path, monkeypatch, capsys):
     assert find_learner("backward_q.py").module is found.module
     Path("q_learning.py").write_text("")
     for name, error, message in (
-        ("nowhere.py", FileNotFoundError, "is no file"),
+        ("nowhere.py", FileNotFoundError, "There is no file"),
         ("q_learning.py", ValueError, "There is a learner 'q_learning' already"),
         ("fails.py", ValueError, "fails.py, line 2: ZeroDivisionError"),
     ):

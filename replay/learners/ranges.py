@@ -24,8 +24,8 @@ DiscountBelowOne = Annotated[
     Between(
         0.0,
         1.0,
-        "need counts the visits in all that is to come, which have no end without discount; "
-        "0.999 looks a thousand steps ahead",
+        "need counts all visits to come, whose number is infinite without discount; 0.999 looks a "
+        "thousand steps ahead",
     ),
 ]
 """A discount below 1, without which need is infinite."""

@@ -117,7 +117,7 @@ class LogFileWriter:
         if self.world is not None:
             (self._folder / _WORLD).write_text(mdp_to_json(self.world), encoding="utf-8")
         if self.closed:
-            text = closed_moves.to_json(self.closed)
+            text = closed_moves.closed_to_json(self.closed)
             (self._folder / _CLOSED).write_text(text, encoding="utf-8")
 
     def discard(self) -> None:
@@ -278,7 +278,7 @@ def read_closed(folder: str | os.PathLike[str], world: MDP | None) -> closed_mov
     """
     path = check_path("folder", folder) / _CLOSED
     try:
-        return closed_moves.from_json(path.read_bytes(), world)
+        return closed_moves.closed_from_json(path.read_bytes(), world)
     except FileNotFoundError:
         return {}
     except (OSError, TypeError, ValueError, RecursionError) as error:
