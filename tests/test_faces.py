@@ -153,7 +153,7 @@ def test_mistakes_with_figures_are_told(tmp_path):
 def test_a_log_is_no_file(tmp_path, name):
     log = simulate(MAZE, "q_learning", n_steps=100).log
     with pytest.raises(
-        ValueError, match=f"such as 'log', not '{name}', which is the name of a file"
+        ValueError, match=f"not '{name}', which is the name of a file"
     ):
         log.save(tmp_path / name)
     assert not any(tmp_path.iterdir())
