@@ -12,6 +12,7 @@ one that stands here: its text says what a hook may assume, its body is the defa
     and ``epsilon`` if the module has no `act` of its own. The annotation of a parameter says what
     it may be:
 
+    >>> from typing import Annotated
     >>> class Params(NamedTuple):
     ...     discount: Annotated[float, Between(0.0, 1.0)] = 0.99
     ...     n_replays: Annotated[int, Between(0, 1_000)] = 10
@@ -94,7 +95,7 @@ import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,21 +107,10 @@ from replay.parts.policies import epsilon_greedy
 if TYPE_CHECKING:
     from replay.worlds.mdp import MDP
 
-__all__ = [
-    "HOOKS",
-    "Between",
-    "Choice",
-    "Cost",
-    "Count",
-    "Description",
-    "DiscountBelowOne",
-    "Known",
-]
-__all__ += ["Learner", "LearnerModule", "Mean", "Pause", "PositiveCount", "Share", "Sizes"]
-__all__ += ["Threshold", "Transition", "Value", "act"]
-__all__ += ["acts_before_learning", "causes", "description", "evaluates", "explore"]
-__all__ += ["forgets_at_end", "learns_on_policy", "n_words", "needs_episodes", "needs_way_back"]
-__all__ += ["replay", "resolve"]
+__all__ = ["HOOKS", "Between", "Choice", "Description", "Known", "Learner", "LearnerModule"]
+__all__ += ["Pause", "Sizes", "Transition", "act", "acts_before_learning", "causes"]
+__all__ += ["description", "evaluates", "explore", "forgets_at_end", "learns_on_policy"]
+__all__ += ["n_words", "needs_episodes", "needs_way_back", "replay", "resolve"]
 
 
 class Between(NamedTuple):
@@ -167,32 +157,6 @@ class Choice(NamedTuple):
     """
 
     names: tuple[str, ...]
-
-
-Share = Annotated[float, Between(0.0, 1.0)]
-"""A parameter from 0 to 1: a probability, a rate, a discount."""
-DiscountBelowOne = Annotated[
-    float,
-    Between(
-        0.0,
-        1.0,
-        "need counts the visits in all that is to come, which have no end without discount; "
-        "0.999 looks a thousand steps ahead",
-    ),
-]
-"""A discount without which need has no end."""
-Count = Annotated[int, Between(0, 1_000_000)]
-"""A parameter that counts something, which may be 0."""
-PositiveCount = Annotated[int, Between(1, 1_000_000)]
-"""A parameter that counts something, at least 1."""
-Threshold = Annotated[float, Between(0.0, math.inf)]
-"""A parameter that something must exceed; infinite: nothing does."""
-Cost = Annotated[float, Between(0.0, LARGEST_NUMBER)]
-"""A parameter that is a cost; 0: there is none."""
-Mean = Annotated[float, Between(0.0, math.inf)]
-"""A parameter that is the mean of a number drawn; infinite: none is drawn."""
-Value = Annotated[float, Between(-LARGEST_NUMBER, math.inf)]
-"""A parameter that is an action value; infinite for actions that were never tried."""
 
 
 class Sizes(NamedTuple):

@@ -20,7 +20,13 @@ import numpy as np
 
 from analyses.studies.parity.walled_grid import DOWN, LEFT, RIGHT, UP, WalledGrid
 from replay.learners import find_learner
-from replay.learners.bayes_adaptive import Memory, Params, evaluate, make_backups, plan
+from replay.learners.bayes_adaptive import (
+    Memory,
+    Params,
+    evaluate_plan,
+    make_backups,
+    make_plan,
+)
 from replay.learners.contract import Sizes
 from replay.log.backups import REST, backup_buffer, n_kept
 from replay.parts.belief_tree import OPEN
@@ -113,12 +119,12 @@ def _replay_bandit(
     known.reward[0] = 1.0, _KNOWN_ARM
     known.counts[0] = (1.0, 1.0), _IS_OPEN
     memory.begin[0] = 1.0
-    plan(params, memory)
+    make_plan(params, memory)
     for z in np.flatnonzero(tree.depth[: tree.n[0]] == horizon - 1):
         n_paid, n_failed = tree.tries[z, 0]
         pays = (1.0 + n_paid) / (2.0 + n_paid + n_failed)
         made.action_values[z] = np.array([pays, _KNOWN_ARM]) / (1.0 - _DISCOUNT)
-    evaluate(params, memory)
+    evaluate_plan(params, memory)
     n_updates = _replay(params, memory)
     return float(made.action_values[0].max()), n_updates
 
@@ -168,7 +174,7 @@ def _learn_all_ways(memory: Memory, shut: Iterable[Move]) -> None:
 def _plan_from(params: Params, memory: Memory, place: int) -> None:
     memory.begin[:] = 0.0
     memory.begin[place] = 1.0
-    plan(params, memory)
+    make_plan(params, memory)
 
 
 def _barrier(seed: int) -> dict[str, float]:

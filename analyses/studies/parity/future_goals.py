@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replay.learners.geodesic_representation import add_goal, forget
+from replay.learners.geodesic_representation import add_goal, fade_values
 from replay.parts.known_world import likeliest_outcomes
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
@@ -131,7 +131,7 @@ def arms_replayed(
             if n_together == 0:
                 memory.geodesic[:] = _solved(mdp, n_arms, params["discount"])
         elif n_together and number % (3 * n_together) == 0:
-            forget(memory, 0.0)
+            fade_values(memory, 0.0)
 
     log = feed(
         "geodesic_representation", steps, mdp=mdp, params=_PUBLISHED | params, seed=seed,
