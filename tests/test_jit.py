@@ -1,4 +1,4 @@
-"""Compiled code is kept, found again, and never older than the sources."""
+"""Compiled code is cached, found again, and never older than its sources."""
 
 import os
 import shutil

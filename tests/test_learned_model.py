@@ -1,4 +1,4 @@
-"""The learned model, its ways to follow a changing world, and its bounds, against slow ones."""
+"""The learned model, its forgetting and its bounds, compared with slow versions."""
 
 from dataclasses import replace
 from math import log

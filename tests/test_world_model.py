@@ -1,4 +1,4 @@
-"""The learned model against a list of what was observed."""
+"""The learned model compared with a list of the observations."""
 
 from collections import Counter
 

@@ -210,7 +210,7 @@ def worth_of_backup(
     Returns
     -------
     float
-        Need x gain, or need x size of the change if the priority is ``need``.
+        Need x gain; with the priority ``need``, need x the size of the change.
     """
     need, values = evaluation.need.expected[state], evaluation.after
     set_changed_values(values, action_values, state, action, after)
@@ -248,7 +248,7 @@ def worth_of_propagating(
     -------
     float
         The sum of need x gain over its predecessors; where several actions of one predecessor lead
-        to the state, their values change together. If the priority is ``need``, the need of the
+        to the state, their values change together. With the priority ``need``, the need of the
         state x the size of the change.
     """
     if params.priority == NEED:

@@ -49,8 +49,8 @@ from replay.parts.retention import end_episode
 from replay.parts.world_model import WorldModel, model_words, world_model
 
 __all__ = ["Popped", "SweepingMemory", "SweepingParams", "causes", "evaluates", "log_backup"]
-__all__ += ["needs_way_back", "note_transition", "queue_change", "sweep_queue"]
-__all__ += ["sweeping_memory", "sweeping_words"]
+__all__ += ["needs_way_back", "note_transition", "queue_change", "sweep_queue", "sweeping_memory"]
+__all__ += ["sweeping_words"]
 
 
 class SweepingParams(PauseParams, EvaluationParams, Protocol):
@@ -198,16 +198,16 @@ def causes(memory: SweepingMemory) -> NDArray[np.int64]:
 def note_transition(
     params: SweepingParams, memory: SweepingMemory, transition: TransitionLike
 ) -> None:
-    """Note where an episode starts, and the reward of a step, before it is learned from.
+    """Note the start of the first episode, and the reward and the error of a step.
 
     Parameters
     ----------
     params : SweepingParams
         The learner's.
     memory : SweepingMemory
-        The learner's; changed in place.
+        The learner's, changed in place.
     transition : Transition
-        A :class:`replay.learners.contract.Transition`.
+        The step, a :class:`replay.learners.contract.Transition`, before it is learned from.
     """
     note_start(memory.evaluation, transition.state, True)
     note_experience(params, memory.earnings, memory.action_values, transition)
@@ -224,27 +224,27 @@ def log_backup(
     after: float,
     log: BackupBuffer,
 ) -> int:
-    """Evaluate and log a backup in replay, before the action value is changed.
+    """Evaluate and log a backup in replay, before its action value is changed.
 
     Parameters
     ----------
     params : SweepingParams
         The learner's.
     memory : SweepingMemory
-        The learner's; changed in place.
+        The learner's; the change is noted in its ``earnings``.
     popped : Popped
-        The item that is backed up, or propagated.
+        The item that the backup is made for.
     s, a, s_next : int
         The transition that is backed up.
     after : float
         The new value of Q(s, a).
     log : BackupBuffer
-        Where the backup is recorded.
+        Records the backup.
 
     Returns
     -------
     int
-        Its row, as :func:`replay.log.backups.record` returns it.
+        Its row, from :func:`replay.log.backups.record`.
     """
     _, priority, n, cause, phase = popped
     before = memory.action_values[s, a]

@@ -1,4 +1,4 @@
-"""The least that each learner has to do: one loop on plain arrays, without log, window or option.
+"""The minimal work of each learner: one loop on plain arrays, without log, windows or options.
 
 Each loop makes the same steps as `simulate` with the paper's parameters and the same seed, to the
 last bit, so that `bench_learners` can set the two times side by side. Sweeping keeps its queue and
@@ -13,7 +13,7 @@ import numpy as np
 from replay.jit import inlined
 from replay.parts import priority_queue as queues
 from replay.parts import world_model as models
-from replay.simulation.driver import world_of
+from replay.simulation.driver import world_tables
 from replay.worlds.mdp import MDP
 
 __all__ = ["run_minimal"]
@@ -305,7 +305,7 @@ def prioritized_sweeping(world, Q, V, U, model, queue, p, n_steps, rng):
 
 def run_minimal(mdp: MDP, module: str, params: Any, n_steps: int, seed: int) -> float:
     """Make one run; returns its total reward. `module` is that of the learner, or ``"walk"``."""
-    view = world_of(mdp)
+    view = world_tables(mdp)
     world = World(
         view.successor_offset, view.successor, view.cumulative, view.reward, view.terminal,
         view.start_state, view.start_cumulative,

@@ -49,9 +49,9 @@ class ValueMemory(Protocol):
     @property
     def reward(self) -> NDArray[np.float64]: ...
     @property
-    def table(self) -> PriorityTable: ...
-    @property
     def traces(self) -> Traces: ...
+    @property
+    def table(self) -> PriorityTable: ...
     @property
     def model(self) -> WorldModel: ...
     @property
@@ -111,17 +111,18 @@ def change_value(params: ValueParams, memory: ValueMemory, s: int, a: int, chang
 def change_traced_values(
     params: ValueParams, memory: ValueMemory, change: float, log: BackupBuffer
 ) -> None:
-    """Add its share of a change to the value of every traced pair, the latest pair first.
+    """Add a change to the value of every traced pair, in proportion to its trace.
 
     Parameters
     ----------
     params : ValueParams
+        The learner's.
     memory : ValueMemory
-        Changed in place.
+        The learner's, changed in place.
     change : float
-        The change of a pair with a trace of 1.
+        The change for a trace of 1.
     log : BackupBuffer
-        Where backups are recorded.
+        Records the backups, the latest pair first.
     """
     values, n_actions = memory.action_values, memory.action_values.shape[1]
     for age in range(memory.traces.n_traced[0]):

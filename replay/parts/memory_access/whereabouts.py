@@ -142,20 +142,23 @@ def is_enough(params: EpisodeParams, here: Whereabouts, priority: float) -> bool
 def continues(
     params: EpisodeParams, here: Whereabouts, priority: float, rng: np.random.Generator
 ) -> bool:
-    """Return whether a backup of this priority is made, and the pause does not end at random.
+    """Return whether a pause continues with a backup of this priority.
 
     Parameters
     ----------
     params : EpisodeParams
+        The learner's.
     here : Whereabouts
+        What is known about the episode.
     priority : float
-        The expected value of the backup; negative if there is none to make.
+        The expected value of the backup; negative if there is none.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
     bool
+        Whether the priority is high enough, and chance does not end the pause.
     """
     return is_enough(params, here, priority) and not is_over_by_chance(params, rng)
 
