@@ -153,7 +153,7 @@ def test_equality():
         ({"reward": np.zeros(3)}, r"reward must have shape \(4,\).*got \(3,\)"),
         ({"reward": [0, 0, 0, np.nan]}, "reward must hold finite numbers.*row 3 has nan"),
         ({"start": 4}, "from 0 to 3; got 4"),
-        ({"start": 3}, "can't start in state 3: it is terminal"),
+        ({"start": 3}, "cannot start in state 3: it is terminal"),
         ({"start": [0.5, 0.4, 0, 0]}, "start_probability must sum to 1; got 0.9"),
         ({"start": [1.5, -0.5, 0, 0]}, "state 1: it has a negative probability"),
         ({"start": [1, 0]}, r"start_probability must have shape \(4,\).*got \(2,\)"),
