@@ -702,7 +702,7 @@ class MDP:
         Parameters
         ----------
         max_episode_steps : int, optional
-            After so many steps an episode is truncated; without it, never.
+            After so many steps an episode is truncated; by default, never.
 
         Returns
         -------
