@@ -1,7 +1,7 @@
-"""No learner writes outside of its arrays, whatever it is fed and whatever its parameters are.
+"""No learner writes outside of its arrays, for any fed experience and any parameters.
 
 The learners run as plain Python, in which an index that is too large is an error. With
-``NUMBA_BOUNDSCHECK=1`` they run compiled, and negative indices are errors too.
+``NUMBA_BOUNDSCHECK=1`` they run compiled, and negative indices are errors, too.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Checks of what a user gives: values that pass are unchanged, all others are refused by name."""
+"""Checks of a user's input: valid values are unchanged, all others are refused by name."""
 
 import math
 

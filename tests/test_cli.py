@@ -1,4 +1,4 @@
-"""The command, as a newcomer would type it."""
+"""The command line as a newcomer would use it."""
 
 import io
 import json

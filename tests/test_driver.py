@@ -1,4 +1,4 @@
-"""The driver: it can be interrupted, and refuses what does not fit."""
+"""The driver can be interrupted, and refuses invalid input."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a newcomer sees of the packages: their names, and how objects show themselves."""
+"""The public names of the packages, and how objects print themselves."""
 
 import copy
 import subprocess

@@ -198,9 +198,9 @@ def test_mp4(log, tmp_path):
 def test_refusals(log, tmp_path):
     with pytest.raises(ValueError, match=r"\.gif or \.mp4"):
         write_film(iter([(Figure(), 1.0)]), tmp_path / "pause.avi")
-    with pytest.raises(ValueError, match="There is no replay event 2: run 0 has events 0 to 1"):
+    with pytest.raises(ValueError, match="There is no replay event 2; run 0 has events 0 to 1"):
         pause_frames(log, 2)
-    with pytest.raises(ValueError, match=r"There is no run 3: this log has the runs \[0\]"):
+    with pytest.raises(ValueError, match=r"There is no run 3; this log has the runs \[0\]"):
         pause_frames(log, 0, run=3)
     with pytest.raises(ValueError, match="There is no run 3"):
         longest_event(log, 3)

@@ -1,4 +1,4 @@
-"""Animals that go through a task: along given laps, or as their learner acts."""
+"""Animals that run a task: along given laps, or by their learner's choices."""
 
 import itertools
 

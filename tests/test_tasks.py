@@ -1,4 +1,4 @@
-"""Tasks: their mazes, the laps that are run in them, and the states that they lead through."""
+"""Tasks: their mazes, their laps, and the states along these."""
 
 import dataclasses
 import itertools

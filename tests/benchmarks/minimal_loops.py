@@ -1,4 +1,4 @@
-"""The least that each learner has to do: one loop on plain arrays, without log, window or option.
+"""The minimal work of each learner: one loop on plain arrays, without log, windows or options.
 
 Each loop makes the same steps as `simulate` with the paper's parameters and the same seed, to the
 last bit, so that `bench_learners` can set the two times side by side. Sweeping keeps its queue and
@@ -272,7 +272,7 @@ def prioritized_sweeping(world, Q, V, U, model, queue, p, n_steps, rng):
         ended = world.terminal[entered]
         here = begin(world, rng) if ended else entered
         following = act(Q, here, p.epsilon, rng)
-        models.observe(model, s, a, entered, ended)
+        models.count_transition(model, s, a, entered, ended)
         n_since += 1
         N = model.visits[s, a]
         target = r if ended else r + p.discount * U[entered]
@@ -295,7 +295,7 @@ def prioritized_sweeping(world, Q, V, U, model, queue, p, n_steps, rng):
                 enqueue(queue, V, U, before, p)
                 edge = model.edges[edge]["next_in"]
         if p.reset_model and ended:
-            models.forget(model)
+            models.clear_model(model)
             queues.clear(queue)
             n_since = 0
         total += r
