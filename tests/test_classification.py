@@ -1,4 +1,4 @@
-"""Classified sequences, against the definitions by brute force and by hand."""
+"""Classified sequences, compared with the definitions by brute force and by hand."""
 
 from itertools import pairwise
 

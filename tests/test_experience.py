@@ -1,4 +1,4 @@
-"""The index of experience, against a search through all episodes."""
+"""The index of experience, compared with a search through all episodes."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""The whole way: what was put into a recording is found, and what was not put in is not."""
+"""The whole analysis of a recording finds the replay that was put into it, and no other."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -14,12 +14,13 @@ from strategies import event_log, examples, logs
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.jobs.mdp_files import read_mdps, world_of_log, write_mdps
+from analyses.jobs.mdp_files import read_mdps, write_mdps
 from analyses.plots.film import write_film
 from analyses.plots.pause import animate_pause, pause_frames
 from analyses.plots.style import kind_colour
 from analyses.sequences.classification import classify
 from analyses.sequences.pauses import longest_event, replayed_moves
+from analyses.studies.brea_2018.reproduction import world_of_log
 from replay import simulate
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog

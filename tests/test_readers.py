@@ -1,4 +1,4 @@
-"""Readers: the same recording, whatever holds it; and each malformed file, a sentence."""
+"""Readers: every format gives the same recording, and each malformed file a clear message."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""The command ``replay recording``: what it writes, what it says, and what it refuses."""
+"""The command ``replay recording``: its files, its messages, and the input that it refuses."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a recording holds is checked when it is made: each thing that makes no sense, a sentence."""
+"""Checks of a recording when it is made: each implausible value gives a clear message."""
 
 import networkx as nx
 import numpy as np

@@ -1,4 +1,4 @@
-"""What is made of a recording before anything is decoded: speeds, fields, events, laps."""
+"""Everything derived from a recording before decoding: speeds, fields, events, laps."""
 
 from dataclasses import replace
 

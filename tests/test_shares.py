@@ -1,4 +1,4 @@
-"""Shares of kinds corrected by what a recording could find, and where they can't be."""
+"""Shares of kinds corrected for missed replay, and when they can't be corrected."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Two tracks that do not join: the whole way, on a recording whose replay is known."""
+"""Two tracks that do not join: the whole analysis of a recording whose replay is known."""
 
 import json
 from dataclasses import replace
