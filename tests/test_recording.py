@@ -95,7 +95,7 @@ def test_few_unknown_positions_are_taken_as_many_as_are_allowed():
             {"posterior": posterior(time=np.array([1.0, 1.1]), probability=np.ones((3, 2)) / 2)},
             "it is transposed",
         ),
-        ({"posterior": posterior(probability=np.full((3, 3), np.nan))}, "NaN in each row"),
+        ({"posterior": posterior(probability=np.full((3, 3), np.nan))}, "NaN in every row"),
         (
             {"posterior": posterior(time=np.array([1.0]), probability=np.eye(3)[:1])},
             "at least two time bins, got 1",
@@ -114,7 +114,7 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(changes, message):
 
 
 def test_graphs_that_are_none():
-    with pytest.raises(ValueError, match="needs a position: pos="):
+    with pytest.raises(ValueError, match="needs a position, pos="):
         make(graph=nx.Graph([(0, 1)]))
     with pytest.raises(TypeError, match="undirected"):
         make(graph=nx.DiGraph(TRACK))
