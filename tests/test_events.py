@@ -110,7 +110,7 @@ def test_the_rate_counts_every_spike_within():
             "longest must be a number of at least 1, got 0.5",
         ),
         (lambda: multiunit_rate([[0.5]], 1.0, 0.0), "end must be after the beginning"),
-        (lambda: ripple_power(np.zeros(100), 300.0), "sampling rate above 500 Hz, got 300"),
+        (lambda: ripple_power(np.zeros(100), 300.0), "sampling rate above 500 Hz; got 300"),
         (lambda: ripple_power(np.zeros((2, 2, 2)), 1500.0), r"got \(2, 2, 2\)"),
     ],
 )

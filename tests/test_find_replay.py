@@ -223,7 +223,7 @@ def test_a_long_posterior_needs_events(session):
     recording, _ = session
     time = np.arange(0.0, 100.0, 0.1)
     flat = Posterior(time, np.full((1000, 2), 0.5), np.array([[0.0, 0], [0, 90]]), {})
-    with pytest.raises(ValueError, match="100 s at a time, so it doesn't tell which part"):
+    with pytest.raises(ValueError, match="stretches of up to 100 s without a gap"):
         find_replay(replace(recording, spikes=(), events=None, posterior=flat))
 
 
@@ -350,5 +350,7 @@ class TestRealRecordings:
         assert found.events.loc[tested, "is_replay"].mean() < 0.15
         assert found.calibration.false_positive_rate <= 0.05
         assert set(found.events["kind"].dropna()) <= {"ambiguous", "no_sequence"}
-        error = next(each for each in found.notes if each.startswith("The decoded place"))
+        error = next(
+            each for each in found.notes if each.startswith("The median error of decoding")
+        )
         assert float(error.split(" is ")[1].split(" cm")[0]) <= 10
