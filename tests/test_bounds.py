@@ -139,7 +139,7 @@ def check(memory):
 
 REFUSED = (
     "counts need", "discount below 1", "Without discount", "needs the world", "know the world",
-    "has no such move", "No way leads", "no row of transitions", "No terminal state can be reached",
+    "has no such move", "No path leads", "no row of transitions", "No terminal state can be",
     "Need is counted", "need has no end",
 )  # fmt: skip
 """What is said of parameters and worlds that don't go together."""

@@ -526,7 +526,7 @@ def module(name, source):
 
 def test_the_learner_of_the_readme():
     guide = Path(__file__).parents[1] / "replay" / "README.md"
-    section = guide.read_text(encoding="utf-8").split("A learner of your own")[1]
+    section = guide.read_text(encoding="utf-8").split("Your own learner")[1]
     source = section.split("```python\n")[1].split("```")[0]
     run = simulate(MAZE, module("from_readme", source), n_steps=2000)
     assert run.log.steps["terminated"].any()
@@ -743,7 +743,7 @@ def test_worlds_that_a_learner_cannot_learn_in():
     with pytest.raises(TypeError, match=r"must be an MDP or a Protocol, got 'maze': MDP\.from_"):
         simulate("maze", "q_learning", n_steps=10)
     endless = "from 3 of the 3 states of 'ring', such as state 0"
-    with pytest.raises(ValueError, match=f"{endless}.*take a discount below 1"):
+    with pytest.raises(ValueError, match=f"{endless}.*use a discount below 1"):
         simulate(RING, "q_learning", {"discount": 1.0}, n_steps=10)
     for learner in AT_ENDS:
         with pytest.raises(ValueError, match=f"{endless}.*{learner}.*choose another learner"):

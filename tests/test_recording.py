@@ -132,4 +132,4 @@ def test_the_digest_changes_with_every_part():
     ]
     digests = {each.digest() for each in (whole, *others)}
     assert len(digests) == 7
-    assert whole.digest() == make(told=("other words",)).digest()
+    assert whole.digest() == make(notes=("other words",)).digest()

@@ -344,9 +344,10 @@ def _measured(
         "extent": extent,
         "correlation": correlation,
     }
-    if "shortcut" not in sequences.columns:
+    if "distance" not in sequences.columns:
         length = np.where(along < 0, np.nan, track.distance[along])
         found["distance"] = np.bincount(of_move, length, minlength=n).astype(np.float64)
+    if "shortcut" not in sequences.columns:
         never_run = sequences["novelty"] != NOVELTIES.index("experienced")
         found["shortcut"] = _flags(crossed_shortcuts(track, along, of_move, never_run))
     impossible = np.full(n, -1, dtype=np.int8)
