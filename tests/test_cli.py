@@ -15,8 +15,8 @@ from commands import replay, replay_in_a_process
 
 from analyses.cli import main
 from analyses.cli.terminal import broken, print_table
-from analyses.jobs.columns import TABLES
 from analyses.measures import STATISTICS
+from analyses.studies import written_tables
 from replay.learners import LEARNERS, find_learner
 from replay.simulation import simulate
 from replay.tasks.published import TASKS
@@ -71,7 +71,7 @@ def shown(*words, monkeypatch, capsys):
         ("findings", [*STATISTICS, "share: reverse among directional sequences"]),
         ("findings S6_shortcut", ["gupta2010.shortcut_rate.never", "0.0064", "no: tested by"]),
         ("findings y_maze", ["y_maze"]),
-        ("columns", [*TABLES]),
+        ("columns", [*written_tables()]),
         ("columns sums", ["evidence_of_all", "bits"]),
     ],
 )

@@ -24,6 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.intervals import share_intervals
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.classification import classify
@@ -373,5 +374,17 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"attribution": _draw_over_learning, "attribution_length": _draw_by_length},
+    columns={
+        "attribution.csv": Table.of(
+            "bound and attribution of a learner's replay",
+            "experiment learner of over up_to attribution count share ci_low ci_high n_mdps",
+            {
+                "of": Column("single `moves`, or `sequences` of three states or more"),
+                "over": Column("what the rows run over: `episode`, `length`, or `all` replay"),
+                "up_to": Column("up to which episode, from 1, or length", "", "if `over` is `all`"),
+                "attribution": Column("whether `one` episode contains it, `several` or `none`"),
+            },
+        )
+    },
     show=_show,
 )

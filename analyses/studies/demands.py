@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results
 from analyses.jobs.study import MOST, Piece, Runner, Shown, Study, digests
@@ -272,6 +273,22 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"demands": _draw},
+    columns={
+        "demands.csv": Table.of(
+            "learner in a world of some size",
+            "learner world size mdp n_states n_actions n_steps words backups queue_operations "
+            "comparisons",
+            {
+                "size": Column("what grows: depth, actions, or cells along a side"),
+                "words": Column("the most numbers stored at once", "words", "if it is unknown"),
+                "backups": Column("backups, averaged over the run", "1/step"),
+                "queue_operations": Column(
+                    "operations on a queue, averaged over the run", "1/step"
+                ),
+                "comparisons": Column("comparisons, averaged over the run", "1/step"),
+            },
+        )
+    },
     show=_show,
     estimate=_estimate,
 )

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from analyses.intervals import mean_interval
+from analyses.jobs.columns import MEAN_RATE, Column, Table
 from analyses.jobs.cost import BYTES_OF_FIGURES, Cost
 from analyses.jobs.results import Results
 from analyses.jobs.run import manifest
@@ -216,13 +217,6 @@ def _period_means(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(periods, ignore_index=True).astype({"experiment": str, "learner": str})
 
 
-def _plan(size: float, seed: int) -> Variants:
-    raise ValueError(
-        "The sizes and the seed of this study are those of a reproduction: use replay "
-        "discrepancies FOLDER."
-    )
-
-
 def _make(plan: Variants, piece: Piece) -> dict[str, pd.DataFrame | Path]:
     return make_runs(*plan.world_of(piece))
 
@@ -321,16 +315,39 @@ def _draw_curves(results: Results) -> Iterator[tuple[str, Figure]]:
         yield "discrepancy_curves", discrepancy_curves_figure(published, changed, differences)
 
 
+_DISCREPANCY = Column("where the text is followed: D1, D2 and so on, or several")
+
 STUDY = Study(
     "discrepancies",
     "What does each disagreement of the paper's text with its code do to the learning curves?",
     "replay discrepancies",
-    plan=_plan,
+    plan=None,
     describe=Variants.describe,
     pieces=Variants.n_pieces,
     make=_make,
     summarise=_summarise,
     figures={"discrepancies": _draw_differences, "discrepancy_curves": _draw_curves},
+    columns={
+        "discrepancies.csv": Table.of(
+            "period of a learner's runs under a discrepancy",
+            "discrepancy experiment learner period published changed difference ci_low ci_high "
+            "n_mdps",
+            {
+                "discrepancy": _DISCREPANCY,
+                "period": Column("which part of the run"),
+                "published": Column("the normalised reward rate of the published code"),
+                "changed": Column("that of the text's learner in the same worlds"),
+                "difference": Column("`changed` minus `published`"),
+            },
+        ),
+        "discrepancy_curves.csv": Table.of(
+            "time window of a learner under a discrepancy",
+            "discrepancy experiment learner time_step mean sem ci_low ci_high n_mdps n_seeds",
+            {"discrepancy": _DISCREPANCY, "mean": MEAN_RATE},
+        ),
+        "reward_rate.csv": reproduce.STUDY.columns["reward_rate.csv"],
+    },
+    needs="a folder that replay reproduce wrote; use replay discrepancies FOLDER",
     show=_show,
     size=_size,
     estimate=_estimate,

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.intervals import mean_interval
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.segments import find_segments, segments_per_episode
@@ -222,5 +223,18 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"gain_floor": _draw},
+    columns={
+        "gain_floor.csv": Table.of(
+            "direction of replay at a place of a task",
+            "task setting place direction mean sem ci_low ci_high n",
+            {
+                "setting": Column("`floor`, as published; `no_floor`; or `no_need`, with a floor"),
+                "place": Column("at the `start` or the `goal`"),
+                "direction": Column("`forward` or `reverse`"),
+                "mean": Column("the mean over animals of sequences per episode"),
+                "n": Column("number of animals"),
+            },
+        )
+    },
     show=_show,
 )

@@ -19,7 +19,7 @@ from analyses.studies.comparison.plan import (
     plan_comparison,
 )
 from analyses.studies.comparison.simulated_studies import estimate_studies, simulate_studies
-from analyses.studies.comparison.tables import compare_tables
+from analyses.studies.comparison.tables import COMPARISON_COLUMNS, compare_tables
 from replay.checks import known_arguments
 from replay.tasks.published import TASKS, TaskEntry
 
@@ -217,6 +217,7 @@ STUDY = Study(
     make=simulate_studies,
     summarise=compare_tables,
     figures={"findings": _draw},
+    columns=COMPARISON_COLUMNS,
     n_figures=lambda plan: 2 + len({s for task in plan.tasks for s in plan.tested(task)["study"]}),
     show=_show,
     estimate=estimate_studies,

@@ -18,7 +18,7 @@ from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.measures import STATISTICS
 from analyses.sequences.place_sequences import Detection
-from analyses.studies.parity.agreement import compare_panels, published_panels
+from analyses.studies.parity.agreement import PARITY_COLUMNS, compare_panels, published_panels
 from analyses.studies.parity.belief_states import BELIEF_PROTOCOLS
 from analyses.studies.parity.forgetful_choices import FORGETTING_PROTOCOLS
 from analyses.studies.parity.future_goals import GEODESIC_PROTOCOLS
@@ -181,5 +181,6 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"parity": _draw},
+    columns=PARITY_COLUMNS,
     show=_show,
 )

@@ -48,7 +48,7 @@ from analyses.studies.recorded_replay.plan import (
     describe_data,
     plan_recording,
 )
-from analyses.studies.recorded_replay.tables import analyse, write_track
+from analyses.studies.recorded_replay.tables import ANIMAL_COLUMNS, analyse, write_track
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -135,6 +135,7 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    columns=ANIMAL_COLUMNS,
     n_figures=lambda plan: 6,  # three of them are events
     show=_show,
     estimate=_estimate,

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from analyses.intervals import mean_interval
+from analyses.jobs.columns import Column, Table
 from analyses.jobs.cost import Cost
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Runner, Shown, Study
@@ -48,7 +49,14 @@ from analyses.studies.recorded_replay.plan import (
     plan_recording,
 )
 from analyses.studies.recorded_replay.statistics import recorded_statistics
-from analyses.studies.recorded_replay.tables import analyse, landmarks_of, write_track
+from analyses.studies.recorded_replay.tables import (
+    ANIMAL_COLUMNS,
+    STATE_SIZE,
+    STATISTIC_COLUMNS,
+    analyse,
+    landmarks_of,
+    write_track,
+)
 from replay.files import replacing
 
 if TYPE_CHECKING:
@@ -279,6 +287,40 @@ STUDY = Study(
     make=_make,
     summarise=_summarise,
     figures={"kinds": _kinds, "paths": _paths, "events": _events, "statistics": _accounts},
+    columns={
+        **ANIMAL_COLUMNS,
+        "statistics_of_all.csv": Table.of(
+            "statistic, over animals",
+            "statistic label value ci_low ci_high null p n_animals n_above n_below chance_above "
+            "n_chains published_low published_high sources",
+            STATISTIC_COLUMNS,
+        ),
+        "kinds_of_all.csv": Table.of(
+            "kind of replay at a size of states, over animals",
+            "state_size kind share sem ci_low ci_high n_animals",
+            {
+                "state_size": STATE_SIZE,
+                "share": Column("the mean share over animals"),
+                "sem": Column("its standard error", "", "with one animal"),
+            },
+        ),
+        "shares_of_all.csv": Table.of(
+            "kind of replay, over animals",
+            "kind found ci_low_found ci_high_found n_found corrected ci_low_corrected "
+            "ci_high_corrected n_corrected",
+            {
+                "found": Column("the mean share as found"),
+                "ci_low_found": Column("lower end of its 95 % interval", "", "with one animal"),
+                "ci_high_found": Column("its upper end", "", "with one animal"),
+                "n_found": Column("number of animals"),
+                "ci_low_corrected": Column(
+                    "lower end of its 95 % interval", "", "with too few data for one"
+                ),
+                "ci_high_corrected": Column("its upper end", "", "with too few data for one"),
+                "n_corrected": Column("number of animals whose share could be corrected"),
+            },
+        ),
+    },
     show=_show,
     estimate=_estimate,
 )
