@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.evidence import Published, evidence, likelihoods, synthetic
-from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison
+from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
 
 __all__ = ["confusion", "measurements"]
@@ -36,7 +36,7 @@ def confusion(plan: Comparison, known: Predictions, rng: np.random.Generator) ->
     DataFrame
         `truth, found, share`.
     """
-    names = [name for name in plan.names() if not name.endswith(AS_PUBLISHED)]
+    names = list(plan.accounts)
     draws = {truth: rng.permutation(plan.n_studies(truth))[:_N_TRUTHS].tolist() for truth in names}
     totals = {truth: np.zeros((len(drawn), len(names))) for truth, drawn in draws.items()}
     for result, studies, weight in zip(*known[1:], strict=True):
@@ -81,9 +81,8 @@ def measurements(
     DataFrame
         `task, statistic, information, most_apart, apart`.
     """
-    is_prior = ~simulated["account"].str.endswith(AS_PUBLISHED)
-    told = simulated[is_prior & (simulated["finding"] == "")]
-    names = [name for name in plan.names() if not name.endswith(AS_PUBLISHED)]
+    names = list(plan.accounts)
+    told = simulated[simulated["account"].isin(names) & (simulated["finding"] == "")]
     rows = []
     for (task, statistic), group in told.groupby(["task", "statistic"], sort=False):
         value = group["value"].to_numpy(float)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analyses.findings.accounts import ACCOUNTS, Account, find_account
+from analyses.findings.accounts import ACCOUNTS, Account, find_account, published_label
 from analyses.findings.table import findings as read_findings
 from analyses.jobs.study import MOST, digests
 from analyses.measures import STATISTICS
@@ -23,16 +23,13 @@ from replay.learners import find_learner
 from replay.tasks import Task
 from replay.tasks.published import TASKS, TaskEntry, find_task
 
-__all__ = ["AS_PUBLISHED", "N_DRAWS", "Accounts", "Comparison", "Part", "plan_comparison"]
-__all__ = [*__all__, "n_simulated", "tested_findings"]
+__all__ = ["N_DRAWS", "Accounts", "Candidate", "Comparison", "Part", "n_simulated"]
+__all__ += ["plan_comparison", "tested_findings"]
 
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
 Accounts = Iterable[str] | Mapping[str, Account | str]
 """Names in ``ACCOUNTS``; or, by name, accounts of one's own or such names."""
-
-AS_PUBLISHED = " (as published)"
-"""Follows the name of an account whose parameters are those of its authors."""
 
 N_DRAWS = 128
 """Draws of an account's parameters from their priors."""
@@ -42,10 +39,33 @@ _MOST_ANIMALS = 8
 _FEWEST_ANIMALS = 3
 
 
-class Part(NamedTuple):
-    """What a piece is: an account in a task, and some of its draws."""
+class Candidate(NamedTuple):
+    """An account as it is scored.
+
+    Attributes
+    ----------
+    account : str
+        The name of the account.
+    as_published : bool
+        Whether its parameters are those of its authors; otherwise they are drawn from priors.
+    """
 
     account: str
+    as_published: bool
+
+
+class Part(NamedTuple):
+    """A piece of the work: some draws of a candidate, in one task.
+
+    Attributes
+    ----------
+    candidate : str
+        One of `Comparison.candidates`.
+    draws : range
+        The numbers of the draws.
+    """
+
+    candidate: str
     draws: range
 
 
@@ -101,20 +121,29 @@ class Comparison(NamedTuple):
         """Give the number of animals of a simulated study in a task: what its findings need."""
         return int(n_simulated(self.tested(task)).max(initial=_FEWEST_ANIMALS))
 
-    def names(self) -> list[str]:
-        """List the accounts, and once more those that have published parameters."""
+    def candidates(self) -> dict[str, Candidate]:
+        """List the accounts by name, then those with published parameters, under names for these.
+
+        Returns
+        -------
+        dict of str to Candidate
+            Name in the column `account` of tables -> what it stands for.
+        """
         published = [n for n, account in self.accounts.items() if account.as_published is not None]
-        return [*self.accounts, *(f"{name}{AS_PUBLISHED}" for name in published)]
+        return {name: Candidate(name, False) for name in self.accounts} | {
+            published_label(name): Candidate(name, True) for name in published
+        }
 
     def n_studies(self, name: str) -> int:
-        """Give the number of simulated studies of an account: a quarter as published."""
-        return max(self.n_draws // 4, 1) if name.endswith(AS_PUBLISHED) else self.n_draws
+        """Return the number of simulated studies of a candidate: a quarter if as published."""
+        is_published = self.candidates()[name].as_published
+        return max(self.n_draws // 4, 1) if is_published else self.n_draws
 
     def parts(self) -> list[Part]:
         """List the pieces of every task."""
         return [
             Part(name, range(first, min(first + DRAWS_OF_PIECE, self.n_studies(name))))
-            for name in self.names()
+            for name in self.candidates()
             for first in range(0, self.n_studies(name), DRAWS_OF_PIECE)
         ]
 
@@ -220,7 +249,7 @@ def plan_comparison(
     Examples
     --------
     >>> plan = plan_comparison(["linear_track"], ["sfma", "graph_walks"], n_draws=16)
-    >>> plan.names(), plan.n_animals("linear_track")
+    >>> list(plan.candidates()), plan.n_animals("linear_track")
     (['sfma', 'graph_walks', 'sfma (as published)'], 8)
     """
     table = findings if isinstance(findings, pd.DataFrame) else read_findings(findings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from analyses.findings.evidence import (
     likelihoods,
 )
 from analyses.measures import STATISTICS
-from analyses.studies.comparison.plan import AS_PUBLISHED, Comparison
+from analyses.studies.comparison.plan import Comparison
 from analyses.studies.comparison.predictions import Predictions
 
 __all__ = ["evidence_table", "regions", "robustness", "sums"]
@@ -27,17 +27,27 @@ __all__ = ["evidence_table", "regions", "robustness", "sums"]
 _DIAGNOSTIC = 1.0  # bits by which some account must surpass every control
 _N_RESAMPLED = 200
 _N_RESAMPLED_STUDIES = 2000
+
+
+class _Setting(NamedTuple):
+    """How evidence is scored: the usual way, but for what is given."""
+
+    between_studies: float = BETWEEN_STUDIES
+    surprise: float = SURPRISE
+    half: int = 0  # of the draws: the first (1), the second (2), or both (0)
+
+
 _SETTINGS = {
-    "as told": (BETWEEN_STUDIES, SURPRISE),
-    "studies differ by .03": (0.03, SURPRISE),
-    "studies differ by .12": (0.12, SURPRISE),
-    "surprise .01": (BETWEEN_STUDIES, 0.01),
-    "surprise .2": (BETWEEN_STUDIES, 0.2),
-    "first half of the draws": (BETWEEN_STUDIES, SURPRISE),
-    "second half of the draws": (BETWEEN_STUDIES, SURPRISE),
+    "as told": _Setting(),
+    "studies differ by .03": _Setting(between_studies=0.03),
+    "studies differ by .12": _Setting(between_studies=0.12),
+    "surprise .01": _Setting(surprise=0.01),
+    "surprise .2": _Setting(surprise=0.2),
+    "first half of the draws": _Setting(half=1),
+    "second half of the draws": _Setting(half=2),
 }
-_EVIDENCE = ["finding", "study", "account", "is_control", "evidence", "evidence_se", "weight"]
-_EVIDENCE += ["diagnostic"]
+_EVIDENCE = ["finding", "study", "account", "is_control", "as_published", "evidence"]
+_EVIDENCE += ["evidence_se", "weight", "diagnostic"]
 _INTERVAL = (0.025, 0.975)
 
 
@@ -94,13 +104,17 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
     if not made:
         return pd.DataFrame(columns=_EVIDENCE)
     table = pd.DataFrame(made)
-    is_control = table["account"].map(lambda name: _is_control(plan, name))
-    is_prior = ~table["account"].str.endswith(AS_PUBLISHED)
-    best = table[~is_control & is_prior].groupby("finding")["evidence"].max()
+    candidates = plan.candidates()
+    of_rows = [candidates[name] for name in table["account"]]
+    as_published = np.array([each.as_published for each in of_rows])
+    is_control = np.array([plan.accounts[each.account].is_control for each in of_rows])
+    best = table[~is_control & ~as_published].groupby("finding")["evidence"].max()
     by_chance = table[is_control].groupby("finding")["evidence"].max().reindex(best.index)
     surpasses = best - by_chance.fillna(0.0) > _DIAGNOSTIC
     return table.assign(
-        is_control=is_control, diagnostic=table["finding"].map(surpasses).astype("boolean")
+        is_control=is_control,
+        as_published=as_published,
+        diagnostic=table["finding"].map(surpasses).astype("boolean"),
     )
 
 
@@ -124,10 +138,6 @@ def _interval(result: Published) -> dict[str, float]:
         "published_low": max(share - 1.96 * error, result.low),
         "published_high": min(share + 1.96 * error, result.high),
     }
-
-
-def _is_control(plan: Comparison, name: str) -> bool:
-    return plan.accounts[name.removesuffix(AS_PUBLISHED)].is_control
 
 
 def sums(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
@@ -215,27 +225,27 @@ def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.
     """
     told = found.drop_duplicates("finding").set_index("finding")["diagnostic"]
     rows = []
-    for setting, (between, surprise) in _SETTINGS.items():
-        for name in plan.names() if known.rows else ():
+    for name_of_setting, setting in _SETTINGS.items():
+        for name in plan.candidates() if known.rows else ():
             all_bits, bits = 0.0, 0.0
             for row, result, studies, weight in zip(*known, strict=True):
-                some = _half(studies[name], setting)
-                own = weight * float(evidence(likelihoods(result, some, between), surprise))
+                some = _half(studies[name], setting.half)
+                likelihood = likelihoods(result, some, setting.between_studies)
+                own = weight * float(evidence(likelihood, setting.surprise))
                 all_bits += own
                 bits += own if told.fillna(False).astype(bool)[row["id"]] else 0.0
-            rows.append((setting, name, bits, all_bits))
+            rows.append((name_of_setting, name, bits, all_bits))
     table = pd.DataFrame(rows, columns=["setting", "account", "evidence", "evidence_of_all"])
     ranks = table.groupby("setting")[["evidence", "evidence_of_all"]]
     ranked = ranks.rank(ascending=False, method="min").astype("Int64")
     return table.assign(rank=ranked["evidence"], rank_of_all=ranked["evidence_of_all"])
 
 
-def _half(studies: Studies, setting: str) -> Studies:
-    """Choose the draws that a setting is about: all, or one half."""
+def _half(studies: Studies, half: int) -> Studies:
+    """Select the first (1) or the second (2) half of the draws, or all of them (0)."""
     n = len(studies.value)
-    first, second = setting.startswith("first half"), setting.startswith("second half")
     middle = (n + 1) // 2
-    return studies.take(np.arange(middle if second and n > 1 else 0, middle if first else n))
+    return studies.take(np.arange(middle if half == 2 and n > 1 else 0, middle if half == 1 else n))
 
 
 def regions(
@@ -258,11 +268,13 @@ def regions(
         `account, finding, parameter, region, share_agreeing`.
     """
     rows = []
+    candidates = plan.candidates()
     for row, result, studies, _ in zip(*known, strict=True):
         for name, each in studies.items():
-            account = plan.accounts[name.removesuffix(AS_PUBLISHED)]
-            if name.endswith(AS_PUBLISHED):
+            candidate = candidates[name]
+            if candidate.as_published:
                 continue
+            account = plan.accounts[candidate.account]
             agrees: NDArray[np.bool_] = likelihoods(result, each) > 1
             if not agrees.any():
                 continue

@@ -22,7 +22,7 @@ from analyses.measures import STATISTICS
 from analyses.measures.animals import replays_by_jump
 from analyses.sequences.place_sequences import Detection
 from analyses.sequences.track import graph_of_task
-from analyses.studies.comparison.plan import AS_PUBLISHED, DRAWS_OF_PIECE, Comparison, n_simulated
+from analyses.studies.comparison.plan import DRAWS_OF_PIECE, Comparison, n_simulated
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
 from replay.tasks import GivenLaps, Task, give_laps, replay_laps
@@ -72,11 +72,11 @@ def simulate_studies(plan: Comparison, piece: Piece) -> dict[str, pd.DataFrame]:
     """
     part = plan.parts()[piece.number]
     with plan.told(piece.group):
-        rows = list(_animals(plan, piece.group, part.account, part.draws))
+        rows = list(_animals(plan, piece.group, part.candidate, part.draws))
         animals = pd.concat(rows, ignore_index=True)
     found = [_studies(animals, each) for each in _measured(plan, piece.group)]
     table = pd.concat(found, ignore_index=True)
-    return {"studies": table.assign(task=piece.group, account=part.account)}
+    return {"studies": table.assign(task=piece.group, account=part.candidate)}
 
 
 def settings(plan: Comparison, name: str) -> list[dict[str, Parameter]]:
@@ -122,7 +122,7 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> C
     """
     parts = plan.parts()
     tasks = list(dict.fromkeys(piece.group for piece in left))
-    names = list(dict.fromkeys(parts[piece.number].account for piece in left))
+    names = list(dict.fromkeys(parts[piece.number].candidate for piece in left))
     of_account = dict(call(_time_animals, [(plan, tasks[0], name) for name in names]))
     wanted = [(plan, task, names[0]) for task in tasks]
     of_task = dict(call(_time_animals, wanted))
@@ -132,7 +132,7 @@ def estimate_studies(plan: Comparison, left: Sequence[Piece], call: Runner) -> C
         part = parts[piece.number]
         n = len(part.draws) * plan.n_animals(piece.group)
         n_animals += n
-        one = of_task[piece.group, names[0]] * of_account[tasks[0], part.account] / usual
+        one = of_task[piece.group, names[0]] * of_account[tasks[0], part.candidate] / usual
         seconds += n * one
     n_bytes = _BYTES_PER_PIECE * len(left) + BYTES_OF_FIGURES
     return Cost({"animals": n_animals}, seconds, n_bytes)
@@ -150,8 +150,8 @@ def _time_animals(plan: Comparison, task: str, name: str) -> tuple[tuple[str, st
 
 
 def _account(plan: Comparison, name: str) -> tuple[Account, bool]:
-    whole = name.removesuffix(AS_PUBLISHED)
-    return plan.accounts[whole], name != whole
+    candidate = plan.candidates()[name]
+    return plan.accounts[candidate.account], candidate.as_published
 
 
 def _seeds(seed: int, *names: object) -> np.random.SeedSequence:

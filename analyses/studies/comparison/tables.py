@@ -33,7 +33,8 @@ COMPARISON_COLUMNS = {
         "published finding and account",
         "finding study source question task statistic label likelihood account evidence "
         "evidence_se share_agreeing predicted_low predicted predicted_high share_without_replay "
-        "published published_low published_high weight second_hand is_control diagnostic",
+        "published published_low published_high weight second_hand is_control as_published "
+        "diagnostic",
         {
             "source": Column("first author and year; with `unpublished` if the finding has no DOI"),
             "question": Column("the question that the finding answers"),
@@ -54,6 +55,7 @@ COMPARISON_COLUMNS = {
             "published_high": Column("upper end of its interval", "", "if no error is known"),
             "weight": Column("the finding's part in the vote of its study"),
             "second_hand": Column("whether it was read in another paper than its own"),
+            "as_published": Column("whether its parameters are those of its authors"),
             "diagnostic": Column(
                 "whether some account predicts it better than every control, by one bit",
                 "",
@@ -213,7 +215,7 @@ def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame
         hold.
     """
     simulated = results.read_pieces("studies")
-    drawn = {name: settings(plan, name) for name in plan.names()}
+    drawn = {name: settings(plan, name) for name in plan.candidates()}
     parameters = pd.DataFrame(
         [
             {"account": name, "draw": draw, "parameter": key, "value": str(value)}
