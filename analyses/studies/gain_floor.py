@@ -23,7 +23,7 @@ from analyses.jobs.columns import Column, Table
 from analyses.jobs.results import Results
 from analyses.jobs.study import Piece, Shown, SizedPlan, Study
 from analyses.sequences.segments import find_segments, segments_per_episode
-from analyses.studies.laps import LapProtocol, run_laps
+from analyses.studies.laps import LapProtocol, run_laps, steady_reward
 from replay.checks import check_choice
 from replay.learners import find_learner
 from replay.log.event_log import EventLog
@@ -45,12 +45,8 @@ GAIN_FLOOR_SETTINGS = {
 GAIN_FLOOR_TASKS = ("linear_track", "open_maze")
 
 
-def _steady(rng: np.random.Generator, lap: int) -> float:
-    return max(rng.normal(1.0, 0.1), 0.0)
-
-
 def lap_protocol(
-    task: str, draw_reward: Callable[[np.random.Generator, int], float] = _steady
+    task: str, draw_reward: Callable[[np.random.Generator, int], float] = steady_reward
 ) -> LapProtocol:
     """Give one of the two tasks.
 

@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from analyses.sequences.segments import find_segments
 from analyses.studies.gain_floor import lap_protocol
-from analyses.studies.laps import LapProtocol, run_laps
+from analyses.studies.laps import LapProtocol, run_laps, steady_reward
 from replay.learners import find_learner
 from replay.learners.contract import Pause, Sizes
 from replay.log.backups import EPISODE_END, backup_buffer, renew
@@ -231,10 +231,6 @@ def paying_arm(seen: LapRecord, towards: Mapping[str, tuple[int, int]]) -> dict[
 # -- the protocols ------------------------------------------------------------------------
 
 
-def _steady(rng: np.random.Generator, lap: int) -> float:
-    return max(rng.normal(1.0, 0.1), 0.0)
-
-
 def _shifting(name: str) -> Callable[[np.random.Generator, int], float]:
     def draw(rng: np.random.Generator, lap: int) -> float:
         mean = _SHIFTS[name][int(rng.integers(2))]
@@ -248,7 +244,8 @@ def _t_maze() -> LapProtocol:
     mdp = from_ascii("G...G\n##S##")
     cued = np.zeros(mdp.n_states, dtype=bool)
     cued[_state(mdp, 5, 2)] = True
-    return LapProtocol(mdp, [np.flatnonzero(mdp.start_probability)] * mdp.n_states, cued, _steady)
+    starts = [np.flatnonzero(mdp.start_probability)] * mdp.n_states
+    return LapProtocol(mdp, starts, cued, steady_reward)
 
 
 def _state(mdp: MDP, x: int, y: int) -> int:

@@ -57,6 +57,7 @@ from analyses.studies.recorded_replay.tables import (
     landmarks_of,
     write_track,
 )
+from analyses.studies.simulated_animals import animal_seed
 from replay.files import replacing
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _usual_plan(size: float, seed: int) -> AnimalsPlan:
     n_animals = max(round(3 * size), 2)
     plans = {
         f"animal_{number + 1}": plan_recording(
-            simulated_recording(24, 1000 * seed + number), judgement=judgement, n_sessions=5
+            simulated_recording(24, animal_seed(seed, number)), judgement=judgement, n_sessions=5
         )
         for number in range(n_animals)
     }
