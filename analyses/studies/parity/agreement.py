@@ -1,4 +1,4 @@
-"""How what was simulated is held against what was published."""
+"""Comparison of simulated with published quantities."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from replay.data import reference_table
 
 __all__ = ["PARITY_COLUMNS", "compare_panels", "published_panels"]
 
-FURTHEST = 3.0
-"""Standard errors: of a hundred differences that are chance, one is further in 4 tables."""
+_FURTHEST = 3.0
+"""In standard errors. By chance, one of 100 differences is larger in every fourth table."""
 
 _TEXT = ["account", "panel", "quantity", "protocol", "measure", "source", "read_from"]
 _PUBLISHED = ["value", "sem", "n", "low", "high", "sign"]
@@ -63,16 +63,16 @@ PARITY_COLUMNS = {
 
 
 def published_panels() -> pd.DataFrame:
-    """Read what was published, a row a quantity of a figure.
+    """Read the published quantities, one row per quantity of a figure.
 
     Returns
     -------
     pandas.DataFrame
-        `account, panel` (figure of the source), `quantity` (in words), `protocol, measure` (what
-        simulates it), `source, read_from` (``text``, or ``code`` that was run), `value, sem, n` or
-        `low, high` or `sign` (what was published), `task, statistic, experiment_sign` (of the
-        experiment that the figure is about, and which way its effect goes), `why` (the reason of a
-        difference, or why it is not computed).
+        `account, panel` (figure of the source), `quantity` (as text), `protocol, measure` (what is
+        simulated and computed), `source, read_from` (``text``, or ``code`` that was run); the
+        published `value, sem, n` or `low, high` or `sign`; `task, statistic, experiment_sign` (of
+        the experiment that the figure explains, and the sign of its effect); `why` (why it differs,
+        or is not computed).
 
     Examples
     --------
@@ -91,25 +91,26 @@ def compare_panels(
     *,
     known: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Hold simulated animals against published values, row by row.
+    """Compare simulated animals with published values, row by row.
 
-    A value agrees if the two means are no further apart than three standard errors of their
-    difference; where the published error is not known, or is 0 since a rare event never came, the
-    spread of ours stands for theirs. A range agrees if the mean is in it, or within three of its
-    errors. A direction agrees if the interval of ours excludes 0 on that side, disagrees if it does
-    on the other, and is else undecided.
+    A value agrees if the two means differ by at most three standard errors of their difference. If
+    the published error is unknown, or is 0 because a rare event never occurred, the standard
+    deviation of the simulated animals replaces that of the published ones. A range agrees if the
+    simulated mean lies within it, or within three standard errors of it. A direction agrees if the
+    simulated 95 % interval lies on that side of 0, disagrees if it lies on the other, and is
+    otherwise undecided.
 
     Parameters
     ----------
     published : pandas.DataFrame
-        As `published_panels` gives it.
+        As `published_panels` returns it.
     simulated : pandas.DataFrame
-        A row an animal and quantity: `protocol, measure, value`.
+        One row per animal and quantity: `protocol, measure, value`.
     experiments : pandas.DataFrame
-        The same accounts under the experiments' own protocols, a row an animal and statistic:
-        `account, task, statistic, value`.
+        The same accounts in the tasks of experiments, one row per animal and statistic: `account,
+        task, statistic, value`.
     known : pandas.DataFrame, optional
-        Means that are known already: `protocol, measure, ours, ours_sem, ours_low, ours_high,
+        Means that are already known: `protocol, measure, ours, ours_sem, ours_low, ours_high,
         ours_n`.
 
     Returns
@@ -118,7 +119,7 @@ def compare_panels(
         The rows of `published` with `ours, ci_low, ci_high, ours_sem, ours_n`, `z` (of values),
         `agrees` (``yes``, ``no``, ``undecided`` or ``not computed``); and with `experiment,
         experiment_low, experiment_high, experiment_n` and `experiment_agrees`: whether the effect
-        shows there too.
+        is found there too.
 
     Raises
     ------
@@ -162,7 +163,7 @@ def compare_panels(
 
 
 def _means(animals: pd.DataFrame, by: list[str], name: str) -> pd.DataFrame:
-    """Give the mean over animals, its error and its interval."""
+    """Compute the mean over animals, its standard error and its interval."""
     known = animals.dropna(subset=["value"]).astype({"value": float})
     names = {
         "mean": name, "sem": f"{name}_sem", "n": f"{name}_n",
@@ -175,9 +176,9 @@ def _means(animals: pd.DataFrame, by: list[str], name: str) -> pd.DataFrame:
 
 
 def _verdicts(table: pd.DataFrame) -> NDArray[np.str_]:
-    ours, error = table["ours"], FURTHEST * table["ours_sem"].fillna(0.0)
+    ours, error = table["ours"], _FURTHEST * table["ours_sem"].fillna(0.0)
     in_range = (ours >= table["low"] - error) & (ours <= table["high"] + error)
-    near = np.abs(table["z"]) <= FURTHEST
+    near = np.abs(table["z"]) <= _FURTHEST
     kinds = [ours.isna(), table["value"].notna(), table["low"].notna(), table["sign"].notna()]
     verdicts = [
         np.full(len(table), "not computed"),
@@ -189,7 +190,7 @@ def _verdicts(table: pd.DataFrame) -> NDArray[np.str_]:
 
 
 def _direction(low: pd.Series, high: pd.Series, sign: pd.Series) -> NDArray[np.str_]:
-    """Tell on which side of 0 an interval is: the expected one, the other, or both."""
+    """Return whether intervals lie on the expected side of 0 (yes), the other (no), or on both."""
     same = np.where(sign > 0, low > 0, high < 0)
     other = np.where(sign > 0, high < 0, low > 0)
     return np.select([same, other], ["yes", "no"], "undecided")
