@@ -250,7 +250,7 @@ WRONG = [
     ("animate nowhere --out file/there.gif", 1, "there.gif cannot be written: Not a directory"),
     ("animate nowhere --out pause.avi", 1, "A film is written as .gif or .mp4"),
     ("animate nowhere", 1, "nowhere is not a folder"),
-    ("page nowhere", 1, "nowhere holds neither an event log"),
+    ("page nowhere", 1, "nowhere contains neither an event log"),
     ("page nowhere --out page.pdf", 1, "must end with .html, got 'page.pdf'"),
     ("animate nowhere --mdp folder", 1, "folder"),
     ("animate nowhere --mdp fails.py", 1, "holds no MDP"),
