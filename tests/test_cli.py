@@ -196,7 +196,7 @@ WRONG = [
     ("compare --task nowhere.py", 1, "'nowhere.py' is no file"),
     ("compare --task empty.py", 1, "it has no TASK"),
     ("compare --task fails.py", 1, "fails.py, line 2: ZeroDivisionError: division by zero"),
-    ("compare --task without.py", 1, "asks for no statistic"),
+    ("compare --task without.py", 1, "has no statistics"),
     (f"compare --draws {BIG}", 1, "The number of draws must be a whole number from 2"),
     ("compare --draws 0", 1, "got 0"),
     ("compare --account wild", 1, "Unknown account of replay 'wild'"),

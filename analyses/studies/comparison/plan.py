@@ -1,4 +1,4 @@
-"""What is to be compared: tasks with their statistics, accounts of replay, and how many draws."""
+"""The plan of a comparison: tasks with their statistics, accounts of replay, number of draws."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ += ["plan_comparison", "tested_findings"]
 _STEM = re.compile(r"\w[\w .-]{0,79}")
 
 Accounts = Iterable[str] | Mapping[str, Account | str]
-"""Names in ``ACCOUNTS``; or, by name, accounts of one's own or such names."""
+"""Names in ``ACCOUNTS``; or your own accounts or such names, by name."""
 
 N_DRAWS = 128
 """Draws of an account's parameters from their priors."""
@@ -70,12 +70,12 @@ class Part(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What is to be compared.
+    """The plan of a comparison.
 
     Attributes
     ----------
     tasks : dict of str to TaskEntry
-        The tasks, with all statistics that are asked of them.
+        The tasks, with all statistics that are computed in them.
     accounts : dict of str to Account
         The accounts of replay and controls.
     n_draws : int
@@ -83,9 +83,9 @@ class Comparison(NamedTuple):
     seed : int
         Seed of everything.
     findings : pandas.DataFrame
-        What `analyses.findings.table.findings` gives.
+        As `analyses.findings.table.findings` returns them.
     files : dict of str to str
-        The Python files of the user's that define tasks, by the name of the task.
+        The user's Python files that define tasks, by the name of the task.
     """
 
     tasks: dict[str, TaskEntry]
@@ -96,29 +96,33 @@ class Comparison(NamedTuple):
     files: dict[str, str]
 
     @contextmanager
-    def told(self, task: str) -> Iterator[None]:
-        """Say where a task of the user's own goes wrong.
+    def locating_errors(self, task: str) -> Iterator[None]:
+        """Report where the user's file of a task fails, as a context manager.
 
         Parameters
         ----------
         task : str
             The name of the task.
 
+        Yields
+        ------
+        None
+
         Raises
         ------
         ValueError
-            For any error in the file of the task: with the file, the line and the error.
+            For any error in the file of the task; the message has the file, the line and the error.
         """
-        with _told(self.files[task]) if task in self.files else nullcontext():
+        with _locating_errors(self.files[task]) if task in self.files else nullcontext():
             yield
 
     def tested(self, task: str) -> pd.DataFrame:
-        """List the findings that are held against models in a task."""
+        """List the findings that models are compared with in a task."""
         found = tested_findings(self.findings)
         return found[found["task_name"] == task]
 
     def n_animals(self, task: str) -> int:
-        """Give the number of animals of a simulated study in a task: what its findings need."""
+        """Return the number of animals of a simulated study in a task, as its findings need."""
         return int(n_simulated(self.tested(task)).max(initial=_FEWEST_ANIMALS))
 
     def candidates(self) -> dict[str, Candidate]:
@@ -148,11 +152,11 @@ class Comparison(NamedTuple):
         ]
 
     def n_pieces(self) -> dict[str, int]:
-        """Give the number of pieces of each task."""
+        """Return the number of pieces of each task."""
         return dict.fromkeys(self.tasks, len(self.parts()))
 
     def describe(self) -> dict[str, Any]:
-        """Give what the manifest is to hold: all that the tables depend on."""
+        """Return the entries of the manifest: all that the tables depend on."""
         return {
             "accounts": {
                 name: {
@@ -174,7 +178,7 @@ class Comparison(NamedTuple):
 
 
 def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
-    """Give the number of animals that simulated studies have.
+    """Compute the number of animals in simulated studies.
 
     Parameters
     ----------
@@ -184,8 +188,8 @@ def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (n_findings,)
-        As many as the test or the error of a finding counts, animals or sessions; where it counts
-        something else, as many animals as the study had. At least three, at most eight.
+        The number of units, animals or sessions, in the test or error of a finding; if these are
+        something else, the number of animals in the study. At least three, at most eight.
 
     Examples
     --------
@@ -201,17 +205,17 @@ def n_simulated(tested: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def tested_findings(table: pd.DataFrame) -> pd.DataFrame:
-    """Choose the findings that models are held against.
+    """Select the findings that models are compared with.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        What `analyses.findings.table.findings` gives.
+        As `analyses.findings.table.findings` returns them.
 
     Returns
     -------
     pandas.DataFrame
-        Those with a likelihood.
+        The findings that have a likelihood.
     """
     kept: pd.DataFrame = table[(table["likelihood"] != "none") & (table["why_not"] == "")]
     return kept
@@ -225,14 +229,14 @@ def plan_comparison(
     seed: int = 0,
     findings: pd.DataFrame | Path | None = None,
 ) -> Comparison:
-    """Check what is to be compared, and add the statistics by which findings are tested.
+    """Plan a comparison: check its parts, and add the statistics by which findings are tested.
 
     Parameters
     ----------
     tasks, accounts, n_draws, seed
         As in `compare`.
     findings : pandas.DataFrame or Path, optional
-        What `analyses.findings.table.findings` gives, or a file of your own findings.
+        As `analyses.findings.table.findings` returns them, or a file of your own findings.
 
     Returns
     -------
@@ -242,7 +246,7 @@ def plan_comparison(
     Raises
     ------
     TypeError
-        If an account is none.
+        If an account is not an `Account`.
     ValueError
         If a name is unknown or a number out of range.
 
@@ -271,7 +275,7 @@ def plan_comparison(
             raise unknown_name("statistic", min(unknown, key=str), STATISTICS)
         if not wanted:
             raise ValueError(
-                f"The task {name} asks for no statistic. Name some, as in "
+                f"The task {name} has no statistics. Name some, as in "
                 'TaskEntry(build, ("S1", "S3")).'
             )
         complete[name] = entry._replace(
@@ -279,16 +283,16 @@ def plan_comparison(
         )
     plan = Comparison(complete, chosen, n_draws, seed, table, files)
     for name, entry in found.items():
-        if TASKS.get(name) is not entry:  # one of the user's own
-            with plan.told(name):
+        if TASKS.get(name) is not entry:  # the user's own
+            with plan.locating_errors(name):
                 built = entry.build()
                 if not isinstance(built, Task):
-                    raise TypeError(f"build() must give a Task, got {shown(built)}.")
+                    raise TypeError(f"build() must return a Task, got {shown(built)}.")
     return plan
 
 
 def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
-    """Find accounts by their names, or check one's own."""
+    """Look up accounts by their names, and check the user's own."""
     if accounts is None:
         return dict(ACCOUNTS)
     if isinstance(accounts, str):
@@ -311,7 +315,7 @@ def _find_accounts(accounts: Accounts | None) -> dict[str, Account]:
 
 
 def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, str]]:
-    """Find tasks by their names, or in files of the user's that define ``TASK``."""
+    """Look up tasks by their names, or in the user's files that define ``TASK``."""
     found: dict[str, TaskEntry] = {}
     files: dict[str, str] = {}
     for name in names:
@@ -321,7 +325,7 @@ def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, s
         stem = Path(name).stem
         if not _STEM.fullmatch(stem):
             raise ValueError(
-                f"The file {shown(name)} gives its name to a folder: let it have at most 80 "
+                f"The name of the file {shown(name)} becomes that of a folder: use at most 80 "
                 "letters and digits."
             )
         if stem in TASKS or files.get(stem, name) != name:
@@ -333,9 +337,9 @@ def _find_tasks(names: Iterable[str]) -> tuple[dict[str, TaskEntry], dict[str, s
 def _read_task(name: str) -> TaskEntry:
     if not Path(name).is_file():
         raise FileNotFoundError(
-            f"{shown(name)} is no file. Name a task, or a Python file of your own."
+            f"{shown(name)} is not a file. Name a task, or your own Python file."
         )
-    with _told(name):
+    with _locating_errors(name):
         entry = runpy.run_path(name).get("TASK")
     if not isinstance(entry, TaskEntry):
         raise TypeError(
@@ -345,9 +349,9 @@ def _read_task(name: str) -> TaskEntry:
         )
     if not callable(entry.builder):
         raise TypeError(
-            f"The first part of TASK in {name} must be a function, got {shown(entry.builder)}."
+            f"The first field of TASK in {name} must be a function, got {shown(entry.builder)}."
         )
-    statistics: object = entry.statistics  # what a user wrote may be anything
+    statistics: object = entry.statistics  # a user may have written anything
     if not isinstance(statistics, tuple | list):
         raise TypeError(
             f"The statistics of TASK in {name} must be a tuple of names, got {shown(statistics)}."
@@ -357,8 +361,8 @@ def _read_task(name: str) -> TaskEntry:
 
 
 @contextmanager
-def _told(file: str) -> Iterator[None]:
-    """Tell the file, the line and the error of what goes wrong in a user's file."""
+def _locating_errors(file: str) -> Iterator[None]:
+    """Raise errors in a user's file again, with the file and the line."""
     try:
         yield
     except (Exception, SystemExit) as error:

@@ -30,7 +30,7 @@ _N_RESAMPLED_STUDIES = 2000
 
 
 class _Setting(NamedTuple):
-    """How evidence is scored: the usual way, but for what is given."""
+    """How evidence is scored; the defaults are the usual way."""
 
     between_studies: float = BETWEEN_STUDIES
     surprise: float = SURPRISE
@@ -57,7 +57,7 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     known : Predictions
         The findings and the simulated studies.
     rng : numpy.random.Generator
@@ -66,7 +66,7 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
     Returns
     -------
     DataFrame
-        One row a finding and account; `analyses.studies.comparison.compare` lists the columns.
+        One row per finding and account; `analyses.studies.comparison.compare` lists the columns.
     """
     made = []
     for row, result, studies, weight in zip(*known, strict=True):
@@ -119,7 +119,7 @@ def evidence_table(plan: Comparison, known: Predictions, rng: np.random.Generato
 
 
 def _interval(result: Published) -> dict[str, float]:
-    """Give what was published, and 95 % around it where there is a number."""
+    """Return the published value, with a 95 % interval if it is a number."""
     if result.likelihood == "direction":
         return {"published": result.first, "published_low": np.nan, "published_high": np.nan}
     if result.likelihood == "null":
@@ -141,23 +141,23 @@ def _interval(result: Published) -> dict[str, float]:
 
 
 def sums(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Add up evidence, a vote a study: of all findings, and of those that are diagnostic.
+    """Sum evidence with one vote per study: over all findings, and over diagnostic ones.
 
-    Diagnostic findings are those by which some account surpasses all controls, so that their sums
-    favour accounts; sums of all findings don't.
+    Diagnostic findings are those in which some account surpasses all controls, so their sums favour
+    accounts; sums over all findings do not.
 
     Parameters
     ----------
     found : DataFrame
-        What `evidence_table` gives.
+        As `evidence_table` returns it.
     rng : numpy.random.Generator
         Resamples studies, the same ones for all accounts.
 
     Returns
     -------
     DataFrame
-        One row an account, the best of all findings first; `analyses.studies.comparison.compare`
-        lists the columns.
+        One row per account, in descending order of evidence from all findings;
+        `analyses.studies.comparison.compare` lists the columns.
     """
     of_all = _sum(found, rng)
     diagnostic = _sum(found[found["diagnostic"].fillna(False).astype(bool)], rng)
@@ -170,7 +170,7 @@ def sums(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Add up some findings for each account, with intervals over studies."""
+    """Sum the evidence from some findings for each account, with intervals over studies."""
     weighted = found.assign(
         vote=found["evidence"] * found["weight"],
         square=(found["evidence_se"] * found["weight"]) ** 2,
@@ -206,24 +206,25 @@ def _sum(found: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.DataFrame:
-    """Give the sums of evidence under other settings of the scoring, and of half of the draws.
+    """Compute the sums of evidence under other settings of the scoring, and for half of the draws.
 
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     known : Predictions
         The findings and the simulated studies.
     found : DataFrame
-        What `evidence_table` gives: which findings are diagnostic.
+        As `evidence_table` returns it; says which findings are diagnostic.
 
     Returns
     -------
     DataFrame
-        `setting, account`; `evidence, rank` of the diagnostic findings, and `evidence_of_all,
-        rank_of_all` of all.
+        `setting, account`; `evidence, rank` by diagnostic findings, and `evidence_of_all,
+        rank_of_all` by all findings.
     """
-    told = found.drop_duplicates("finding").set_index("finding")["diagnostic"]
+    each = found.drop_duplicates("finding").set_index("finding")
+    is_diagnostic = each["diagnostic"].fillna(False).astype(bool)
     rows = []
     for name_of_setting, setting in _SETTINGS.items():
         for name in plan.candidates() if known.rows else ():
@@ -233,7 +234,7 @@ def robustness(plan: Comparison, known: Predictions, found: pd.DataFrame) -> pd.
                 likelihood = likelihoods(result, some, setting.between_studies)
                 own = weight * float(evidence(likelihood, setting.surprise))
                 all_bits += own
-                bits += own if told.fillna(False).astype(bool)[row["id"]] else 0.0
+                bits += own if is_diagnostic[row["id"]] else 0.0
             rows.append((name_of_setting, name, bits, all_bits))
     table = pd.DataFrame(rows, columns=["setting", "account", "evidence", "evidence_of_all"])
     ranks = table.groupby("setting")[["evidence", "evidence_of_all"]]
@@ -251,12 +252,12 @@ def _half(studies: Studies, half: int) -> Studies:
 def regions(
     plan: Comparison, known: Predictions, drawn: Mapping[str, list[dict[str, Any]]]
 ) -> pd.DataFrame:
-    """Tell where in the space of its parameters an account agrees with each finding.
+    """Find the region of its parameters in which an account agrees with each finding.
 
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     known : Predictions
         The findings and the simulated studies.
     drawn : mapping of str to list of dict
@@ -295,7 +296,7 @@ def regions(
 
 
 def _region(values: list[Any]) -> str:
-    """Tell where most of some values of a parameter lie; None is the learner's own value."""
+    """Describe where most values of a parameter lie; None is the learner's default."""
     numbers = [each for each in values if not isinstance(each, bool | str | None)]
     if len(numbers) + values.count(None) < len(values):
         common = pd.Series(values).astype(str).value_counts(normalize=True)

@@ -1,4 +1,4 @@
-"""All tables of a comparison, from the studies that its pieces simulated."""
+"""All tables of a comparison, made from the simulated studies of its pieces."""
 
 from __future__ import annotations
 
@@ -199,20 +199,19 @@ COMPARISON_COLUMNS = {
 
 
 def compare_tables(plan: Comparison, results: Results) -> dict[str, pd.DataFrame]:
-    """Put all pieces together.
+    """Make all tables from the pieces.
 
     Parameters
     ----------
     plan : Comparison
-        What is compared.
+        The plan of the comparison.
     results : Results
         The folder, with all pieces.
 
     Returns
     -------
     dict of str to pandas.DataFrame
-        The tables by the name of their files; `analyses.studies.comparison.compare` says what they
-        hold.
+        The tables by the name of their files; `analyses.studies.comparison.compare` describes them.
     """
     simulated = results.read_pieces("studies")
     drawn = {name: settings(plan, name) for name in plan.candidates()}
