@@ -1,4 +1,4 @@
-"""The glossary of columns, against the tables that commands write.
+"""The glossary of columns, compared with the tables that commands write.
 
 To print it in ``data/README.md`` again: ``python tests/test_columns.py``.
 """

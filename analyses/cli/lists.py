@@ -1,15 +1,18 @@
-"""The commands that list what there is: learners, tasks, worlds, findings, columns of tables."""
+"""The commands that list learners, experiments, tasks, worlds, findings, and columns of tables."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from analyses.cli.terminal import print_frame, print_table, print_text
+
+if TYPE_CHECKING:
+    from replay.learners.contract import Between, Choice
 
 __all__ = ["columns", "experiments", "findings", "learners", "tasks", "worlds"]
 
@@ -17,10 +20,10 @@ __all__ = ["columns", "experiments", "findings", "learners", "tasks", "worlds"]
 def learners(
     name: Annotated[
         str | None,
-        typer.Argument(help="A learner, or a file of your own, to show its parameters instead."),
+        typer.Argument(help="A learner or a Python file of yours; shows its parameters."),
     ] = None,
 ) -> None:
-    """List the learners: what each stores, when it replays, and by which priority."""
+    """List the learners: what each stores, when it replays, and how replay is chosen."""
     from replay.learners import LEARNERS, find_learner
 
     if name is not None:
@@ -31,10 +34,11 @@ def learners(
         told = find_learner(learner).description
         values = "yes" if told.computes_values else "no"
         rows.append((learner, told.stores, told.pauses, told.priority, values, told.source))
-    print_table(("learner", "stores", "replays at", "what is next", "values", "source"), rows)
+    print_table(("learner", "stores", "replays at", "chosen by", "values", "source"), rows)
     print_text(
-        "\nsteps: after each; ends and starts: of episodes. Learners without values act at random, "
-        "and say only what is replayed. Parameters: replay learners NAME"
+        '\n"steps": after each step; "ends", "starts": at the end or start of an episode. Learners '
+        "without values act at random: only their replay is of interest. Parameters: replay "
+        "learners NAME"
     )
 
 
@@ -46,11 +50,11 @@ def experiments() -> None:
         (each.name, each.title, *(f"{n:,}" for n in (each.n_mdps, each.n_seeds, each.n_steps)))
         for each in EXPERIMENTS.values()
     ]
-    print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)
+    print_table(("experiment", "what", "worlds", "runs in each", "steps per run"), rows)
 
 
 def tasks() -> None:
-    """List the tasks of experiments, with the statistics that are computed in each."""
+    """List the tasks of experiments, with the statistics computed in each."""
     from replay.tasks.published import TASKS
 
     rows = [
@@ -58,11 +62,11 @@ def tasks() -> None:
         for name, entry in TASKS.items()
     ]
     print_table(("task", "what", "statistics"), rows)
-    print_text("\nWhat the codes of statistics mean: replay findings")
+    print_text("\nMeaning of the codes of statistics: replay findings")
 
 
 def worlds() -> None:
-    """List the worlds that change, for replay change."""
+    """List the changing worlds for replay change."""
     from replay.worlds.changing_worlds import WORLDS
 
     rows = [(name, f"{_first_line(build)}{_settings(build)}") for name, build in WORLDS.items()]
@@ -75,17 +79,18 @@ def findings(
         typer.Argument(help="The code of a statistic, or a task, to list what was published."),
     ] = None,
 ) -> None:
-    """Explain the codes of statistics, and list the published findings that each is held against.
+    """Explain the codes of statistics, with the number of published findings for each.
 
-    With a code or a task: its findings, one a row.
+    With a code or a task: its findings, one per row.
     """
     from analyses.studies.comparison.codes import explained, list_codes, list_findings
 
     if name is None:
         print_frame(list_codes())
         print_text(
-            "\nA share is of all sequences, or of those named; others are differences, numbers or "
-            "logarithms of ratios. What was published: replay findings CODE, or TASK"
+            "\nA share is a share of all sequences, or of those named; other statistics are "
+            "differences, numbers or logarithms of ratios. Published findings: replay findings "
+            "CODE, or TASK"
         )
         return
     found = list_findings(name)
@@ -94,15 +99,15 @@ def findings(
     if len(found):
         print_frame(found)
     else:
-        print("No finding was published for it.")
+        print("No published finding is recorded for it.")
 
 
 def columns(
     table: Annotated[
-        str | None, typer.Argument(help="A table, such as reward_rate; without one, all.")
+        str | None, typer.Argument(help="A table, such as reward_rate; by default, all are listed.")
     ] = None,
 ) -> None:
-    """List the tables that commands write; with a table, explain its columns."""
+    """List the tables that commands write; with the name of a table, explain its columns."""
     from analyses.jobs.columns import glossary
     from analyses.studies import written_tables
 
@@ -125,20 +130,33 @@ def _settings(builder: Callable[..., object]) -> str:
 
 
 def _print_parameters(learner: str) -> None:
-    """Print what a learner is, and its parameters in the textbook's form."""
+    """Print the first sentence on a learner, and its parameters."""
     from replay.learners import find_learner
 
     found = find_learner(learner)
     meanings = _described(found.module.Params.__doc__ or "")
     rows = []
     for key, value in found.parameters.items():
-        meaning = meanings.get(key, "")
-        if key in found.choices:
-            meaning = f"One of {', '.join(found.choices[key])}. {meaning}"
-        rows.append((key, _plain(value), meaning))
+        rows.append((key, _plain(value), f"{_range(found.ranges.get(key))}{meanings.get(key, '')}"))
     print_text((found.module.__doc__ or "").partition("\n")[0])
     print_text(f"Source: {found.description.source}\n")
-    print_table(("parameter", "default", "what it is"), rows)
+    print_table(("parameter", "default", "range and meaning"), rows)
+
+
+def _range(kind: Between | Choice | None) -> str:
+    """Return a sentence with the values that a parameter may have; empty if any will do."""
+    from replay.checks import LARGEST_NUMBER
+    from replay.learners.contract import Between
+
+    if kind is None:
+        return ""
+    if not isinstance(kind, Between):
+        return f"One of {', '.join(kind.names)}. "
+    low, high = (f"{limit:,.7g}" for limit in kind[:2])
+    is_bounded = [abs(limit) < LARGEST_NUMBER for limit in (kind.low, kind.high)]
+    if all(is_bounded):
+        return f"From {low} to below {high}. " if kind.why_below else f"From {low} to {high}. "
+    return f"At least {low}. " if is_bounded[0] else ""
 
 
 def _described(docstring: str) -> dict[str, str]:

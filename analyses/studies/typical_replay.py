@@ -74,7 +74,7 @@ def typical_replays(
     check_table(laps, ["animal", "episode", "goal"], "laps")
     long = chains[chains["length"] >= min_length]
     long = long.assign(
-        states=[tuple(map(int, path)) for path in long["states"]],
+        states=long["states"].map(lambda path: tuple(map(int, path))),
         kind=long["kind"].astype(str),
         phase=long["phase"].astype(str),
     )
