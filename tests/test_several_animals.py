@@ -91,7 +91,7 @@ def test_animals_that_do_not_belong_together_are_refused(plans):
     moved = far._replace(recording=other.recording)
     for animals, message in (
         ({}, "There is no animal"),
-        ({"a": one, "b": one}, "hold the same recording"),
+        ({"a": one, "b": one}, "are the same recording"),
         ({"a": one, "b": moved}, "on different tracks"),
         ({"a": one, "b": other._replace(seed=5)}, "analysed in the same way"),
     ):

@@ -1,6 +1,6 @@
-"""The main job: simulate the paper's experiments, classify what is replayed, compare and draw.
+"""The reproduction: simulate the paper's experiments, classify replay, compare and draw.
 
-The work is cut into pieces, one for each world of each experiment, with all runs of all learners in
+The work is divided into pieces, one per world of each experiment, with all runs of all learners in
 it.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDY", "by_experiment"]
 
-# How many steps and backups of a log are read for a figure.
+# The number of steps and backups of a log that are read for a figure.
 _ROWS_OF_EVENTS = 1 << 19
 _ROWS_OF_GRAPH = 1 << 20
 
@@ -68,7 +68,7 @@ def _show(plan: Reproduction, tables: Mapping[str, pd.DataFrame]) -> Iterator[Sh
 
 
 def by_experiment(table: pd.DataFrame) -> pd.DataFrame:
-    """Arrange what is to be shown of each learner and experiment.
+    """Arrange texts about each learner and experiment in a table.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def by_experiment(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a learner, one column an experiment, under the names by which both are published.
+        One row per learner, one column per experiment, under their published names.
     """
     from analyses.plots.style import label
 
@@ -153,7 +153,7 @@ def _draw_learned_graph(results: Results) -> Iterator[tuple[str, Figure]]:
 def _first_log(
     results: Results, experiment: str, learners: tuple[str, ...], n_rows: int
 ) -> EventLog | None:
-    """Read the log of the first of these learners that was kept; of a long one, its beginning."""
+    """Read the first kept log among these learners; if it is long, only its beginning."""
     for learner in learners:
         folder = results.folder / log_folder(experiment, learner, 0, 0)
         if folder.exists():

@@ -143,14 +143,14 @@ ANIMAL_COLUMNS = {
 
 
 class Analysed(NamedTuple):
-    """What came out of one animal.
+    """The results of one animal.
 
     Attributes
     ----------
     found : Conclusions
-        What it replayed.
+        Its replay.
     tables : dict of str to DataFrame
-        By the name of their file.
+        Tables by the name of their file.
     """
 
     found: Conclusions
@@ -165,16 +165,16 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
     plan : RecordingPlan
         The plan.
     results : Results
-        The folder that holds its scored events.
+        The folder with its scored events.
     group : str
         The group of these pieces.
     ending : str, optional
-        What is added to the names of the report and of the NWB file.
+        Suffix of the names of the report and of the NWB file.
 
     Returns
     -------
     Analysed
-        What was replayed, and its tables.
+        Its replay and its tables.
     """
     scored = Scored(*(results.read_pieces(name, group) for name in _SCORED))
     found = conclude(plan.recording, plan.session, plan.judgement, scored)
@@ -210,7 +210,7 @@ def analyse(plan: RecordingPlan, results: Results, group: str, ending: str = "")
 
 
 def landmarks_of(plan: RecordingPlan) -> dict[str, list[str]] | None:
-    """Give the landmarks that the track of a recording has.
+    """Return the landmarks of the track of a recording.
 
     Parameters
     ----------
@@ -227,14 +227,14 @@ def landmarks_of(plan: RecordingPlan) -> dict[str, list[str]] | None:
 
 
 def write_track(plan: RecordingPlan, folder: Path) -> None:
-    """Write the track graph of a recording, which figures are drawn on.
+    """Write the track graph of a recording, on which figures are drawn.
 
     Parameters
     ----------
     plan : RecordingPlan
         The plan.
     folder : Path
-        Where ``track.json`` is written.
+        The folder in which ``track.json`` is written.
     """
     with replacing(folder / "track.json") as beside:
         beside.write_text(json.dumps(draw_track(plan.recording.graph), indent=1) + "\n", "utf-8")
@@ -270,9 +270,9 @@ def _place_fields(session: Session) -> pd.DataFrame:
 
 
 def _write_nwb(plan: RecordingPlan, path: Path, found: Conclusions) -> str:
-    """Write the NWB file; without pynwb, say why there is none."""
+    """Write the NWB file; return a text that names it, or says why there is none."""
     try:
         write_nwb(path, found, plan.recording.origin, plan.recording.digest())
     except ImportError as error:
         return f"There is no {path.name}: {error}"
-    return f"{path.name} holds events, sequences and decoded paths for other programs."
+    return f"{path.name} contains events, sequences and decoded paths for other programs."
