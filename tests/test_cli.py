@@ -148,7 +148,7 @@ def test_classify_a_log(tmp_path):
     assert len(pd.read_parquet(tmp_path / "sequences.parquet")) > 10
     simulate(from_ascii("S.G"), "q_learning", n_steps=100).log.save(tmp_path / "silent")
     done = replay("classify", tmp_path / "silent", cwd=tmp_path)
-    assert "No sequence has three states or more." in done.stdout + done.stderr
+    assert "No sequence has three or more states." in done.stdout + done.stderr
 
 
 LONG, BIG = "x" * 300, "99999999999"
@@ -243,7 +243,7 @@ WRONG = [
     ("classify nowhere --out folder", 1, "must end with .parquet, got 'folder'"),
     ("classify nowhere --out file/there.parquet", 1, "there.parquet cannot be written: Not a dir"),
     ("gallery --out picture.jpg", 1, "must end with .png, got 'picture.jpg'"),
-    ("gallery --out taken.png", 1, "taken.png cannot be written: there is a folder of that name"),
+    ("gallery --out taken.png", 1, "taken.png cannot be written: a folder of that name exists"),
     ("gallery --out file/there/picture.png", 1, "picture.png cannot be written: Not a directory"),
     (f"gallery --out {LONG}.png", 1, "File name too long. Choose another file with --out"),
     (f"gallery --out {LONG}/picture.png", 1, "File name too long. Choose another file"),

@@ -392,7 +392,7 @@ def test_a_damaged_table_that_nobody_makes_again_is_not_taken_for_whole(tmp_path
 
 def test_status_command(folder, tmp_path):
     done = replay("status", folder)
-    assert (done.returncode, "Complete and whole" in done.stdout) == (0, True), done.stderr
+    assert (done.returncode, "Complete and undamaged" in done.stdout) == (0, True), done.stderr
     assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "2", "of", "2", "0"]
     flip(folder / "logs" / "deterministic_tree" / "q_learning-0-0" / "steps.parquet")
     (folder / "tables.sha256").unlink()
@@ -400,7 +400,7 @@ def test_status_command(folder, tmp_path):
     assert done.returncode == 1
     assert done.stdout.split("\n")[1].split() == ["deterministic_tree", "1", "of", "2", "1"]
     name = "logs/deterministic_tree/q_learning-0-0/steps.parquet"
-    assert f"Damaged or gone: {name}" in done.stdout
+    assert f"Damaged or missing: {name}" in done.stdout
     assert "Not made yet: tables" in done.stdout
     flip(folder / "manifest.json")
     done = replay("status", folder)

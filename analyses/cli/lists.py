@@ -1,15 +1,18 @@
-"""The commands that list what there is: learners, tasks, worlds, findings, columns of tables."""
+"""The commands that list learners, experiments, tasks, worlds, findings and columns of tables."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from analyses.cli.terminal import print_frame, print_table, print_text
+
+if TYPE_CHECKING:
+    from replay.learners.contract import Between, Choice
 
 __all__ = ["columns", "experiments", "findings", "learners", "tasks", "worlds"]
 
@@ -17,10 +20,15 @@ __all__ = ["columns", "experiments", "findings", "learners", "tasks", "worlds"]
 def learners(
     name: Annotated[
         str | None,
-        typer.Argument(help="A learner, or a file of your own, to show its parameters instead."),
+        typer.Argument(
+            metavar="NAME", help="A learner, or your own Python file, whose parameters to show."
+        ),
     ] = None,
 ) -> None:
-    """List the learners: what each stores, when it replays, and by which priority."""
+    """List the learners: what each stores, when it replays, and how replay is chosen.
+
+    With NAME: the parameters of that learner, their defaults and ranges.
+    """
     from replay.learners import LEARNERS, find_learner
 
     if name is not None:
@@ -28,13 +36,14 @@ def learners(
         return
     rows = []
     for learner in LEARNERS:
-        told = find_learner(learner).description
-        values = "yes" if told.computes_values else "no"
-        rows.append((learner, told.stores, told.pauses, told.priority, values, told.source))
-    print_table(("learner", "stores", "replays at", "what is next", "values", "source"), rows)
+        entry = find_learner(learner).description
+        values = "yes" if entry.computes_values else "no"
+        rows.append((learner, entry.stores, entry.pauses, entry.priority, values, entry.source))
+    print_table(("learner", "stores", "replays at", "chosen by", "values", "source"), rows)
     print_text(
-        "\nsteps: after each; ends and starts: of episodes. Learners without values act at random, "
-        "and say only what is replayed. Parameters: replay learners NAME"
+        '\n"steps": after each step; "ends", "starts": at the end or start of an episode; "rest": '
+        "between episodes. Learners without values act at random: only their replay is of "
+        "interest. Parameters of a learner: replay learners NAME"
     )
 
 
@@ -46,46 +55,50 @@ def experiments() -> None:
         (each.name, each.title, *(f"{n:,}" for n in (each.n_mdps, each.n_seeds, each.n_steps)))
         for each in EXPERIMENTS.values()
     ]
-    print_table(("experiment", "what", "worlds", "runs in each", "steps of a run"), rows)
+    print_table(("experiment", "title", "worlds", "runs per world", "steps per run"), rows)
 
 
 def tasks() -> None:
-    """List the tasks of experiments, with the statistics that are computed in each."""
+    """List the tasks of published experiments, with the statistics computed in each."""
     from replay.tasks.published import TASKS
 
     rows = [
         (name, _first_line(entry.builder), " ".join(entry.statistics))
         for name, entry in TASKS.items()
     ]
-    print_table(("task", "what", "statistics"), rows)
-    print_text("\nWhat the codes of statistics mean: replay findings")
+    print_table(("task", "description", "statistics"), rows)
+    print_text("\nThe codes of the statistics are explained by: replay findings")
 
 
 def worlds() -> None:
-    """List the worlds that change, for replay change."""
+    """List the changing worlds of replay change."""
     from replay.worlds.changing_worlds import WORLDS
 
     rows = [(name, f"{_first_line(build)}{_settings(build)}") for name, build in WORLDS.items()]
-    print_table(("world", "what"), rows)
+    print_table(("world", "description"), rows)
 
 
 def findings(
     name: Annotated[
         str | None,
-        typer.Argument(help="The code of a statistic, or a task, to list what was published."),
+        typer.Argument(
+            metavar="CODE_OR_TASK",
+            help="The code of a statistic, or a task, whose findings to list.",
+        ),
     ] = None,
 ) -> None:
-    """Explain the codes of statistics, and list the published findings that each is held against.
+    """Explain the codes of the statistics, and list the published findings that test them.
 
-    With a code or a task: its findings, one a row.
+    With a code or a task: its findings, one per row.
     """
     from analyses.studies.comparison.codes import explained, list_codes, list_findings
 
     if name is None:
         print_frame(list_codes())
         print_text(
-            "\nA share is of all sequences, or of those named; others are differences, numbers or "
-            "logarithms of ratios. What was published: replay findings CODE, or TASK"
+            "\nA share is a fraction of all sequences, or of those named; the other statistics are "
+            "differences, numbers or logarithms of ratios. Published findings: replay findings "
+            "CODE, or replay findings TASK"
         )
         return
     found = list_findings(name)
@@ -94,19 +107,20 @@ def findings(
     if len(found):
         print_frame(found)
     else:
-        print("No finding was published for it.")
+        print("No finding is listed for it.")
 
 
 def columns(
     table: Annotated[
-        str | None, typer.Argument(help="A table, such as reward_rate; without one, all.")
+        str | None,
+        typer.Argument(metavar="TABLE", help="The name of a table, such as reward_rate."),
     ] = None,
 ) -> None:
-    """List the tables that commands write; with a table, explain its columns."""
+    """List the tables that commands write; with TABLE, explain its columns."""
     from analyses.jobs.columns import TABLES, glossary
 
     if table is None:
-        print_table(("table", "a row for each"), [(key, each.row) for key, each in TABLES.items()])
+        print_table(("table", "one row per"), [(key, each.row) for key, each in TABLES.items()])
         return
     print_table(("column", "meaning", "unit", "empty"), glossary(table))
 
@@ -118,12 +132,12 @@ def _first_line(builder: Callable[..., object]) -> str:
 
 def _settings(builder: Callable[..., object]) -> str:
     given = getattr(builder, "keywords", {})
-    told = ", ".join(f"{key}={value}" for key, value in given.items())
-    return f" With {told}." if told else ""
+    settings = ", ".join(f"{key}={value}" for key, value in given.items())
+    return f" With {settings}." if settings else ""
 
 
 def _print_parameters(learner: str) -> None:
-    """Print what a learner is, and its parameters in the textbook's form."""
+    """Print what a learner is, and its parameters with their defaults and ranges."""
     from replay.learners import find_learner
 
     found = find_learner(learner)
@@ -131,16 +145,30 @@ def _print_parameters(learner: str) -> None:
     rows = []
     for key, value in found.parameters.items():
         meaning = meanings.get(key, "")
-        if key in found.choices:
-            meaning = f"One of {', '.join(found.choices[key])}. {meaning}"
-        rows.append((key, _plain(value), meaning))
+        rows.append((key, _plain(value), f"{meaning} {_range(found.ranges.get(key))}".strip()))
     print_text((found.module.__doc__ or "").partition("\n")[0])
     print_text(f"Source: {found.description.source}\n")
-    print_table(("parameter", "default", "what it is"), rows)
+    print_table(("parameter", "default", "meaning"), rows)
+
+
+def _range(kind: Between | Choice | None) -> str:
+    """Describe the values that a parameter may take; nothing if any number will do."""
+    from replay.learners.contract import LARGEST_NUMBER, Choice
+
+    if kind is None:
+        return ""
+    if isinstance(kind, Choice):
+        return f"One of {', '.join(kind.names)}."
+    if kind.low <= -LARGEST_NUMBER:
+        return ""
+    if kind.high >= LARGEST_NUMBER:
+        return f"At least {kind.low:g}."
+    upper = f"below {kind.high:,g}" if kind.why_below else f"{kind.high:,.7g}"
+    return f"From {kind.low:g} to {upper}."
 
 
 def _described(docstring: str) -> dict[str, str]:
-    """Read the descriptions of attributes in a docstring in numpy's form."""
+    """Read the descriptions of attributes from a numpydoc docstring."""
     meanings: dict[str, str] = {}
     names: list[str] = []
     for line in inspect.cleandoc(docstring).partition("Attributes\n")[2].splitlines():
