@@ -19,8 +19,8 @@ from analyses.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from analyses.jobs.cost import Cost
-    from analyses.jobs.study import Piece, Plan, Study
+    from analyses.jobs.cost import WorkCost
+    from analyses.jobs.study import Piece, PlanT, Study
 
 __all__ = ["do_study", "study"]
 
@@ -53,7 +53,7 @@ def study(
 
 
 def do_study(
-    study: Study[Plan], plan: Plan, out: Path, jobs: int | None, cluster: str | None = None
+    study: Study[PlanT], plan: PlanT, out: Path, jobs: int | None, cluster: str | None = None
 ) -> None:
     """Run what remains of a study, show its progress, and print its results.
 
@@ -93,7 +93,7 @@ def do_study(
         def tell(text: str) -> None:
             progress.console.print(broken(text, screen.width), markup=False, soft_wrap=True)
 
-        def on_cost(cost: Cost) -> None:
+        def on_cost(cost: WorkCost) -> None:
             at_work = None if cluster else min(n_jobs, len(pieces))
             tell(_estimate(cost, at_work))
 
@@ -120,7 +120,7 @@ def do_study(
     say(f"\nTables and figures are in {out}")
 
 
-def _estimate(cost: Cost, n_jobs: int | None) -> str:
+def _estimate(cost: WorkCost, n_jobs: int | None) -> str:
     """Describe an estimated cost; the number of workers of a cluster is not known."""
     left = " and ".join(
         f"{_rounded(count)} {name.removesuffix('s') if count == 1 else name}"

@@ -1,6 +1,7 @@
-"""Example MDPs, kept beside the results that were obtained in them: one JSON file each.
+"""Files of example MDPs, stored beside the results that were obtained in them.
 
-A file is the MDP's graph in networkx's node-link format, so that other tools read it too.
+Each JSON file holds the graph of one MDP in networkx's node-link format, which other tools can
+read too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
     mdps : mapping of str to MDP
         The MDPs by name; labels of states are numbers, strings or tuples of them.
     folder : str or pathlib.Path
-        Where to; made if missing.
+        The folder to write to, which is created if it is missing.
 
     See Also
     --------
@@ -42,17 +43,17 @@ def read_mdps(folder: str | Path) -> dict[str, MDP]:
     Parameters
     ----------
     folder : str or pathlib.Path
-        Where from.
+        The folder to read.
 
     Returns
     -------
     dict of str to MDP
-        The MDPs by name, in alphabetic order.
+        The MDPs by name, in alphabetical order.
 
     Raises
     ------
     ValueError
-        If a file holds no MDP.
+        If a file does not hold an MDP.
 
     Examples
     --------
@@ -83,7 +84,7 @@ def read_mdp(path: str | Path) -> MDP:
     Raises
     ------
     ValueError
-        If the file holds no MDP.
+        If the file does not hold an MDP.
     """
     try:
         return from_json(Path(path).read_bytes())
@@ -92,7 +93,9 @@ def read_mdp(path: str | Path) -> MDP:
 
 
 def world_of_log(folder: str | Path) -> MDP | None:
-    """Redraw the world of an event log that ``replay reproduce`` kept.
+    """Generate again the world of an event log that ``replay reproduce`` stored.
+
+    Logs that were saved with their world do not need this function.
 
     Parameters
     ----------
@@ -102,8 +105,7 @@ def world_of_log(folder: str | Path) -> MDP | None:
     Returns
     -------
     MDP or None
-        The world; None of other logs, which don't tell where they are from. Logs that were saved
-        with their world need none of this.
+        The world; None if the log does not belong to a reproduction.
     """
     folder = Path(folder).resolve()
     manifest = Path(*folder.parts[:-3]) / "manifest.json"

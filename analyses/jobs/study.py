@@ -1,8 +1,8 @@
-"""What a study is: a question, how it is cut into pieces, and what is made of these.
+"""The definition of a study: its question, its pieces, and the tables and figures made from them.
 
-A study is a record of functions. :func:`analyses.jobs.run.run` does with every study what long work
-needs: it tells the cost, makes the pieces in processes or on a cluster, keeps what is finished,
-goes on after an interruption, and makes tables and figures of all pieces.
+A study is a record of functions. :func:`analyses.jobs.run.run` does for every study what long
+computations need: it estimates the cost, makes the pieces in processes or on a cluster, stores what
+is finished, resumes after an interruption, and makes tables and figures from all pieces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
 
-from analyses.jobs.cost import Cost
+from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from replay.checks import check_number, check_whole
 
@@ -27,7 +27,7 @@ __all__ = [
     "MOST_STEPS",
     "Figures",
     "Piece",
-    "Plan",
+    "PlanT",
     "Runner",
     "Shown",
     "SizedPlan",
@@ -36,14 +36,14 @@ __all__ = [
 ]
 
 MOST = 1_000_000
-"""The most worlds, animals or runs in each of them that can be asked for."""
+"""The largest number of worlds, animals, or runs per world."""
 
 MOST_STEPS = 10**12
-"""The most steps of a run that can be asked for."""
+"""The largest number of steps of a run."""
 
 _LARGEST_SIZE = 10_000
 
-Plan = TypeVar("Plan")
+PlanT = TypeVar("PlanT")
 Result = TypeVar("Result")
 
 
@@ -53,9 +53,9 @@ class Piece(NamedTuple):
     Attributes
     ----------
     group : str
-        What it belongs to, such as an experiment or a task; a name for a folder.
+        The group that it belongs to, such as an experiment or a task; also the name of its folder.
     number : int
-        Which of the group, from 0.
+        Its number within the group, from 0.
     """
 
     group: str
@@ -67,33 +67,33 @@ class SizedPlan(NamedTuple):
 
     Attributes
     ----------
-    pieces : dict
+    pieces : dict of str to int
         Group -> number of pieces.
     seed : int
-        Seed of everything.
+        Seed of all random numbers.
     """
 
     pieces: dict[str, int]
     seed: int
 
     def describe(self) -> dict[str, Any]:
-        """Give what the manifest is to hold besides the numbers of pieces."""
+        """Return what the manifest must hold besides the numbers of pieces."""
         return {"seed": self.seed}
 
     def n_pieces(self) -> dict[str, int]:
-        """Give the number of pieces in each group."""
+        """Return the number of pieces in each group."""
         return self.pieces
 
 
 class Shown(NamedTuple):
-    """Something to print when a study is finished.
+    """A table to print when a study is finished.
 
     Attributes
     ----------
     title : str
-        A line above the table; none if it is empty.
+        A line above the table; empty: no line.
     table : pandas.DataFrame
-        The table as it is to be printed; nothing if it has no columns.
+        The table as printed; without columns, it is not printed.
     note : str
         Lines below the table.
     """
@@ -104,17 +104,30 @@ class Shown(NamedTuple):
 
 
 class Runner(Protocol):
-    """Calls a function with many arguments, in processes of this machine or on a cluster."""
+    """Calls a function for many pieces, in processes of this machine or on a cluster."""
 
     def __call__(
         self, function: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]
     ) -> Iterator[Result]:
-        """Give what the function returns, in any order."""
+        """Call the function with the arguments of each piece.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a module that workers can import.
+        pieces : iterable of tuple
+            The arguments of each call.
+
+        Returns
+        -------
+        iterator
+            What the function returns, in any order.
+        """
         ...
 
 
 def digests(files: Mapping[str, str]) -> dict[str, str]:
-    """Name the contents of files of the user's own, for the manifest.
+    """Compute the digests of the user's own files, for the manifest.
 
     Parameters
     ----------
@@ -124,7 +137,7 @@ def digests(files: Mapping[str, str]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Name -> SHA-256 of the file.
+        Name -> SHA-256 digest of the file.
     """
     return {
         name: hashlib.sha256(Path(file).read_bytes()).hexdigest() for name, file in files.items()
@@ -132,7 +145,7 @@ def digests(files: Mapping[str, str]) -> dict[str, str]:
 
 
 Figures = Callable[[Results], Iterator[tuple[str, "Figure"]]]
-"""Reads the tables of a result folder and gives figures, each with the name of its file."""
+"""A function that reads the tables of a result folder and yields figures with their file names."""
 
 
 def _one(plan: object, piece: Piece) -> float:
@@ -144,48 +157,49 @@ def _nothing(plan: object, tables: Mapping[str, pd.DataFrame]) -> Iterable[Shown
 
 
 @dataclass(frozen=True)
-class Study(Generic[Plan]):
-    """A question, and all that is done to answer it.
+class Study(Generic[PlanT]):
+    """A question, and the functions that answer it.
 
-    A plan says what is to be done, and can be sent to other processes. What a study imports for its
-    figures is imported within their functions, so that workers need no plotting.
+    A plan says what is to be done, and can be sent to other processes. Modules that only figures
+    need are imported within the functions that draw, so that workers do not load them.
 
     Attributes
     ----------
     name : str
         Its name in ``analyses.studies.STUDIES``.
     question : str
-        What it asks.
+        The question that it answers.
     command : str
-        The command that does it, for messages.
+        The command that runs it, for messages.
     plan : callable
-        ``plan(size, seed)`` makes the usual plan, with so many times the usual number of animals or
-        worlds. Commands with more options make plans of their own.
+        ``plan(size, seed)`` returns the usual plan with `size` times the usual number of animals or
+        worlds. Commands with more options make their own plans.
     describe : callable
-        ``describe(plan)`` gives all that the results depend on besides the sources of the program,
-        as it goes into the manifest.
+        ``describe(plan)`` returns, for the manifest, everything that the results depend on besides
+        the sources of the program.
     pieces : callable
-        ``pieces(plan)`` gives the number of pieces in each group.
+        ``pieces(plan)`` returns the number of pieces in each group.
     make : callable
-        ``make(plan, piece)`` gives the tables of a piece by name, and other files, which it wrote
+        ``make(plan, piece)`` returns the tables of a piece by name, and other files, which it wrote
         to temporary folders, by their place in the result folder. The same plan and piece give the
         same bytes.
     summarise : callable
-        ``summarise(plan, results)`` makes the final tables of all pieces, by the name of their
-        files; it may write other files to the folder.
+        ``summarise(plan, results)`` returns the final tables of all pieces by file name; it may
+        write other files to the folder.
     figures : mapping
         Name -> function that draws.
     n_figures : callable, optional
-        ``n_figures(plan)`` tells how many figures these make; without it, one each.
+        ``n_figures(plan)`` returns the number of figures that these draw; by default one each.
     show : callable, optional
-        ``show(plan, tables)`` gives what of the final tables is worth printing.
+        ``show(plan, tables)`` returns the parts of the final tables that are worth printing.
     size : callable, optional
-        ``size(plan, piece)`` tells how much work a piece is, in any unit. Large ones begin first.
+        ``size(plan, piece)`` returns the amount of work of a piece, in any unit. Large pieces are
+        made first.
     estimate : callable, optional
-        ``estimate(plan, left, call)`` tells what the pieces that are left cost, with seconds of a
-        processor; it tries something out with ``call``, a `Runner`, which also shows how busy the
-        machine is. Without it the first pieces tell. ``seconds_after`` is for what is done later,
-        besides figures.
+        ``estimate(plan, left, call)`` returns the cost of the remaining pieces, in processor
+        seconds, from samples that it runs with ``call``, a `Runner`, which also measures how busy
+        the machine is. By default, the cost is estimated from the first pieces. ``seconds_after``
+        is for later work besides figures.
 
     Examples
     --------
@@ -205,26 +219,26 @@ class Study(Generic[Plan]):
     name: str
     question: str
     command: str
-    plan: Callable[[float, int], Plan]
-    describe: Callable[[Plan], Mapping[str, Any]]
-    pieces: Callable[[Plan], Mapping[str, int]]
-    make: Callable[[Plan, Piece], Mapping[str, pd.DataFrame | Path]]
-    summarise: Callable[[Plan, Results], Mapping[str, pd.DataFrame]]
+    plan: Callable[[float, int], PlanT]
+    describe: Callable[[PlanT], Mapping[str, Any]]
+    pieces: Callable[[PlanT], Mapping[str, int]]
+    make: Callable[[PlanT, Piece], Mapping[str, pd.DataFrame | Path]]
+    summarise: Callable[[PlanT, Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, Figures] = field(default_factory=dict)
-    n_figures: Callable[[Plan], int] | None = None
-    show: Callable[[Plan, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
-    size: Callable[[Plan, Piece], float] = _one
-    estimate: Callable[[Plan, Sequence[Piece], Runner], Cost] | None = None
+    n_figures: Callable[[PlanT], int] | None = None
+    show: Callable[[PlanT, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
+    size: Callable[[PlanT, Piece], float] = _one
+    estimate: Callable[[PlanT, Sequence[Piece], Runner], WorkCost] | None = None
 
-    def usual_plan(self, size: float = 1.0, seed: int = 0) -> Plan:
+    def usual_plan(self, size: float = 1.0, seed: int = 0) -> PlanT:
         """Plan the study at its usual size, or at a multiple of it.
 
         Parameters
         ----------
         size : float, default 1
-            How many animals or worlds, times the usual number; at most 10,000.
+            Number of animals or worlds, as a multiple of the usual number; at most 10,000.
         seed : int, default 0
-            Seed of everything.
+            Seed of all random numbers.
 
         Returns
         -------
@@ -241,7 +255,7 @@ class Study(Generic[Plan]):
             raise ValueError("The size of a study must be above 0, got 0.")
         return self.plan(size, check_whole("The seed", seed))
 
-    def all_pieces(self, plan: Plan) -> list[Piece]:
+    def all_pieces(self, plan: PlanT) -> list[Piece]:
         """List all pieces of a plan, group by group.
 
         Parameters
