@@ -215,9 +215,7 @@ class Results:
                 "choose another folder with --out."
             )
         if error.errno in _READ_ONLY:
-            return (
-                f"{self.folder} cannot be written to ({error}). Choose another folder with --out."
-            )
+            return f"{self.folder} is not writable ({error}). Choose another folder with --out."
         if error.errno in _NO_PLACE:
             return f"{self.folder} cannot be created ({error}). Choose another folder with --out."
         if error.errno == errno.ENAMETOOLONG:
