@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from sys import modules
 from typing import Any
 
 __all__ = ["offered"]
@@ -19,14 +20,14 @@ def offered(
         Its name.
     rooms : mapping of str to str
         Module in the package -> what is offered from it, with blanks between; the name of the
-        module itself offers the module.
+        module itself offers the module. A leading dot means a module beside the package.
 
     Returns
     -------
     getattr : callable
         Imports what is asked for.
     dir : callable
-        Lists the names, and ``__version__``.
+        Lists the names, and ``__version__`` if the package has one.
 
     Examples
     --------
@@ -41,7 +42,10 @@ def offered(
             close = get_close_matches(name, place, n=1)
             hint = f": did you mean {close[0]!r}?" if close else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
-        module = import_module(f"{package}.{place[name]}")
+        module = import_module(f".{place[name]}", package)
         return module if name == place[name] else getattr(module, name)
 
-    return find, lambda: [*place, "__version__"]
+    def names() -> list[str]:
+        return [*place, *({"__version__"} & vars(modules[package]).keys())]
+
+    return find, names

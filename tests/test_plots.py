@@ -408,7 +408,7 @@ def test_an_event_is_drawn_with_its_agent(maze):
     assert plots.plot_event(log, 0, own) is own
     with pytest.raises(ValueError, match="no replay event 1000"):
         plots.plot_event(log, 1000)
-    with pytest.raises(ValueError, match="knows no positions"):
+    with pytest.raises(ValueError, match="has no positions"):
         plots.plot_event(EventLog(log.tables), 0)
 
 

@@ -146,6 +146,7 @@ def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]
     >>> read_learners(["dyna_q", "dyna_q n_replays=5"])
     {'dyna_q': ('dyna_q', {}), 'dyna_q n_replays=5': ('dyna_q', {'n_replays': 5})}
     """
+    from analyses.tables import learner_label
     from replay.checks import shown
     from replay.learners import LEARNERS, find_learner
 
@@ -161,8 +162,7 @@ def read_learners(texts: Sequence[str]) -> dict[str, tuple[str, dict[str, Any]]]
                     f"{shown(pair)}."
                 )
             given[key] = _value(value)
-        label = find_learner(name, given).name
-        found[" ".join((label, *pairs))] = (name, given)
+        found[learner_label(find_learner(name, given).name, pairs)] = (name, given)
     if not found:
         raise ValueError(f"Name at least one learner. Choose from: {', '.join(LEARNERS)}.")
     return found

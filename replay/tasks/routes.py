@@ -15,6 +15,7 @@ from replay.tasks.task import Block, Lap, Laps, Task, check_blocks
 __all__ = ["task_of_routes"]
 
 _ABOUT = ("landmarks", "local_radius", "one_way", "remark", "headings", "lap_names", "reward_sd")
+_ABOUT += ("choices",)
 
 
 def task_of_routes(
