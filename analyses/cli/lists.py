@@ -153,7 +153,8 @@ def _print_parameters(learner: str) -> None:
 
 def _range(kind: Between | Choice | None) -> str:
     """Describe the values that a parameter may take; nothing if any number will do."""
-    from replay.learners.contract import LARGEST_NUMBER, Choice
+    from replay.checks import LARGEST_NUMBER
+    from replay.learners.contract import Choice
 
     if kind is None:
         return ""
