@@ -1,14 +1,14 @@
 """Intervals and tests on tidy tables: a thin layer over `scipy.stats`.
 
-The unit of every interval is what was drawn independently: an MDP, an animal, an agent; never a
-replay event or a time step, of which one unit gives many that resemble one another. Tables go in
-and tables come out, and all of it is vectorised over the groups that `by` names. An interval that
-the data cannot give, as with a single unit, is NaN, not zero.
+The unit of every interval is whatever was drawn independently: an MDP, an animal or an agent, but
+never a replay event or a time step, because those of one unit resemble one another. The functions
+map tables to tables, and are vectorised over the groups that `by` names. An interval that the data
+do not determine, as with a single unit, is NaN, not zero.
 
 References
 ----------
-.. [1] Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American
-   Statistical Association, 82(397), 171-185. https://doi.org/10.1080/01621459.1987.10478410
+.. [1] Efron (1987), Better bootstrap confidence intervals.
+   https://doi.org/10.1080/01621459.1987.10478410
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def mean_interval(
     table : pandas.DataFrame
         One row per unit and group.
     value : str
-        The column to average; NaN says nothing.
+        The column to average; NaN is ignored.
     by : sequence of str
         Columns that name a group.
     level : float, default 0.95
@@ -71,13 +71,13 @@ def mean_interval(
     Returns
     -------
     pandas.DataFrame
-        Columns `by`, then `mean, sem, ci_low, ci_high, n`; NaN for all but the mean where a group
-        has one unit.
+        Columns `by`, then `mean, sem, ci_low, ci_high, n`; `sem` and the interval are NaN if a
+        group has one unit.
 
     Raises
     ------
     ValueError
-        If columns are missing, `by` names none, a value is no number, or `level` is not between 0
+        If columns are missing, `by` is empty, a value is not a number, or `level` is not between 0
         and 1.
 
     Examples
@@ -100,7 +100,7 @@ def mean_interval(
 
 
 def shares(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Share of each kind among all that a group counts.
+    """Share of each kind in the total count of a group.
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ def shares(counts: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns `by`, then `kind, count, share`. Each kind of the table has a row in each group, and
-        the share is NaN where a group counts nothing.
+        the share is NaN if the total count of a group is 0.
 
     Raises
     ------
     ValueError
-        If columns are missing, `by` names none, or a count is no whole number of at least 0.
+        If columns are missing, `by` is empty, or a count is not a whole number of at least 0.
 
     Examples
     --------
@@ -149,9 +149,9 @@ def share_intervals(
 ) -> pd.DataFrame:
     """Shares of kinds with bootstrap intervals (BCa [1]_) over units.
 
-    The share is that of all that was counted, whichever unit it came from. What is drawn anew are
-    whole units with all their counts, so that an interval tells what other MDPs (or agents) would
-    give, however many replay events each of them had.
+    The share is taken of the counts summed over units. The bootstrap resamples whole units with all
+    their counts, so that an interval shows what other MDPs (or agents) would give, however many
+    replay events each of them had.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def share_intervals(
     by : sequence of str
         Columns that name a group.
     unit : str, default "mdp"
-        Column that names what was drawn independently.
+        Column that names the independent units.
     level : float, default 0.95
         Coverage of the interval.
     n_resamples : int, default 2000
@@ -171,19 +171,20 @@ def share_intervals(
     Returns
     -------
     pandas.DataFrame
-        The rows of `shares` with `ci_low`, `ci_high` and `n_units` (those that count anything). The
-        interval is NaN where all units have the same share: resampling cannot tell then.
+        The rows of `shares` with `ci_low`, `ci_high` and `n_units` (units with a count above 0).
+        The interval is NaN if all units have the same share, as resampling then has no spread.
 
     Raises
     ------
     ValueError
-        If columns are missing, `by` names none, a count is no whole number of at least 0, `level`
-        is not between 0 and 1, or `n_resamples` or `seed` is no such whole number.
+        If columns are missing, `by` is empty, a count is not a whole number of at least 0, `level`
+        is not between 0 and 1, `n_resamples` is not a whole number of at least 1, or `seed` is not
+        one of at least 0.
 
     References
     ----------
-    .. [1] Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American
-       Statistical Association, 82(397), 171-185. https://doi.org/10.1080/01621459.1987.10478410
+    .. [1] Efron (1987), Better bootstrap confidence intervals.
+       https://doi.org/10.1080/01621459.1987.10478410
 
     Examples
     --------
@@ -213,12 +214,12 @@ def share_intervals(
 
 
 def sign_test(differences: npt.ArrayLike) -> SignTest:
-    """Test whether units lie above zero as often as below.
+    """Test whether units lie above zero as often as below it.
 
     Parameters
     ----------
     differences : array_like of float, shape (n_units,)
-        One difference per unit; those that are exactly zero or NaN say nothing and are left out.
+        One difference per unit; zeros and NaN are left out.
 
     Returns
     -------
@@ -228,7 +229,7 @@ def sign_test(differences: npt.ArrayLike) -> SignTest:
     Raises
     ------
     ValueError
-        If a difference is no finite number.
+        If a difference is not a finite number.
 
     Examples
     --------
@@ -252,7 +253,7 @@ def _share_interval(
     if np.ptp(count / total) == 0:
         return np.nan, np.nan
     with warnings.catch_warnings():
-        # Few units can leave no room for BCa's correction; its NaN says so, and is kept.
+        # With few units BCa's correction can be undefined; the resulting NaN is kept.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         interval = stats.bootstrap(
             (count, total),
@@ -287,5 +288,5 @@ def _check_groups(
     table: pd.DataFrame, by: Sequence[str], columns: Sequence[str], name: str
 ) -> None:
     if isinstance(by, str) or not list(by):
-        raise ValueError(f"by must be a list of one column or more, got {shown(by)}.")
+        raise ValueError(f"by must be a list of at least one column, got {shown(by)}.")
     check_table(table, [*by, *columns], name)

@@ -1,17 +1,17 @@
-"""Reward rates: windows of runs, normalised, compared over MDPs, and as learning curves.
+"""Reward rates in windows of runs: normalisation, learning curves and comparisons over MDPs.
 
 A window's reward rate is the mean raw reward of its time steps. MDPs differ in what can be earned,
-so it is *normalised* to 0 for a uniformly random policy and 1 for the optimal policy with the same
-exploration, each computed exactly for that MDP [1]_. What was drawn independently are the MDPs:
-seeds are averaged within an MDP first, and standard errors and intervals are over MDPs.
+so the rate is *normalised* to 0 for a uniformly random policy and 1 for the optimal policy with the
+same exploration, each computed exactly for that MDP [1]_. The independent units are MDPs: rates are
+first averaged over the seeds of an MDP, and standard errors and intervals are over MDPs.
 
-Tables are tidy, one row per window of one run. `windows` has the columns `experiment, learner, mdp,
-seed, time_step, reward_rate`, where `time_step` is the window's end; `baselines` has `experiment,
-mdp, random, optimal`.
+Tables are tidy, with one row per window of one run. `windows` has the columns `experiment, learner,
+mdp, seed, time_step, reward_rate`, where `time_step` is the window's end; `baselines` has
+`experiment, mdp, random, optimal`.
 
 References
 ----------
-.. [1] Brea, J. (2018). Is prioritized sweeping the better episodic control? arXiv:1711.06677.
+.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
    https://doi.org/10.48550/arXiv.1711.06677
 """
 
@@ -43,7 +43,7 @@ _WINDOWS = [*_RUN, "time_step", "reward_rate"]
 
 
 def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
-    """Express reward rates between a random (0) and an optimal policy (1).
+    """Scale reward rates so that the random policy has 0 and the optimal policy 1.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ def normalise(windows: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The columns of `windows`, rows in their order, `reward_rate` normalised; `experiment` and
-        `learner` are ordered categories in the paper's order.
+        The columns and rows of `windows` in the same order, with `reward_rate` normalised;
+        `experiment` and `learner` are ordered categories in the paper's order.
 
     Raises
     ------
     ValueError
-        If columns are missing, a reward rate is no finite number, `mdp`, `seed` or `time_step` is
-        no whole number, an MDP has no baseline or two, or its optimal policy earns no more than the
-        random one.
+        If columns are missing, a reward rate is not a finite number, `mdp`, `seed` or `time_step`
+        is not a whole number, an MDP has no or two baselines, or its optimal policy earns no more
+        than the random one.
 
     Examples
     --------
@@ -114,8 +114,8 @@ def summarise(normalised: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns `experiment, learner, time_step, mean, sem, ci_low, ci_high, n_mdps, n_seeds`.
-        `n_seeds` is the least number of seeds that an MDP has. With one MDP `sem` and interval are
-        NaN.
+        `n_seeds` is the smallest number of seeds of an MDP. With a single MDP, `sem` and the
+        interval are NaN.
 
     Raises
     ------
@@ -136,19 +136,19 @@ def summarise(normalised: pd.DataFrame) -> pd.DataFrame:
 
 
 def over_mdps(rates: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Average reward rates over MDPs, those of the seeds of one MDP first.
+    """Average reward rates over MDPs, after averaging over the seeds of each MDP.
 
     Parameters
     ----------
     rates : pandas.DataFrame
-        Columns `by`, `mdp`, and `reward_rate` of one seed each.
+        Columns `by`, `mdp` and `reward_rate`, with one row per seed.
     by : sequence of str
         Columns that name a group.
 
     Returns
     -------
     pandas.DataFrame
-        Columns `by`, then `mean, sem, ci_low, ci_high, n_mdps, n_seeds`, as `summarise` has them.
+        Columns `by`, then `mean, sem, ci_low, ci_high, n_mdps, n_seeds`, as in `summarise`.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def area_under_curve(normalised: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     normalised : pandas.DataFrame
-        Result of `normalise`. Windows of one run are equally long.
+        Result of `normalise`. The windows of a run must be equally long.
 
     Returns
     -------
@@ -201,7 +201,7 @@ def paired_difference(
     reference: str,
     by: Sequence[str] = ("experiment",),
 ) -> pd.DataFrame:
-    """Difference between two learners, paired over the MDPs that both of them met.
+    """Difference between two learners, paired over the MDPs in which both of them ran.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ def paired_difference(
     learner, reference : str
         The learners; differences are `learner` minus `reference`.
     by : sequence of str, default ("experiment",)
-        ``("experiment",)`` compares the means of whole runs, ``("experiment", "time_step")`` every
-        window on its own; intervals and p values of windows are not corrected for their number.
+        ``("experiment",)`` compares the means of whole runs, ``("experiment", "time_step")`` each
+        window separately; intervals and p values of windows are not corrected for their number.
 
     Returns
     -------
@@ -223,7 +223,7 @@ def paired_difference(
     Raises
     ------
     ValueError
-        If columns are missing, a learner is not in the table, or no MDP has both.
+        If columns are missing, a learner is not in the table, or no MDP has both learners.
 
     Examples
     --------
@@ -239,20 +239,20 @@ def paired_difference(
     for name, value in (("learner", learner), ("reference", reference)):
         check_choice(name, value, present)
     if learner == reference:
-        raise ValueError(f"A learner is compared with another one, not {learner!r} with itself.")
+        raise ValueError(f"learner and reference must differ, got {learner!r} for both.")
     by = list(by)
     pair = in_paper_order(normalised[normalised["learner"].isin([learner, reference])])
     rates = _means(_means(pair, [*by, "learner", "mdp", "seed"]), [*by, "learner", "mdp"])
     wide = rates.pivot_table("reward_rate", [*by, "mdp"], "learner", observed=True)
     differences = (wide[learner] - wide[reference]).dropna().rename("difference").reset_index()
     if differences.empty:
-        raise ValueError(f"No MDP was met by both {learner!r} and {reference!r}.")
+        raise ValueError(f"No MDP has runs of both {learner!r} and {reference!r}.")
     summary = mean_interval(differences, "difference", by).rename(columns={"n": "n_mdps"})
     signs = [
         sign_test(group)
         for _, group in differences.groupby(by, observed=True, sort=True)["difference"]
     ]
-    # Differences that are all the same have no standard error to be compared with.
+    # If all differences are equal, there is no standard error to compare them with.
     t = (summary["mean"] / summary["sem"].where(summary["sem"] > 0)).abs()
     table = summary.assign(
         learner=learner,
@@ -275,20 +275,20 @@ def time_to_criterion(
     normalised : pandas.DataFrame
         Result of `normalise`.
     criterion : float
-        Normalised reward rate to be reached.
+        The normalised reward rate to reach.
     unit : {"mdp", "run"}, default "mdp"
-        Whether the criterion is asked of an MDP's mean over seeds, or of each run.
+        Whether the criterion applies to an MDP's mean over seeds, or to each run.
 
     Returns
     -------
     pandas.DataFrame
-        One row per unit: `experiment, learner, mdp` (and `seed`), `time_step` (end of that window;
-        NaN where the criterion was not reached by the end of the run).
+        One row per unit: `experiment, learner, mdp` (and `seed`), `time_step` (the end of that
+        window; NaN if the criterion was not reached by the end of the run).
 
     Raises
     ------
     ValueError
-        If columns are missing or hold no numbers, `criterion` is no finite number, or `unit` is
+        If columns are missing or hold no numbers, `criterion` is not a finite number, or `unit` is
         unknown.
 
     Examples
@@ -309,7 +309,7 @@ def time_to_criterion(
 
 
 def summarise_times(times: pd.DataFrame) -> pd.DataFrame:
-    """Median time to a criterion, and the share that reached it.
+    """Median time to a criterion, and the share of units that reached it.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def summarise_times(times: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns `experiment, learner, median, share_reached, n`. Units that did not reach the
-        criterion took longer than any that did: the median is NaN where they are half or more.
+        criterion count as slower than all others; the median is NaN if they are half or more.
 
     Raises
     ------
@@ -352,7 +352,7 @@ def summarise_times(times: pd.DataFrame) -> pd.DataFrame:
 
 
 def _checked(windows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Check the windows of runs, and bring their columns into the form in which they are used."""
+    """Check the windows of runs, and convert their columns."""
     check_table(windows, _WINDOWS, name)
     for column in ("experiment", "learner"):
         _check_names(windows, column, name)

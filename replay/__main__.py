@@ -1,4 +1,4 @@
-"""The command ``replay`` as ``python -m replay``: its front is the package of the analyses."""
+"""The command ``replay`` as ``python -m replay``; it is implemented in `analyses.cli`."""
 
 from runpy import run_module
 

@@ -1,4 +1,4 @@
-"""The tables that ship with the toolkit, in an installed package or a checkout."""
+"""The tables that ship with the toolkit, in an installed package or in a checkout."""
 
 from pathlib import Path
 
@@ -23,12 +23,12 @@ def data_file(name: str) -> Path:
     Returns
     -------
     Path
-        Where it is; it may be missing.
+        Where the file is, if it exists.
 
     Raises
     ------
     ValueError
-        If the path leads elsewhere.
+        If the path leads out of ``data``.
 
     Examples
     --------
@@ -47,8 +47,8 @@ def reference_table(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        Folder and file without ending, such as ``"brea_2018/reward_rate"``; ``data/README.md``
-        tells what they are.
+        Folder and file without extension, such as ``"brea_2018/reward_rate"``;
+        ``data/README.md`` describes all tables.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def reference_table(name: str) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If there is none of that name; the message lists the choices.
+        If the name is unknown; the message lists the choices.
 
     Examples
     --------

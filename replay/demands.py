@@ -1,19 +1,19 @@
 """What a learner demands: words of memory, and elementary operations at each step.
 
-The learner's own source runs as plain Python on numbers that know when they are compared, and on a
-queue that counts; neither changes what is learned, and ordinary runs cost nothing more. What counts
-is said here, once:
+The learner's own source runs as plain Python with instrumented numbers that count comparisons, and
+a queue that counts its operations. Neither changes what is learned, and runs without counting are
+not slowed down. These are the definitions:
 
-* a *word* is one number that the learner has to keep to go on, in the filled parts of its arrays,
-  after the step was learned from and before anything is replayed. A flag is a word. Not counted:
-  parameters, single counters, copies, causes for the log, what is made anew at each pause, and what
-  of an array was never filled. Each learner's ``n_words`` sums it up;
-* a *backup* is one row of the log with everything in it, online updates and traces too;
-* a *queue operation* puts an entry in, changes its priority, or takes it out;
-* a *comparison* is one of two numbers that are remembered, or computed from what is: in the heap,
-  in maxima over actions, in the search for the best. A maximum of n numbers takes n - 1; the greedy
-  choice also looks for ties, and then for the chosen one. Comparing with a constant (a threshold,
-  the mark of an untried action) is not counted.
+* a *word* is one number that the learner has to keep in order to continue, in the filled parts of
+  its arrays, after it has learned from the step and before it replays anything. A flag is a word.
+  Not counted are parameters, single counters, copies, causes for the log, what is recomputed at
+  each pause, and unused parts of arrays. Each learner's ``n_words`` computes the sum;
+* a *backup* is one row of the complete log, including online updates and traces;
+* a *queue operation* inserts an entry, changes its priority, or removes it;
+* a *comparison* is one of two numbers that are remembered, or computed from remembered ones: in the
+  heap, in maxima over actions, in the search for the best item. A maximum of n numbers takes n - 1;
+  the greedy choice also looks for ties, and then for the chosen action. Comparisons with a constant
+  (a threshold, the mark of an untried action) are not counted.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ import numpy as np
 import pandas as pd
 
 from replay.learners import find_learner
-from replay.learners.contract import Known, Learner, Sizes, Transition, resolve
+from replay.learners.contract import Known, Learner, LearnerModule, Sizes, Transition, resolve
+from replay.log.backups import BackupBuffer
 from replay.log.event_log import EventLog
 from replay.parts import priority_queue
 from replay.parts.attractor import Attractor
+from replay.parts.priority_queue import PriorityQueue
 from replay.parts.propagator import Propagator
 from replay.simulation import Run, simulate
 from replay.worlds.mdp import MDP
@@ -52,18 +54,18 @@ class Demands:
     Attributes
     ----------
     run : Run
-        As `simulate` gives it with ``log="all"``; the steps of its log have the columns of `steps`
-        besides, and keep them when it is saved.
+        As `simulate` returns it with ``log="all"``. The steps of its log also have the columns of
+        `steps`, which are saved with it.
     """
 
     run: Run
 
     @property
     def steps(self) -> pd.DataFrame:
-        """What each step demanded.
+        """What each step demanded, in one row per step.
 
-        `words` held; `backups`, `queue_operations` and `comparisons` made, those for the choice of
-        the next action included.
+        The columns are the `words` held, and the `backups`, `queue_operations` and `comparisons`
+        made, including those for the choice of the next action.
         """
         return self.run.log.steps[list(_COLUMNS)]
 
@@ -86,14 +88,14 @@ def count_demands(
     max_episode_steps: int | None = None,
     seed: int = 0,
 ) -> Demands:
-    """Let a learner act in a world, and count what it demands; about 10,000 steps a second or less.
+    """Simulate a learner, and count what it demands; at most about 10,000 steps per second.
 
     Parameters
     ----------
     mdp : MDP
         The world.
     learner : str or module
-        A name in ``LEARNERS``, or a module of one's own. Without ``n_words`` its words are nan.
+        A name in ``LEARNERS``, or your own module. Words are nan if it has no ``n_words``.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     n_steps, max_episode_steps, seed : int
@@ -102,7 +104,7 @@ def count_demands(
     Returns
     -------
     Demands
-        The run, the same as that of `simulate`, and in its log what each step demanded.
+        The run, equal to that of `simulate`, and what each step demanded.
 
     Raises
     ------
@@ -135,7 +137,7 @@ def count_demands(
 
 
 def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
-    """Copy a learner so that it does the same and counts it."""
+    """Copy a learner such that the copy does the same, and counts what it does."""
     number = _number_type(tally)
     functions = _copied(found.module, lambda queue: _count_queue(queue, tally, number))
     module = SimpleNamespace(**functions | {"COMPILED": False})
@@ -143,13 +145,13 @@ def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
 
     def init(params: Any, sizes: Sizes) -> Any:
         memory = found.init(params, sizes)
-        found.explore(params, memory, mdp)  # before anything counts, on arrays as kernels take them
+        found.explore(params, memory, mdp)  # not counted: it runs on the arrays that kernels take
         return _converted(memory, lambda array: _numbers(array, number))
 
     def explore(params: Any, memory: Any, known: MDP | None) -> None:
         pass
 
-    def learn(params: Any, memory: Any, transition: Transition, log: Any) -> None:
+    def learn(params: Any, memory: Any, transition: Transition, log: BackupBuffer) -> None:
         counts = (tally.queue_operations, tally.comparisons)
         copied.learn(params, memory, transition._replace(reward=number(transition.reward)), log)
         tally.states.add(int(transition.state))
@@ -161,12 +163,12 @@ def _counting_learner(found: Learner, tally: _Tally, mdp: MDP) -> Learner:
 
 
 def _number_type(tally: _Tally) -> type[float]:
-    """Make a kind of float that tells when it is compared with another of its kind."""
+    """Make a subclass of float that counts comparisons between its instances."""
 
     def compared(name: str) -> Callable[..., bool]:
         compare: Callable[..., bool] = getattr(float, name)
 
-        def method(self: float, other: Any) -> bool:
+        def method(self: float, other: object) -> bool:
             tally.comparisons += isinstance(other, number)
             return compare(self, other)
 
@@ -175,21 +177,21 @@ def _number_type(tally: _Tally) -> type[float]:
     def computed(name: str) -> Callable[..., float]:
         compute = getattr(float, name)
 
-        def method(self: float, *other: Any) -> float:
+        def method(self: float, *other: float) -> float:
             return number(compute(self, *map(float, other)))
 
         return method
 
     methods: dict[str, Any] = {name: compared(name) for name in _COMPARISONS}
     methods |= {name: computed(name) for name in (*_ALONE, *_WITH_ANOTHER, *_FROM_ANOTHER)}
-    # numpy's own scalars leave the operation to the other one if that has no ufuncs.
+    # numpy's scalars leave an operation to the other operand if its __array_ufunc__ is None.
     methods |= {"__hash__": float.__hash__, "__array_ufunc__": None}
     number: type[float] = type("Number", (float,), methods)
     return number
 
 
 def _numbers(array: np.ndarray, number: type[float]) -> np.ndarray:
-    """Let an array hold such numbers, whatever is written to it, where it holds floats."""
+    """Copy an array so that its floats, and all floats written to it, are counting numbers."""
 
     class Numbers(np.ndarray):
         def __setitem__(self, key: Any, value: Any) -> None:
@@ -214,13 +216,13 @@ def _floats(array: np.ndarray) -> np.ndarray:
     return np.asarray(array, dtype=np.float64 if array.dtype.kind == "O" else array.dtype)
 
 
-def _with_kind(dtype: np.dtype, kind: str, new: Any) -> np.dtype:
+def _with_kind(dtype: np.dtype, kind: str, new: type) -> np.dtype:
     fields = [(name, dtype[name]) for name in dtype.names or ()]
     return np.dtype([(name, new if old.kind == kind else old) for name, old in fields])
 
 
 def _converted(memory: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """Change all arrays of a memory and of its parts, but for what a kernel of its own computes."""
+    """Change all arrays of a memory and its parts, except those that only kernels compute."""
     if isinstance(memory, Propagator | Attractor):
         return memory
     if isinstance(memory, np.ndarray):
@@ -232,21 +234,23 @@ def _converted(memory: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
 
 
 def _count_queue(functions: dict[str, Any], tally: _Tally, number: type[float]) -> None:
-    """Let the functions of :mod:`replay.parts.priority_queue` count what they do."""
+    """Make the functions of :mod:`replay.parts.priority_queue` count what they do."""
     set_priority, remove, clear = (functions[name] for name in ("set_priority", "remove", "clear"))
 
-    def counting_set_priority(queue: Any, state: int, priority: float, cause: int) -> None:
+    def counting_set_priority(
+        queue: PriorityQueue, state: int, priority: float, cause: int
+    ) -> None:
         place, wanted = queue.position[state], float(priority)
         tally.queue_operations += bool(
             place < 0 or wanted < queue.priority[place] or wanted > queue.priority[place]
         )
         set_priority(queue, state, number(priority), cause)
 
-    def counting_remove(queue: Any, state: int) -> None:
+    def counting_remove(queue: PriorityQueue, state: int) -> None:
         tally.queue_operations += int(queue.position[state] >= 0)
         remove(queue, state)
 
-    def counting_clear(queue: Any) -> None:
+    def counting_clear(queue: PriorityQueue) -> None:
         tally.queue_operations += int(queue.size[0])
         clear(queue)
 
@@ -255,8 +259,8 @@ def _count_queue(functions: dict[str, Any], tally: _Tally, number: type[float]) 
     functions["clear"] = counting_clear
 
 
-def _copied(module: Any, count_queue: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Copy the functions of a module, and those of ours that they call, with another queue."""
+def _copied(module: LearnerModule, count_queue: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Copy the functions of a module, and those of ``replay`` that they call; the queue counts."""
     copies: dict[str, dict[str, Any]] = {}
 
     def copy_of(names: dict[str, Any]) -> dict[str, Any]:

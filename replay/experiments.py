@@ -1,11 +1,11 @@
-"""The four experiments of the paper: worlds, sizes and parameters, as its published code has them.
+"""The four experiments of Brea (2018) [1]_: worlds, sizes and parameters as in the published code.
 
-Of every experiment some worlds are drawn, and in each of them every learner acts with some seeds.
-For one world and one seed all learners begin with the same random numbers.
+For each experiment several worlds are drawn, and every learner acts in each of them with several
+seeds. For one world and one seed all learners begin with the same random numbers.
 
-Where the paper's text and table disagree with its code, and the difference can be seen in a curve,
-``DISCREPANCIES`` says in which parameters: ``EXPERIMENTS[name].variant("text")`` is the experiment
-that the text describes, ``variant("D1")`` the published one but for D1.
+Where the paper's text or table disagrees with its code, and the difference is visible in a curve,
+``DISCREPANCIES`` lists the parameters: ``EXPERIMENTS[name].variant("text")`` is the experiment that
+the text describes, ``variant("D1")`` follows the text in D1 only.
 
 References
 ----------
@@ -52,7 +52,7 @@ PAPER_LEARNERS = (
     "prioritized_sweeping_reset",
     "episodic_control",
 )
-"""The paper's own; what else there is in ``LEARNERS`` can be run beside them."""
+"""The learners of the paper; the others in ``LEARNERS`` can be run in addition."""
 
 _SWEEPS = tuple(name for name in PAPER_LEARNERS if name.startswith("prioritized_sweeping"))
 _PUBLISHED_QUEUE = {"priority_only_lowers": True, "queue_visited": True}
@@ -67,15 +67,16 @@ class Experiment:
     name : str
         Its name in ``EXPERIMENTS``.
     title : str
-        What it says above the figure.
+        Title of the figure.
     make : callable
         ``make(seed) -> MDP`` draws a world.
     n_steps : int
-        Steps of a run in the paper.
+        Steps per run in the paper.
     n_mdps, n_seeds : int
         Worlds, and runs of every learner in each of them, in the paper.
     parameters : dict
-        Learner -> its parameters: the paper's, or a learner's own under the same conditions.
+        Learner -> its parameters: those of the paper, or the learner's defaults under the same
+        conditions.
     """
 
     name: str
@@ -88,26 +89,27 @@ class Experiment:
 
     @property
     def discount(self) -> float:
-        """The weight of the future, the same for all learners, and for the baselines."""
+        """Discount, the same for all learners and baselines."""
         return float(next(iter(self.parameters.values())).discount)
 
     @property
     def epsilon(self) -> float:
-        """The probability of a random action, the same for all learners, and for the baselines."""
+        """Probability of a random action, the same for all learners and baselines."""
         return float(next(iter(self.parameters.values())).epsilon)
 
     def beside(self, learners: Iterable[Learner]) -> Experiment:
-        """Put learners of one's own beside the others, under the same conditions.
+        """Add a user's learners to the others, under the same conditions.
 
         Parameters
         ----------
         learners : iterable of Learner
-            As `replay.learners.find_learner` gives them.
+            From `replay.learners.find_learner`.
 
         Returns
         -------
         Experiment
-            The same experiment, with their parameters; discount and epsilon are those of all.
+            The same experiment with these learners; discount and epsilon are those of the
+            experiment.
         """
         own = {}
         for learner in learners:
@@ -117,19 +119,19 @@ class Experiment:
         return replace(self, parameters={**self.parameters, **own}) if own else self
 
     def mdp(self, index: int, seed: int = 0) -> MDP:
-        """Draw the world of a number.
+        """Draw one of the worlds.
 
         Parameters
         ----------
         index : int
-            Which one, from 0.
+            Number of the world, from 0.
         seed : int, default 0
             Seed of the whole experiment.
 
         Returns
         -------
         MDP
-            The same for the same numbers.
+            The same for the same index and seed.
 
         Examples
         --------
@@ -139,21 +141,21 @@ class Experiment:
         return self.make(np.random.SeedSequence([seed, *self.name.encode(), index]))
 
     def run_seed(self, index: int, run: int, seed: int = 0) -> int:
-        """Give the seed of a run, which is the same for all learners.
+        """Return the seed of a run, which is the same for all learners.
 
         Parameters
         ----------
         index : int
-            Which world, from 0.
+            Number of the world, from 0.
         run : int
-            Which of the runs in this world, from 0.
+            Number of the run in this world, from 0.
         seed : int, default 0
             Seed of the whole experiment.
 
         Returns
         -------
         int
-            A number for :func:`replay.simulate`.
+            A seed for :func:`replay.simulate`.
         """
         sequence = np.random.SeedSequence([seed, *self.name.encode(), index, run])
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
@@ -161,12 +163,12 @@ class Experiment:
     def variant(self, name: str) -> Experiment:
         """Follow the text instead of the code in some discrepancies.
 
-        Worlds, seeds and sizes stay the same, so that variants are compared in pairs.
+        Worlds, seeds and sizes stay the same, so that variants can be compared run by run.
 
         Parameters
         ----------
         name : str
-            A name in ``VARIANTS``, or discrepancies, as in ``"D1"`` or ``"D1+D2"``.
+            A name in ``VARIANTS``, or discrepancies such as ``"D1"`` or ``"D1+D2"``.
 
         Returns
         -------
@@ -176,7 +178,7 @@ class Experiment:
         Raises
         ------
         ValueError
-            If there is none of that name; the message lists the choices.
+            If the name is unknown; the message lists the choices.
 
         Examples
         --------
@@ -192,14 +194,14 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """One thing on which the paper's text or table and its code disagree.
+    """A discrepancy between the paper's text or table and its code.
 
     Attributes
     ----------
     what : str
-        What the text has, against the code.
+        A description, the text first, then the code.
     changes : dict
-        Experiment -> learner -> the parameters that make the published learner the text's.
+        Experiment -> learner -> the parameters that differ if the text is followed.
     """
 
     what: str
@@ -291,7 +293,7 @@ def _everywhere(learners: Iterable[str], **values: Any) -> dict[str, Any]:
 
 DISCREPANCIES: dict[str, Discrepancy] = {
     "D1": Discrepancy(
-        "n-step TD has no eligibility trace; in the code one of decay 0.8",
+        "n-step TD has no eligibility trace; in the code it has one with decay 0.8",
         _everywhere(["n_step_td"], trace_decay=0.0),
     ),
     "D2": Discrepancy(
@@ -299,8 +301,8 @@ DISCREPANCIES: dict[str, Discrepancy] = {
         {name: {"n_step_td": {"n": 5}} for name in _TREES},
     ),
     "D3": Discrepancy(
-        "initial values in the maze: 5 of Q-learning, 0.005 of prioritized sweeping; in the code "
-        "exchanged",
+        "initial values in the maze: 5 for Q-learning, 0.005 for prioritized sweeping; in the "
+        "code exchanged",
         {
             "maze": {
                 "q_learning_optimistic": {"initial_value": 5.0},
@@ -308,22 +310,23 @@ DISCREPANCIES: dict[str, Discrepancy] = {
             }
         },
     ),
-    # A uniformly random action, of four, is not optimal three times out of four. Where several are
-    # optimal, or equally good for all the learner knows, the text would have more exploration.
+    # A uniformly random one of four actions is not optimal in three of four cases. Where several
+    # are optimal, or equally good as far as the learner knows, the text implies more exploration.
     "D4": Discrepancy(
         "0.1 is the probability of an action that is not optimal; in the code of a random action",
         _everywhere(PAPER_LEARNERS, epsilon=0.1 * _N_ACTIONS / (_N_ACTIONS - 1)),
     ),
-    # Rewards live in Q only. The first visit after a reset overwrites Q with the reward and the
-    # known value of the next state, and until then no predecessor list holds the pair: that is what
-    # a learner with a table of rewards does after clearing it.
+    # Rewards are in Q only. The first visit after a reset overwrites Q with the reward and the
+    # known value of the next state, and until then no predecessor list holds the pair: a learner
+    # with a table of rewards does the same after clearing it.
     "D5": Discrepancy(
-        "a model reset clears the observed rewards; the code has no table of them, and does the "
-        "same without",
+        "a model reset clears the observed rewards; the code has no table of them, with the same "
+        "effect",
         {},
     ),
     "D6": Discrepancy(
-        "with a model reset, only an episode's last state is queued; in the code all visited ones",
+        "with a model reset, only an episode's last state is queued; in the code all visited "
+        "states are",
         _everywhere(["prioritized_sweeping_reset"], queue_visited=False),
     ),
     "D13": Discrepancy(
@@ -331,8 +334,8 @@ DISCREPANCIES: dict[str, Discrepancy] = {
         _everywhere(_SWEEPS, priority_only_lowers=False),
     ),
 }
-"""Name -> discrepancy, numbered as in the list of all; the others leave no trace in a curve, or
-are matters of the original's implementation in which there is no text to follow."""
+"""Name -> discrepancy. The missing numbers belong to discrepancies that are invisible in curves, or
+that concern details of the code on which the text is silent."""
 
 VARIANTS: dict[str, tuple[str, ...]] = {
     "published": (),
@@ -353,12 +356,11 @@ def find_experiment(name: str) -> Experiment:
     Returns
     -------
     Experiment
-        The experiment.
 
     Raises
     ------
     ValueError
-        If there is none of that name; the message lists the choices.
+        If the name is unknown; the message lists the choices.
     """
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
@@ -366,7 +368,7 @@ def find_experiment(name: str) -> Experiment:
 
 
 def find_variant(name: str) -> tuple[str, ...]:
-    """Tell in which discrepancies a variant follows the text.
+    """List the discrepancies in which a variant follows the text.
 
     Parameters
     ----------
@@ -381,7 +383,7 @@ def find_variant(name: str) -> tuple[str, ...]:
     Raises
     ------
     ValueError
-        If there is none of that name; the message lists the choices.
+        If the name is unknown; the message lists the choices.
 
     Examples
     --------

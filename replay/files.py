@@ -1,4 +1,4 @@
-"""Files that are whole: written all or nothing, by one process at a time, and with checksums."""
+"""Safe files: written completely or not at all, by one process at a time, and with checksums."""
 
 import hashlib
 import os
@@ -21,25 +21,25 @@ __all__ = [
     "write_checksums",
 ]
 
-# .NAME.PID of `replacing`, and .NAME.UUID of the folders that event logs are written to first.
+# .NAME.PID from `replacing`, and .NAME.UUID of the folders that event logs are written to first.
 _LEFTOVER = re.compile(r"\..+\.(\d+|[0-9a-f]{32})")
 _CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^\0\r\n]+)\n")
 
 
 def check_path(name: str, path: object) -> Path:
-    """Check the name of a file or folder.
+    """Check the path of a file or folder.
 
     Parameters
     ----------
     name : str
-        What it is called in the message.
+        Name of the argument in the message.
     path : object
-        What the user gave.
+        The user's input.
 
     Returns
     -------
     Path
-        The path; whether there is anything is not looked at.
+        The path; it need not exist.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def check_path(name: str, path: object) -> Path:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write a file beside its place, and move it there when it is complete.
+    """Write a file under a temporary name, and move it to its place when it is complete.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     Yields
     ------
     Path
-        Where to write meanwhile. It is removed if anything goes wrong, and the old file stays.
+        The temporary file to write to. On an error it is removed, and the old file stays.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_checksums(listing: str | os.PathLike[str], files: Iterable[Path], root: Path) -> None:
-    """List files with their SHA-256 digests, in the format of ``sha256sum``.
+    """Write a list of files with their SHA-256 digests, in the format of ``sha256sum``.
 
     Parameters
     ----------
@@ -107,11 +107,11 @@ def write_checksums(listing: str | os.PathLike[str], files: Iterable[Path], root
     files : iterable of Path
         The files to list.
     root : Path
-        The folder that names start from, and where ``sha256sum --check`` is to be run.
+        The folder to which names are relative, and in which ``sha256sum --check`` must be run.
 
     See Also
     --------
-    damaged_files : Reads the listing.
+    damaged_files : Checks files against the listing.
     """
     found = [(_digest(path), path.relative_to(root).as_posix()) for path in sorted(files)]
     with replacing(listing) as beside:
@@ -119,19 +119,19 @@ def write_checksums(listing: str | os.PathLike[str], files: Iterable[Path], root
 
 
 def damaged_files(listing: str | os.PathLike[str], root: Path) -> list[str]:
-    """Name the files that are not what `write_checksums` found, those missing included.
+    """List the files that have changed since `write_checksums`, missing ones included.
 
     Parameters
     ----------
     listing : path
-        What `write_checksums` wrote.
+        A file from `write_checksums`.
     root : Path
-        The folder that names start from.
+        The folder to which names are relative.
 
     Returns
     -------
     list of str
-        Names from `root` on; only the listing's own if that is what is damaged.
+        Names relative to `root`; only that of the listing if the listing itself is damaged.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def damaged_files(listing: str | os.PathLike[str], root: Path) -> list[str]:
 
 
 def _listed(found: Sequence[tuple[str | None, str]]) -> str:
-    # A listing cut at the end of a line is noticed by the count.
+    # The count reveals a listing that was cut off at the end of a line.
     lines = (f"{digest}  {name}\n" for digest, name in found)
     return f"# {len(found)} files\n{''.join(lines)}"
 
@@ -168,12 +168,13 @@ def _digest(path: Path) -> str | None:
 
 
 def remove_leftovers(paths: Iterable[Path]) -> None:
-    """Remove what killed processes left beside the files that they were writing.
+    """Remove the temporary files and folders of killed processes.
 
     Parameters
     ----------
     paths : iterable of Path
-        Where to look; other files and folders stay. No other process may be writing there.
+        Files and folders, of which only temporary ones are removed. No other process may be writing
+        there.
 
     Examples
     --------
@@ -194,12 +195,12 @@ def remove_leftovers(paths: Iterable[Path]) -> None:
 
 
 def is_leftover(path: Path) -> bool:
-    """Tell whether a file or folder is being written, or was when its process was killed.
+    """Whether a file or folder is temporary: being written, or left by a killed process.
 
     Parameters
     ----------
     path : Path
-        Only its name counts.
+        Only its name is looked at.
 
     Returns
     -------
@@ -215,21 +216,25 @@ def is_leftover(path: Path) -> bool:
 
 @contextmanager
 def exclusive(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold a lock that one process at a time can have.
+    """Hold a lock that only one process at a time can have.
 
-    The operating system frees it when the process ends, however it ends.
+    The operating system releases it when the process ends, however it ends.
 
     Parameters
     ----------
     path : path
         A file that is made for the lock, and stays.
 
+    Yields
+    ------
+    None
+
     Raises
     ------
     BlockingIOError
-        If another process has it.
+        If another process holds the lock.
     OSError
-        If the file cannot be written, or its file system knows no locks.
+        If the file cannot be written, or its file system does not support locks.
 
     Examples
     --------
@@ -247,7 +252,7 @@ def exclusive(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
 
 
-# A marker file, as lock libraries use where there are no locks, would outlive a killed process.
+# A marker file, which lock libraries use without such locks, would outlive a killed process.
 if sys.platform == "win32":
     import msvcrt
 

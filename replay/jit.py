@@ -1,12 +1,12 @@
 """How functions are compiled, and where compiled code is kept.
 
-Numba's own disk cache notices an edit of the file that holds a kernel, but not of the helpers that
-the kernel calls from other files. Here the cache folder of a kernel is named after the contents of
-its own file and of all files that this one imports, directly or through others. After an edit of
-one of these the kernel is compiled anew, once, and old code never runs; an edit elsewhere changes
-nothing. A kernel is not kept if a file has changed since this process began, since the code in
-memory may be older than the file. Many processes may share the cache: each writes files of its own,
-and what is damaged, or cannot be written, is compiled anew.
+Numba's disk cache notices an edit of the file that holds a kernel, but not of other files whose
+functions the kernel calls. Here the cache folder of a kernel is named after the contents of its own
+file and of all files that it imports, directly or indirectly. After an edit of one of these the
+kernel is compiled again, once, and old code never runs; other edits have no effect. A kernel is not
+kept if a file has changed since this process began, since the code in memory may be older than the
+file. Many processes may share the cache: each writes its own files, and code that is damaged, or
+cannot be written, is compiled again.
 Kernels are kept in the user's cache folder, or below ``NUMBA_CACHE_DIR`` if that is set.
 ``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, ``NUMBA_BOUNDSCHECK=1`` checks all indices.
 """
@@ -37,13 +37,14 @@ from replay.sources import are_unchanged, digest_of, sources_of
 
 __all__ = ["compiling_seconds", "inlined", "jitable", "kernel", "loop_kernel", "uncached_kernel"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-# What only compiled code calls needs no way in from Python or C; these take a third of compiling.
+# Functions that only compiled code calls need no wrappers for Python and C, which take a third of
+# the time to compile.
 _WITHIN: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-# Counting references to the arrays of nested NamedTuples, and passing these to functions that are
-# not inlined, takes ten times as long as the work of a learner's step.
+# To count references to the arrays of nested NamedTuples, and to pass these to functions that are
+# not inlined, takes ten times as long as a learner's step itself.
 _LEAN: dict[str, Any] = {"_nrt": False, "forceinline": True}
 _KEPT_SECONDS = 7 * 24 * 3600
 _PROBE = 1 << 20
@@ -54,8 +55,8 @@ _caching: Any = numba.core.caching
 _event: Any = numba.core.event
 
 
-def inlined(function: Function) -> Function:
-    """Mark a part of a `loop_kernel`: a function that allocates nothing and is always inlined.
+def inlined(function: _Function) -> _Function:
+    """Mark a function that a `loop_kernel` calls; it allocates nothing and is always inlined.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def inlined(function: Function) -> Function:
     return _within(function, _LEAN | {"error_model": "numpy"})
 
 
-def jitable(function: Function) -> Function:
+def jitable(function: _Function) -> _Function:
     """Mark a function that kernels call.
 
     Parameters
@@ -103,18 +104,18 @@ def jitable(function: Function) -> Function:
     return _within(function, {})
 
 
-def _within(function: Function, options: dict[str, Any]) -> Function:
-    marked: Function = register_jitable(**_WITHIN, **options)(function)
+def _within(function: _Function, options: dict[str, Any]) -> _Function:
+    marked: _Function = register_jitable(**_WITHIN, **options)(function)
     return marked
 
 
-def loop_kernel(function: Function) -> Function:
+def loop_kernel(function: _Function) -> _Function:
     """Compile a loop over many steps that allocates nothing, and keep it on disk.
 
     Parameters
     ----------
     function : callable
-        A function of arrays, scalars and NamedTuples; what it calls is `inlined`.
+        A function of arrays, scalars and NamedTuples that calls only `inlined` ones.
 
     Returns
     -------
@@ -136,8 +137,8 @@ def loop_kernel(function: Function) -> Function:
     return _cached(function, _OPTIONS | {"_nrt": False})
 
 
-def kernel(function: Function) -> Function:
-    """Compile a function of this project when it is first called, and keep it on disk.
+def kernel(function: _Function) -> _Function:
+    """Compile a function of this project at its first call, and keep it on disk.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def kernel(function: Function) -> Function:
     Returns
     -------
     callable
-        The same function, compiled, without the global interpreter lock.
+        The same function, compiled; it releases the global interpreter lock.
 
     Examples
     --------
@@ -164,10 +165,10 @@ def kernel(function: Function) -> Function:
     return _cached(function, _OPTIONS)
 
 
-def _cached(function: Function, options: dict[str, Any]) -> Function:
+def _cached(function: _Function, options: dict[str, Any]) -> _Function:
     sources = sources_of(function)
     folder = _cache_folder(digest_of(sources)) if are_unchanged(sources) else None
-    compiled: Function = numba.njit(**options)(function)
+    compiled: _Function = numba.njit(**options)(function)
     if folder is None or _settings.DISABLE_JIT:
         return compiled
     with _lock:  # numba reads this setting for the kernels of other packages too
@@ -181,7 +182,7 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
 
 
 class _Stopwatch(_event.Listener):  # type: ignore[misc]
-    """Adds up how long this process compiles, or loads what is compiled."""
+    """Sums the time in which this process compiles, or loads compiled code."""
 
     def __init__(self) -> None:
         self.seconds, self._begun, self._depth = 0.0, 0.0, 0
@@ -202,25 +203,25 @@ _event.register("numba:compiler_lock", _stopwatch)
 
 
 def compiling_seconds() -> float:
-    """Tell how long this process has compiled until now, or loaded what was compiled before.
+    """Return the time that this process has spent compiling, or loading compiled code.
 
     Returns
     -------
     float
-        Seconds of the processor.
+        Processor time in seconds.
     """
     return _stopwatch.seconds
 
 
-_announced = [-math.inf]  # when that was
+_announced = [-math.inf]  # time of the last announcement
 
 
 def _announce() -> None:
-    """Say that something is compiled, once a minute at most; workers leave it to their parent."""
+    """Announce that code is compiled, at most once a minute, and only in the parent process."""
     is_main = multiprocessing.current_process().name == "MainProcess"
     now = time.monotonic()
     if is_main and not _settings.DISABLE_JIT and now > _announced[0] + _QUIET_SECONDS:
-        print("Compiling what is new here: some seconds, at most a minute.", file=sys.stderr)
+        print("Compiling new code: some seconds, at most a minute.", file=sys.stderr)
         _announced[0] = now
 
 
@@ -235,7 +236,7 @@ class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
         )
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Find compiled code; what cannot be read is not there."""
+        """Find compiled code; unreadable code counts as missing."""
         found = None
         with contextlib.suppress(Exception):
             found = super().load_overload(signature, context)
@@ -252,8 +253,8 @@ class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
 class _CacheFile(_caching.IndexDataCacheFile):  # type: ignore[misc]
     """The index of a kernel's signatures, and a file for each of them.
 
-    Numba counts these files. Two processes that compile two signatures at once would give both the
-    same number, and the index of the one could then lead to the code of the other.
+    Numba numbers these files in turn. Two processes that compile two signatures at the same time
+    would give both the same number, and the index of one could then lead to the code of the other.
     """
 
     def _data_name(self, number: int) -> str:
@@ -263,17 +264,17 @@ class _CacheFile(_caching.IndexDataCacheFile):  # type: ignore[misc]
     def _load_index(self) -> dict[Any, str]:
         try:
             return dict(super()._load_index())
-        except Exception:  # whatever comes of reading a damaged file
+        except Exception:  # a damaged file may raise anything
             return {}
 
 
-def uncached_kernel(function: Function) -> Function:
+def uncached_kernel(function: _Function) -> _Function:
     """Compile a function that calls code from outside this project, for this process only.
 
     Parameters
     ----------
     function : callable
-        As for `kernel`; it may call functions of a user's own module.
+        As for `kernel`; it may call functions of a user's module.
 
     Returns
     -------
@@ -286,7 +287,7 @@ def uncached_kernel(function: Function) -> Function:
     2
     """
     _announce()
-    compiled: Function = numba.njit(**_OPTIONS)(function)
+    compiled: _Function = numba.njit(**_OPTIONS)(function)
     return compiled
 
 
@@ -296,7 +297,7 @@ def _roots() -> Iterable[Path]:
         yield Path(_settings.CACHE_DIR) / "hippocampal-replay"
     yield platformdirs.user_cache_path("hippocampal-replay", appauthor=False)
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    # Others may write to the temporary folder, and a cache is code: it must be our own.
+    # Others may write to the temporary folder, and a cache holds code: it must belong to the user.
     with contextlib.suppress(OSError):
         private = Path(tempfile.gettempdir()) / f"hippocampal-replay-{user}"
         private.mkdir(mode=0o700, exist_ok=True)
@@ -307,7 +308,7 @@ def _roots() -> Iterable[Path]:
 
 @cache
 def _cache_folder(digest: str) -> Path | None:
-    """Make the folder for these sources in the first place that can be written to."""
+    """Make the folder for these sources in the first root that can be written to."""
     root = _root()
     if root is None:
         return None
@@ -322,24 +323,24 @@ def _cache_folder(digest: str) -> Path | None:
 
 @cache
 def _root() -> Path | None:
-    """Give the first place that can be written to; what is old there goes when this process ends.
+    """Return the first root that can be written to; old folders there are removed at exit.
 
-    By then it has begun with all folders that it needs.
+    By then this process has touched all folders that it needs.
     """
     for root in _roots():
         with contextlib.suppress(OSError):
             root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=root) as probe:
-                probe.write(bytes(_PROBE))  # a full disk or quota shows only when written to
+                probe.write(bytes(_PROBE))  # only writing reveals a full disk or quota
             atexit.register(_prune, root)
             return root
     return None
 
 
 def _prune(root: Path) -> None:
-    """Remove the folders that no process has begun with for days; another may be doing the same.
+    """Remove the folders that no process has touched for days; another may be doing the same.
 
-    A process that still uses one makes it again when it has something to keep.
+    A process that still uses one makes it again when it has code to keep.
     """
     for path in root.iterdir() if root.is_dir() else ():
         with contextlib.suppress(OSError):

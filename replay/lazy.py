@@ -1,4 +1,4 @@
-"""Packages that offer names from their modules, and import these when a name is used."""
+"""Lazy imports: packages that import a module only when one of its names is used."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -17,15 +17,16 @@ def offered(
     Parameters
     ----------
     package : str
-        Its name.
+        Name of the package.
     rooms : mapping of str to str
-        Module in the package -> what is offered from it, with blanks between; the name of the
-        module itself offers the module. A leading dot means a module beside the package.
+        Module in the package -> the names that it offers, separated by spaces; the module's own
+        name offers the module itself. A leading dot means a module beside the
+        package.
 
     Returns
     -------
     getattr : callable
-        Imports what is asked for.
+        Imports and returns the object of a name; raises AttributeError if the name is unknown.
     dir : callable
         Lists the names, and ``__version__`` if the package has one.
 

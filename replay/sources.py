@@ -1,7 +1,7 @@
-"""Which source files a function or a module depends on, and a name for their contents.
+"""The source files that a function or a module depends on, and a digest of their contents.
 
-What is compiled, and what a run has written, is known by this name: after an edit of one of these
-files it is another, and an edit elsewhere leaves it as it was.
+Compiled code and the results of runs are identified by this digest: an edit of one of these files
+changes it, an edit elsewhere does not.
 """
 
 import contextlib
@@ -33,17 +33,17 @@ _settings: Any = numba.config
 
 
 def sources_digest(*modules: str) -> str:
-    """Name the contents of the sources of some modules, and of all that these import.
+    """Compute the digest of the sources of some modules, and of everything that these import.
 
     Parameters
     ----------
     *modules : str
-        Names of modules of this project; without any, all of its sources count.
+        Names of modules of this project; by default all of its sources.
 
     Returns
     -------
     str
-        The same on all machines with these sources, versions of Python, numba and numpy, and
+        The same on all machines with the same sources, versions of Python, numba and numpy, and
         settings of the compiler.
 
     Raises
@@ -68,17 +68,17 @@ def sources_digest(*modules: str) -> str:
 
 
 def sources_of(function: Callable[..., Any]) -> frozenset[Path]:
-    """List the files from which a function is compiled: its own, and all that these import.
+    """List the files from which a function is compiled: its own, and all files that it imports.
 
     Parameters
     ----------
     function : callable
-        Also one that closes over others, as a learner's loop does over the learner's functions.
+        It may close over other functions, as a learner's loop does over the learner's functions.
 
     Returns
     -------
     frozenset of Path
-        Files of this project, and the function's own.
+        Files of this project, and that of the function.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def sources_of(function: Callable[..., Any]) -> frozenset[Path]:
 
 
 def _collect(value: Any, found: set[Path], seen: set[int]) -> None:
-    """Add the files of functions, modules and classes, and of what functions close over."""
+    """Add the files of functions, modules and classes, and of those that functions close over."""
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -115,7 +115,7 @@ def _collect(value: Any, found: set[Path], seen: set[int]) -> None:
 
 def _cells(function: Callable[..., Any]) -> Iterator[Any]:
     for cell in getattr(function, "__closure__", None) or ():
-        with contextlib.suppress(ValueError):  # not filled yet
+        with contextlib.suppress(ValueError):  # an empty cell
             yield cell.cell_contents
 
 
@@ -133,7 +133,7 @@ def _closure(files: frozenset[Path]) -> frozenset[Path]:
 def _imports(file: Path) -> frozenset[Path]:
     """List the files of this project that a file imports from, at its top or within functions.
 
-    Plots are left out: nothing is compiled from them, and no number depends on them.
+    Plots are left out: none of their code is compiled, and no number depends on them.
     """
     found: set[Path | None] = set()
     text = _TYPES_ONLY.sub("", _text(file).decode("utf-8", errors="replace"))
@@ -151,7 +151,7 @@ def _imports(file: Path) -> frozenset[Path]:
 
 
 def _absolute(file: Path, package: str) -> str:
-    """Give the name of a package or module that is imported relative to a file."""
+    """Return the full name of a package or module that is imported relative to a file."""
     n_dots = len(package) - len(package.lstrip("."))
     parts = file.relative_to(_ROOT).parts[:-n_dots] if file.is_relative_to(_ROOT) else ()
     return ".".join([*parts, *filter(None, package.lstrip(".").split("."))])
@@ -173,7 +173,7 @@ def _text(file: Path) -> bytes:
 
 
 def are_unchanged(files: frozenset[Path]) -> bool:
-    """Tell whether files are as they were when this process began: so is the code in memory.
+    """Whether files are unchanged since this process began, so that they match the code in memory.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def are_unchanged(files: frozenset[Path]) -> bool:
     Returns
     -------
     bool
-        False also if one of them is not of this project.
+        Also False if one of the files is not part of this project.
 
     Examples
     --------
@@ -205,9 +205,9 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
 
 
 def _has_old_bytecode(file: Path) -> bool:
-    """Tell whether Python may run bytecode that is older than a file.
+    """Whether Python may run bytecode that is older than a file.
 
-    It compares the file's size and the second of its last change only.
+    Python compares only the file's size and the second of its last change.
     """
     try:
         bytecode = Path(importlib.util.cache_from_source(str(file))).stat()
@@ -220,7 +220,7 @@ def _has_old_bytecode(file: Path) -> bool:
 
 @cache
 def digest_of(files: frozenset[Path]) -> str:
-    """Name the contents of some files, and the settings that change what is compiled.
+    """Compute the digest of some files and of the settings that change compiled code.
 
     Parameters
     ----------
@@ -251,4 +251,4 @@ _PLOTS = _ROOT / "analyses" / "plots"
 _ALL = {
     file: _stamp(file) for package in _PACKAGES for file in sorted((_ROOT / package).rglob("*.py"))
 }
-"""All sources of this project, as they were when this process began."""
+"""All source files of this project, with their state when this process began."""

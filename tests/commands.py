@@ -1,4 +1,4 @@
-"""Commands as they are typed, in this process or in one of their own."""
+"""Commands as they are typed, in this process or in a process of their own."""
 
 import io
 import os

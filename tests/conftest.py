@@ -1,4 +1,4 @@
-"""What all tests share: profiles of Hypothesis, who runs what, no figure left open."""
+"""Set-up shared by all tests: Hypothesis profiles, distribution over processes, closing figures."""
 
 import gc
 import os

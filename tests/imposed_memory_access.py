@@ -1,8 +1,8 @@
-"""A learner of one's own: prioritized memory access whose random choices are imposed.
+"""A user's learner: prioritized memory access whose random choices are imposed.
 
-The greedy action that extends a backup, and the choice among backups of one value, are written to
+The greedy action that extends a backup, and the choice among backups of equal value, are written to
 its memory before each step, for all backups of its pauses in a row. It keeps what it knew before
-each of them.
+each backup.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,8 @@
-"""What a user may give by mistake: valid input in which one thing, or a few, are wrong.
+"""Mistaken input: valid input with one or a few faults.
 
-`malformed(value)` is a Hypothesis strategy of such values: of a scalar, a list, a dict, an array, a
-table, a graph, a text or a row of options; `damage(folder, pick)` does the like to the files of a
-log. `is_ours` tells an error of this project from one of Python's or numpy's own.
+`malformed(value)` is a Hypothesis strategy of such input: a scalar, a list, a dict, an array, a
+table, a graph, a text or a row of options; `damage(folder, pick)` does the same to the files of a
+log. `is_ours` distinguishes an error of this project from one of Python or numpy.
 """
 
 import dis

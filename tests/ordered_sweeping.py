@@ -1,8 +1,8 @@
-"""A learner of one's own: prioritized sweeping that is told the order of predecessors.
+"""A user's learner: prioritized sweeping with a given order of predecessors.
 
-What a popped state tells its predecessors does not depend on their order, but ties in the queue
-do. The published code visits predecessors in the order of a hash table; this learner relinks the
-learned model into an order that is written to its memory before each step.
+The priorities that a popped state gives its predecessors do not depend on their order, but ties in
+the queue do. The published code visits predecessors in the order of a hash table; this learner
+relinks the learned model into an order that is written to its memory before each step.
 """
 
 from typing import NamedTuple

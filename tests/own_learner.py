@@ -1,4 +1,4 @@
-"""Dyna-Q that goes round its memory: a learner of one's own."""
+"""A user's learner: Dyna-Q that replays its memory in a cycle."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What workers are given to do; they import this file, and it imports little."""
+"""Work for worker processes, which import this file; it imports little."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Gain x need over possible goals as one would read it: matrices, all anew at each backup."""
+"""A plain version of gain x need over possible goals: matrices, computed anew at each backup."""
 
 import numpy as np
 

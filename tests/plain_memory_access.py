@@ -1,7 +1,7 @@
-"""Prioritized memory access as one would read it: slow, with matrices, all anew at each backup.
+"""A plain, slow version of prioritized memory access: matrices, computed anew at each backup.
 
-It takes the parameters of the learner, acts in a deterministic world by its own draws, and writes
-down every outcome, as the files in ``reference/memory_access_*`` do.
+It has the parameters of the learner, acts in a deterministic world with its own random draws, and
+records every outcome, as the files in ``reference/memory_access_*`` do.
 """
 
 from typing import NamedTuple

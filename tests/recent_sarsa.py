@@ -1,7 +1,7 @@
-"""A learner that was written from the text of the contract alone, with all that it may have.
+"""A learner written from the text of the contract alone, with every optional function.
 
 Sarsa, which replays the latest transition of each pair, the most recent pair first, at the ends and
-starts of episodes and at rest. A backup that continues the one before names it as its cause.
+starts of episodes and at rest. A backup that continues the previous one names it as its cause.
 """
 
 from typing import Annotated, NamedTuple

@@ -1,4 +1,4 @@
-"""Hand-made tables of replay, and stand-ins for tasks, that statistics are tested on."""
+"""Hand-made tables of replay, and substitutes for tasks, for tests of statistics."""
 
 from itertools import pairwise
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Small random experiences and replay events, and what the analyses mean, by brute force."""
+"""Small random experiences and replay events, and the analyses by brute force."""
 
 from itertools import pairwise
 

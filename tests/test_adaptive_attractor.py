@@ -21,7 +21,7 @@ from replay import feed
 from replay.learners import adaptive_attractor, find_learner
 from replay.learners.contract import Pause
 from replay.log.backups import EPISODE_END, REST, backup_buffer
-from replay.parts.attractor import Dynamics, attractor, connect, follow, place_bump
+from replay.parts.attractor import Dynamics, attractor, connect, follow_bump, place_bump
 
 REFERENCE = Path(__file__).parent / "reference"
 NAME = "adaptive_attractor"
@@ -46,7 +46,7 @@ def advance(network, dynamics, n_steps, rng=None):
     n, rng, found = len(network.weights), rng or np.random.default_rng(0), []
     place, left = int(network.state[0].argmax()), n_steps
     while left:
-        following, left = follow(network, n, place, dynamics, left, rng)
+        following, left = follow_bump(network, n, place, dynamics, left, rng)
         if following in (-1, place):
             break
         found.append((n_steps - left, following))
@@ -129,7 +129,7 @@ def test_it_is_integrated_like_dense_equations(case, noise, n_steps):
             v + dt / tau_v * (-v + m * u) + noise * u * np.sqrt(dt / tau_v) * drawn,
         )
         at = int(network.state[0, :n].argmax())
-        place, left = follow(network, n, at, dynamics, 1, others)
+        place, left = follow_bump(network, n, at, dynamics, 1, others)
         assert left == 0
         assert place == (u.argmax() if u.max() > 0 else -1)
         np.testing.assert_allclose(network.state[:2, :n], [u, v], atol=1e-10)

@@ -1,4 +1,4 @@
-"""The tables of many animals' replay in pauses, against a slow way that is easy to read."""
+"""The tables of many animals' replay in pauses, compared with a slow, plain version."""
 
 from itertools import groupby, pairwise
 
@@ -333,7 +333,7 @@ def test_paths_on_the_way_count_nowhere_and_jumps_may_be_larger():
         ({"start": "home"}, "'start' of laps must hold whole numbers from 0 to"),
         ({"end": 10**6}, "row 0 has 1000000"),
         ({"n_rest": -1}, "'n_rest' of laps must hold whole numbers"),
-        ({"episode": 2}, "must ascend, one row a lap; row 1 has 2 after 2"),
+        ({"episode": 2}, "must ascend, with one row per lap; row 1 has 2 after 2"),
         ({"episode": np.nan}, "row 0 has nan"),
     ],
 )

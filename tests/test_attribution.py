@@ -1,4 +1,4 @@
-"""To how many episodes a replayed sequence can be attributed, against a search through them all."""
+"""The number of episodes that could explain a replayed sequence, by brute force."""
 
 from functools import partial
 from itertools import pairwise

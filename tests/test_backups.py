@@ -1,4 +1,4 @@
-"""The buffers of a run: what is recorded, and memory that is used again."""
+"""The buffers of a run: recorded rows, and reused memory."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Logs that come block by block: the same as the whole, wherever they are cut."""
+"""Logs in blocks: the same results as for the whole, wherever they are cut."""
 
 import numpy as np
 import pandas as pd

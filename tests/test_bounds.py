@@ -1,7 +1,7 @@
-"""No learner writes outside of its arrays, whatever it is fed and whatever its parameters are.
+"""No learner writes outside of its arrays, for any fed experience and any parameters.
 
 The learners run as plain Python, in which an index that is too large is an error. With
-``NUMBA_BOUNDSCHECK=1`` they run compiled, and negative indices are errors too.
+``NUMBA_BOUNDSCHECK=1`` they run compiled, and negative indices are errors, too.
 """
 
 import math
@@ -139,7 +139,7 @@ def check(memory):
 
 REFUSED = (
     "counts need", "discount below 1", "Without discount", "needs the world", "know the world",
-    "has no such move", "No way leads", "no row of transitions", "No terminal state can be reached",
+    "has no such move", "No path leads", "no row of transitions", "No terminal state can be",
     "Need is counted", "need has no end",
 )  # fmt: skip
 """What is said of parameters and worlds that don't go together."""

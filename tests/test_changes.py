@@ -1,4 +1,4 @@
-"""Reward rate, recovery and replay around changes, and their figure."""
+"""Reward rate, recovery and replay around changes of a world, and their figure."""
 
 import numpy as np
 import pandas as pd

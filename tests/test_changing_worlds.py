@@ -1,4 +1,4 @@
-"""The worlds that change, and how fast learners follow them."""
+"""Worlds that change, and how fast learners adapt to them."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Checks of what a user gives: values that pass are unchanged, all others are refused by name."""
+"""Checks of a user's input: valid values are unchanged, all others are refused by name."""
 
 import math
 
@@ -126,5 +126,7 @@ def test_no_path_leads_out_of_the_data(name):
 def test_a_bin_size_in_metres_is_told():
     track = make_linear_track(150.0)
     assert MDP.from_networkx(track, bin_size=15.0).n_states == 11
-    with pytest.raises(ValueError, match=r"bin_size is in cm, and 0\.15 cuts the track into 1,000"):
+    with pytest.raises(
+        ValueError, match=r"bin_size is in cm, and 0\.15 makes 1,000 bins of the track"
+    ):
         MDP.from_networkx(track, bin_size=0.15)

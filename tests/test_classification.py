@@ -1,4 +1,4 @@
-"""Classified sequences, against the definitions by brute force and by hand."""
+"""Classified sequences, compared with the definitions by brute force and by hand."""
 
 from itertools import pairwise
 
@@ -347,11 +347,13 @@ def test_what_has_a_log_is_taken_for_it():
 def test_paths_on_another_clock_are_told():
     steps = {"state": [0, 1], "next_state": [1, 2], "time": [1.0, 2.0]}
     log = EventLog({"steps": steps})
-    for time, message in ((2500.0, "on one clock"), (0.5, "nothing had been experienced")):
+    for time, message in ((2500.0, "on the same clock"), (0.5, "nothing had been experienced")):
         with pytest.warns(UserWarning, match=message):
             classify_paths(pd.DataFrame({"time": [time], "states": [[0, 1, 2]]}), log)
     paths = pd.DataFrame({"start_time": [1.0], "states": [[0, 1, 2]]})
-    with pytest.raises(ValueError, match=r"lacks a column 'time' .* Rename 'start_time'"):
+    with pytest.raises(
+        ValueError, match=r"needs a column 'time' .* If 'start_time' is that column, rename it"
+    ):
         classify_paths(paths, log)
 
 

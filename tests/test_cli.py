@@ -1,4 +1,4 @@
-"""The command, as a newcomer would type it."""
+"""The command line as a newcomer would use it."""
 
 import io
 import json
@@ -48,6 +48,7 @@ def test_lists():
     one = replay("learners", "sfma").stdout
     assert "Diekmann & Cheng 2023" in one
     assert "One of default, reverse, dynamic." in one
+    assert "From 0 to 1. Weight of the future" in one
     assert "similarity_discount" in one
     assert "Did you mean 'sfma'?" in replay("learners", "smfa").stderr
     assert "1,000,000" in replay("experiments").stdout
@@ -318,6 +319,23 @@ def test_no_word_is_broken_on_a_narrow_screen(width, monkeypatch):
         told = find_learner(name).description
         parts = (name, told.stores, told.pauses, told.priority, told.source)
         assert {word for part in parts for word in part.split()} <= words
+
+
+@pytest.mark.parametrize("name", ["prioritized_memory_access", "bayes_adaptive", "sfma"])
+def test_ranges_of_parameters_fit_on_a_narrow_screen(name, monkeypatch):
+    """Each parameter is printed with its default and the range that it is checked against."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "argv", ["replay", "learners", name])
+    with redirect_stdout(Terminal()) as screen, pytest.raises(SystemExit):
+        main()
+    assert max(map(len, screen.text().splitlines())) <= 80
+    words = screen.text().split()
+    found = find_learner(name)
+    assert found.parameters.keys() <= set(words)
+    for names in found.choices.values():
+        assert {f"{each}," for each in names[:-1]} | {f"{names[-1]}."} <= set(words)
+    bounded = [kind for kind in found.ranges.values() if getattr(kind, "high", 1e100) < 1e100]
+    assert words.count("From") == len(bounded)
 
 
 @pytest.mark.parametrize("width", [20, 80])

@@ -1,4 +1,4 @@
-"""Which moves a world closes when: walls that are built, barriers between sessions."""
+"""Which moves of a world are closed when: new walls, and barriers between sessions."""
 
 from itertools import pairwise
 

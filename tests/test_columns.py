@@ -1,4 +1,4 @@
-"""The glossary of columns, against the tables that commands write."""
+"""The glossary of columns, compared with the tables that commands write."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The comparison: same bytes, resumable, with tasks, accounts and findings of one's own."""
+"""The comparison: same bytes, resumable, with a user's tasks, accounts and findings."""
 
 import json
 from pathlib import Path
@@ -296,7 +296,7 @@ SHIPPED = {
     name: reference_table(f"comparison/{name}")
     for name in ("evidence", "sums", "robustness", "confusion", "measurements")
 }
-GUIDE = Path(__file__).parents[1] / "analyses" / "README.md"
+GUIDE = Path(__file__).parents[1] / "data" / "README.md"
 
 
 def test_the_comparison_that_ships_adds_up():
@@ -325,7 +325,7 @@ def of_priors(table):
 
 
 def told_by_the_tables():
-    """Say what the guide says, with the numbers of the tables."""
+    """Yield sentences of the guide with the numbers of the tables."""
     found, sums = SHIPPED["evidence"], SHIPPED["sums"].set_index("account")
     of_all = sums["evidence_of_all"]
     bits, low, high = sums["ahead_of_all"], sums["ahead_low_of_all"], sums["ahead_high_of_all"]
@@ -352,11 +352,12 @@ def told_by_the_tables():
         yield f"{words} {bits[name]:.0f} bits ({ahead[name]}"
     next_five = bits[list(NEXT_FIVE)]
     yield f"follow, {next_five.min():.0f} to {next_five.max():.0f} bits ahead"
-    yield f"The first four, from {interval[first]} to {interval[others[-1]]}, are not told apart"
+    span = f"{interval[first]} to {interval[others[-1]]}"
+    yield f"The first four, from {span}, cannot be distinguished"
     yield f"{int(each['diagnostic'].sum())} findings are diagnostic"
-    yield f"differ by more than {change.max():.1f} bits"
+    yield f"changes by more than {change.max():.1f} bits"
     mistaken = {
-        ("prioritized_sweeping", "full_backups"): "sweeping it would take for full backups",
+        ("prioritized_sweeping", "full_backups"): "sweeping is mistaken for full backups",
         ("dyna_q", "successor_dyna"): "Dyna-Q for SR-Dyna",
         ("geodesic_representation", "memory_access_forgetting"): (
             "the geodesic representation for memory access that forgets"

@@ -1,4 +1,4 @@
-"""Context-driven reactivation against its equations in dense algebra, and what the paper says."""
+"""Context-driven reactivation: its equations in dense algebra, and the paper's effects."""
 
 import numpy as np
 import pandas as pd

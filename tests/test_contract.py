@@ -1,4 +1,4 @@
-"""The contract of a learner, and that learners do what their descriptions say."""
+"""The contract of a learner; learners do what their descriptions say."""
 
 import inspect
 import math

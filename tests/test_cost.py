@@ -1,4 +1,4 @@
-"""The cost of a plan is the sum over its runs, and near what is done then."""
+"""The estimated cost of a plan is the sum over its runs, and close to the work that is done."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Posteriors that other programs decoded, read from files that they really wrote."""
+"""Posteriors from other decoders, read from files that these programs wrote."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The decoder against sums over all paths of hidden states, and against what is known of them."""
+"""The decoder compared with sums over all paths of hidden states, and with known properties."""
 
 from itertools import product
 from pathlib import Path

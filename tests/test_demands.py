@@ -1,4 +1,4 @@
-"""Words of memory and operations a step, against counts by hand."""
+"""Words of memory and operations per step, compared with counts by hand."""
 
 import types
 

@@ -1,4 +1,4 @@
-"""What discrepancies of text and code do: which learners act again, and paired differences."""
+"""Discrepancies between text and code: which learners run again, and paired differences."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The driver: it can be interrupted, and refuses what does not fit."""
+"""The driver can be interrupted, and refuses invalid input."""
 
 import os
 import signal
@@ -105,7 +105,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch):
             10**9 * 2,
             r"no room for the log of 2000000000 steps: .* 48\.0 GB",
         ),
-        ("q_learning", {}, 2**31, "A log counts at most 2147483647 steps, got 2147483648"),
+        ("q_learning", {}, 2**31, "A log holds at most 2147483647 steps, got 2147483648"),
         ("q_learning", {}, 10**18, "n_steps must be a whole number from 1 to 1000000000000000"),
         (
             "prioritized_memory_access",
@@ -169,7 +169,7 @@ ROWS = {
         ({"terminated": [0.5, 1]}, "'terminated' of transitions must hold True and False only"),
         ({"terminated": [None, 1]}, "'terminated' of transitions must hold True and False only"),
         ({"truncated": ["no", "no"]}, "'truncated' of transitions must hold True and False only"),
-        ({"time": [1.0, 0.5]}, "'time' of transitions runs back: row 1 has 0.5, row 0 1"),
+        ({"time": [1.0, 0.5]}, "'time' of transitions decreases: row 1 has 0.5, row 0 1"),
         ({"time": ["1", "2"]}, "'time' of transitions must hold finite numbers"),
         (
             {"start_state": [0, 3]},
@@ -193,7 +193,11 @@ def test_columns_that_make_no_sense(columns, message):
         ({"log": "none"}, ValueError, "log"),
         ({"mdp": 5}, TypeError, "mdp must be an MDP, got int"),
         ({"mdp": MAZE}, ValueError, "mdp has 4 states, but n_states is 3"),
-        ({"rest": [2]}, TypeError, r"rest must map numbers of rows to pauses, got \[2\]"),
+        (
+            {"rest": [2]},
+            TypeError,
+            r"rest must map numbers of rows to numbers of pauses, got \[2\]",
+        ),
         ({"rest": {1: 2}}, ValueError, "rest after 1 rows, within an episode"),
         ({"rest": {2: -1}}, ValueError, "The number of pauses at rest must be a whole number"),
     ],

@@ -1,4 +1,4 @@
-"""Dyna-Q and trajectory sampling: what they draw, by hand, and what they converge to."""
+"""Dyna-Q and trajectory sampling: their draws by hand, and the values to which they converge."""
 
 import numpy as np
 import pandas as pd

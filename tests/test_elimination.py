@@ -1,4 +1,4 @@
-"""Visits by elimination, against linear algebra and against sums over the future."""
+"""Expected visits by elimination, compared with linear algebra and with sums over the future."""
 
 import numpy as np
 import pytest

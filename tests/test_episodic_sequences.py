@@ -1,4 +1,4 @@
-"""Episodic control by whole sequences: what is kept, and how it is re-enacted."""
+"""Episodic control by whole sequences: which are kept, and how they are re-enacted."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Gain, need and their product: by hand, and against slow formulas at every choice of a run."""
+"""Gain, need and their product: by hand, and by slow formulas at every choice of a run."""
 
 from dataclasses import replace
 

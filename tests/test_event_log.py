@@ -1,4 +1,4 @@
-"""The event log: what is derived, what is kept on disk, and the graph of what was learned."""
+"""The event log: derived columns, files on disk, and the graph of the learned model."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""Candidate events: where they were put, by the criteria, and as ripple_detection finds them."""
+"""Candidate events: at their true times, by the criteria, and as ripple_detection finds them."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import betabinom, ttest_1samp
 
 from analyses.findings.accounts import ACCOUNTS, draw_settings, find_account
-from analyses.findings.controls import CONTROLS, reactivate
+from analyses.findings.controls import CONTROLS, replay_of_control
 from analyses.findings.evidence import (
     Published,
     Studies,
@@ -183,7 +183,7 @@ def test_controls_know_only_what_they_may(name):
     log = EventLog({"steps": {**steps, "terminated": [False, True, True]}})
     pauses = pd.DataFrame({"step": [1] * 200, "phase": "rest"})
     params = {"most_places": 5, "share_of_pauses": 0.5}
-    found = reactivate(CONTROLS[name], params, log, pauses, graph, np.random.default_rng(0))
+    found = replay_of_control(CONTROLS[name], params, log, pauses, graph, np.random.default_rng(0))
     assert 70 < len(found) < 130
     assert found["states"].map(len).max() <= 5
     moves = {pair for path in found["states"] for pair in pairwise(path)}
@@ -197,5 +197,5 @@ def test_controls_know_only_what_they_may(name):
     else:
         assert places == {0, 1, 2}  # what was visited by then
     before = pauses.assign(step=-1)
-    early = reactivate(CONTROLS[name], params, log, before, graph, np.random.default_rng(0))
+    early = replay_of_control(CONTROLS[name], params, log, before, graph, np.random.default_rng(0))
     assert len(early) == 0 or name.endswith("walks")

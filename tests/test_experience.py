@@ -1,4 +1,4 @@
-"""The index of experience, against a search through all episodes."""
+"""The index of experience, compared with a search through all episodes."""
 
 from itertools import pairwise
 
@@ -186,7 +186,7 @@ def test_no_experience():
 @pytest.mark.parametrize(
     ("steps", "by", "message"),
     [
-        ({"episode": [0]}, "states", "lack the column 'step'"),
+        ({"episode": [0]}, "states", "The column 'step' of .* is missing"),
         (
             {"episode": [0, 0], "step": [1, 0], "state": [0, 1], "next_state": [1, 2]},
             "states",
@@ -232,7 +232,7 @@ def test_refused_paths():
         ({"step": [0, 2**70]}, "'step' of steps must hold whole numbers"),
         ({"step": [1, 0]}, "must ascend"),
         ({"episode": [{0}, {1}]}, "row 0 has {0}"),
-        ({"state": [0]}, "must be of one length"),
+        ({"state": [0]}, "must all have the same length"),
     ],
 )
 def test_refused_steps(change, message):

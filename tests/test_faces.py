@@ -1,4 +1,4 @@
-"""What a newcomer sees of the packages: their names, and how objects show themselves."""
+"""The public names of the packages, and how objects print themselves."""
 
 import copy
 import subprocess
@@ -155,7 +155,7 @@ def test_a_log_is_no_file(tmp_path, name):
     with pytest.raises(ValueError, match=f"such as 'log', got '{name}', which is that of a file"):
         log.save(tmp_path / name)
     assert not any(tmp_path.iterdir())
-    with pytest.raises(TypeError, match="as the steps of a log are; got EventLog"):
+    with pytest.raises(TypeError, match=r"such as log\.steps; got EventLog"):
         replay.feed("q_learning", log, mdp=MAZE)
 
 

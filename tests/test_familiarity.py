@@ -1,4 +1,4 @@
-"""S10 and S11 by hand: more and more laps, and arms that were seen but not run."""
+"""S10 and S11 by hand: growing numbers of laps, and arms that were seen but not run."""
 
 import networkx as nx
 import numpy as np

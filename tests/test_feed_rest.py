@@ -111,5 +111,5 @@ def test_milliseconds_are_told():
 @pytest.mark.parametrize("state", ["0", "left", 0.5, 3])
 def test_what_is_no_state_is_told_with_its_row(state):
     odd = LAPS.assign(state=[0, 1, state, 1, 0, 1])
-    with pytest.raises(ValueError, match=r"row 2 has .*States count from 0"):
+    with pytest.raises(ValueError, match=r"row 2 has .*States are numbered from 0"):
         feed("q_learning", odd, **SIZE)

@@ -1,4 +1,4 @@
-"""The whole way: what was put into a recording is found, and what was not put in is not."""
+"""The whole analysis of a recording finds the replay that was put into it, and no other."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -193,7 +193,7 @@ def test_a_decoded_posterior_gives_the_same_kinds_without_significance(session):
         found = find_replay(each, judgement=QUICK)
         assert found.calibration is None
         assert found.events["p"].isna().all()
-        assert any("No significance: without spikes" in sentence for sentence in found.told)
+        assert any("No significance: without spikes" in sentence for sentence in found.notes)
         right = [one == other for one, other in zip(found.events["kind"], kinds, strict=True)]
         assert np.mean(right) >= 0.9
     with_states = posterior._replace(movement={"RandomWalk": np.full(len(posterior.time), 0.9)})
@@ -205,7 +205,7 @@ def test_a_decoded_posterior_gives_the_same_kinds_without_significance(session):
     cut = posterior._replace(time=posterior.time[part], probability=posterior.probability[part])
     few = find_replay(replace(decoded, posterior=cut), judgement=QUICK)
     assert len(few.events) == 3
-    assert any("27 of them lie outside of what was decoded" in sentence for sentence in few.told)
+    assert any("27 of them lie outside of what was decoded" in sentence for sentence in few.notes)
 
 
 def test_decoded_places_give_the_same_kinds(session):
@@ -216,7 +216,7 @@ def test_decoded_places_give_the_same_kinds(session):
     decoded = read_recording(table, GRAPH, session=arrays)
     found = find_replay(decoded, judgement=QUICK)
     assert found.events["kind"].tolist() == kinds
-    assert "so all events count" in " ".join(found.told)
+    assert "so all events count" in " ".join(found.notes)
 
 
 def test_a_long_posterior_needs_events(session):
@@ -350,5 +350,5 @@ class TestRealRecordings:
         assert found.events.loc[tested, "is_replay"].mean() < 0.15
         assert found.calibration.false_positive_rate <= 0.05
         assert set(found.events["kind"].dropna()) <= {"ambiguous", "no_sequence"}
-        error = next(each for each in found.told if each.startswith("The decoded place"))
+        error = next(each for each in found.notes if each.startswith("The decoded place"))
         assert float(error.split(" is ")[1].split(" cm")[0]) <= 10

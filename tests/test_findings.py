@@ -1,4 +1,4 @@
-"""The table of published findings, and findings of one's own."""
+"""The table of published findings, and a user's own findings."""
 
 import numpy as np
 import pandas as pd
@@ -331,7 +331,7 @@ def test_criteria_of_a_study_are_those_of_its_detection():
     ("change", "message"),
     [
         ({"id": "gupta2010.bwd_fraction"}, "Two findings have the id 'gupta2010.bwd_fraction'"),
-        ({"id": "my finding"}, "an id has no blanks"),
+        ({"id": "my finding"}, "an id must not contain spaces"),
         ({"citation": None}, "citation is empty"),
         ({"doi": "https://doi.org/10.1000/mine"}, "doi must look like 10.1016"),
         ({"year": 26}, "year must be a whole number from 1901 to 2099, got 26"),
@@ -349,7 +349,7 @@ def test_criteria_of_a_study_are_those_of_its_detection():
         ({"min_length": 1}, "min_length must be a whole number of 2 or more"),
         ({"evidence": "hearsay"}, "evidence must be one of primary paper, .* got 'hearsay'"),
         ({"likelihood": "t-test"}, "likelihood must be one of count, value, .* got 't-test'"),
-        ({"likelihood": None}, "got '' .pandas takes 'null' in a file for empty"),
+        ({"likelihood": None}, "got '' .pandas reads 'null' in a file as empty"),
         ({"sign": 1}, "sign belongs to the likelihood 'direction', but the likelihood is 'count'"),
         (NONE, "with the likelihood 'none', why_not must say why"),
         (VALUE | {"standard_error": 0}, "standard_error must be a number above 0, got 0"),
@@ -361,7 +361,7 @@ def test_criteria_of_a_study_are_those_of_its_detection():
         ({"statistic": None}, "needs a statistic"),
         ({"statistic": "S01"}, "Unknown statistic 'S01'"),
         ({"task_name": None}, "task_name must say in which task"),
-        ({"contradicts": "nobody2020.x"}, "contradicts 'nobody2020.x', which is no finding"),
+        ({"contradicts": "nobody2020.x"}, "contradicts 'nobody2020.x', which is not a finding"),
         ({"pvalue": 0.1}, "has the column 'pvalue', which findings don't have"),
         ({"value": True}, "row 0, finding 'mine2026.reverse': value must be a finite number"),
         ({"value": 1 + 2j}, r"value must be a finite number, or empty; got \(1\+2j\)"),
@@ -419,11 +419,9 @@ def test_broken_files_are_explained(tmp_path, content, message):
 
 
 def test_what_is_no_table_and_no_file_is_refused(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"must be a CSV file that can be read, got: .*No such file"
-    ):
+    with pytest.raises(ValueError, match=r"must be a readable CSV file, got: .*No such file"):
         findings(tmp_path / "none.csv")
-    with pytest.raises(ValueError, match="must be a CSV file that can be read"):
+    with pytest.raises(ValueError, match="must be a readable CSV file"):
         findings(tmp_path)
     with pytest.raises(TypeError, match="must be a DataFrame or the path of a file, got 5"):
         findings(5)

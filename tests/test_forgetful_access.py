@@ -1,4 +1,4 @@
-"""Memory access that forgets: nothing changes without forgetting, and what changes with it."""
+"""Memory access with forgetting: the same without forgetting, and its effects."""
 
 import numpy as np
 import pandas as pd

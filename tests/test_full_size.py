@@ -1,4 +1,4 @@
-"""The paper at full size, as it ships, against the curves of the paper's own code."""
+"""The shipped results of the paper at full size, compared with the curves of the paper's code."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What policies earn and gain, by hand and by their definition."""
+"""Reward earned and gained by policies, by hand and by definition."""
 
 import math
 

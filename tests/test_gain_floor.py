@@ -1,4 +1,4 @@
-"""The simulations of Mattar & Daw in short, and their figure."""
+"""Short simulations of Mattar & Daw, and their figure."""
 
 from contextlib import redirect_stdout
 

@@ -1,4 +1,4 @@
-"""One maze, one moment: what each learner would replay next."""
+"""The gallery: the next replay of each learner in one maze at one moment."""
 
 import matplotlib as mpl
 import pandas as pd

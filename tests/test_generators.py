@@ -1,4 +1,4 @@
-"""Learners that compute no values: their log, and all that is made of it."""
+"""Learners that compute no values: their log, and everything that is computed from it."""
 
 import types
 

@@ -1,4 +1,4 @@
-"""Gain x need over goals: its authors' own values, a plain version, shortest ways, its effects."""
+"""Gain x need over goals: the authors' own values, a plain version, shortest paths, its effects."""
 
 from pathlib import Path
 

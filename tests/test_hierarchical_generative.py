@@ -1,4 +1,4 @@
-"""Hierarchical generative replay against Bayes' rule, and all that it may draw by enumeration."""
+"""Hierarchical generative replay: Bayes' rule, and an enumeration of all its possible draws."""
 
 import itertools
 

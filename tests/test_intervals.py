@@ -1,4 +1,4 @@
-"""Intervals and tests against scipy, hand counts and known coverage."""
+"""Intervals and tests, compared with scipy, counts by hand and known coverage."""
 
 import numpy as np
 import pandas as pd
@@ -146,7 +146,7 @@ def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="level must be a number between 0 and 1, got 1"):
         mean_interval(pd.DataFrame({"g": [0], "x": [0.0]}), "x", ["g"], level=1)
     for by in ([], "g"):
-        with pytest.raises(ValueError, match="by must be a list of one column or more"):
+        with pytest.raises(ValueError, match="by must be a list of at least one column"):
             mean_interval(pd.DataFrame({"g": [0], "x": [0.0]}), "x", by)
     for wrong in ("much", 1j, np.inf):
         with pytest.raises(ValueError, match="'x' of the table must hold finite numbers; row"):

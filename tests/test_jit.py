@@ -1,4 +1,4 @@
-"""Compiled code is kept, found again, and never older than the sources."""
+"""Compiled code is cached, found again, and never older than its sources."""
 
 import os
 import shutil
@@ -240,7 +240,7 @@ def test_bytecode_that_python_takes_for_fresh_is_not_trusted(project):
     helper = project.package / "helper.py"
     second = int(time.time()) - 100
     os.utime(helper, ns=(second * 10**9, second * 10**9))
-    with_bytecode = {"PYTHONDONTWRITEBYTECODE": ""}
+    with_bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": ""}
     assert project.run(**with_bytecode) == ["1", "0"]
     bytecode = next((project.package / "__pycache__").glob("helper.*"))
     os.utime(bytecode, ns=(second * 10**9, second * 10**9 + 10))

@@ -1,4 +1,4 @@
-"""The runner of studies: what is done is not made again, whatever happened."""
+"""The runner of studies does not repeat completed work, whatever happened."""
 
 from pathlib import Path
 from tempfile import mkdtemp

@@ -1,4 +1,4 @@
-"""The learned model, its ways to follow a changing world, and its bounds, against slow ones."""
+"""The learned model, its forgetting and its bounds, compared with slow versions."""
 
 from dataclasses import replace
 from math import log
@@ -428,6 +428,7 @@ def test_one_episode_is_a_model_reset():
 
 
 @SWEEPING
+@pytest.mark.usefixtures("plain")
 def test_at_most_so_many_transitions(learner):
     for retention in ("recent_transitions", "valuable_transitions"):
         counts = []

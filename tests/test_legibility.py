@@ -1,4 +1,4 @@
-"""Every figure can be read in a column of a journal and on its page, and tells what it shows."""
+"""Every figure is legible in a journal column and on its page, and says what it shows."""
 
 import networkx as nx
 import numpy as np

@@ -1,4 +1,4 @@
-"""A track as one line."""
+"""Tracks laid out along one line."""
 
 import numpy as np
 import pytest

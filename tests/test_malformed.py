@@ -1,7 +1,7 @@
-"""Whatever a user gives is taken and right, or refused in a sentence that names it.
+"""All input from a user is either processed correctly, or refused with a message that names it.
 
-A few examples for each entry by default; with the Hypothesis profile ``nightly`` a thousand, and as
-many as the environment variable ``MALFORMED_EXAMPLES`` says.
+A few examples for each entry point by default; with the Hypothesis profile ``nightly`` a thousand,
+or as many as the environment variable ``MALFORMED_EXAMPLES`` says.
 """
 
 import itertools

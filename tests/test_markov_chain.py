@@ -1,4 +1,4 @@
-"""What a learned chain says, against linear algebra."""
+"""Expected visits in a learned chain, compared with linear algebra."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""MDPs: what is checked, exact solutions against brute force, graphs there and back."""
+"""MDPs: checks, exact solutions compared with brute force, conversion to graphs and back."""
 
 import itertools
 import pickle

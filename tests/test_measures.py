@@ -1,4 +1,4 @@
-"""What all statistics have in common."""
+"""Properties that all statistics share."""
 
 import re
 import sys
@@ -101,7 +101,7 @@ def test_detection_leaves_out_what_a_study_would_not_have_counted(criteria, kept
         (Detection(min_length=1), "min_length must be a whole number of at least 2, got 1"),
         (Detection(min_length=2), "min_length must be at least 3, as before; got 2"),
         (Detection(min_extent=-1), "min_extent must be a finite number of at least 0"),
-        (Detection(largest_jump=2), "made with largest_jump=1, not 2: make them anew"),
+        (Detection(largest_jump=2), "made with largest_jump=1, not 2: make them again"),
     ],
 )
 def test_refused_detection(detection, message):

@@ -1,4 +1,4 @@
-"""Prioritized memory access: by hand, and what must hold of every backup."""
+"""Prioritized memory access: by hand, and properties of every backup."""
 
 import math
 from dataclasses import replace

@@ -1,7 +1,7 @@
-"""Each option of prioritized memory access, against a slow and readable version of it.
+"""Each option of prioritized memory access, compared with a slow, plain version.
 
-The readable version acts, and writes down what chance decided. Here that is imposed on the learner,
-which must meet every step, candidate and backup.
+The plain version acts, and records its random choices. These are imposed on the learner, which must
+make the same steps, candidates and backups.
 """
 
 import imposed_memory_access

@@ -1,4 +1,4 @@
-"""S6 by hand, and of learners that compose nothing by construction."""
+"""S6 by hand, and for learners that cannot compose paths."""
 
 from dataclasses import replace
 

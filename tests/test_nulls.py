@@ -1,4 +1,4 @@
-"""Nulls of replay: what they keep, what they find, and that of Mattar & Daw, which finds all."""
+"""Nulls of replay: what they keep, what they detect; the test of Mattar & Daw cannot fail."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""What is recorded of a model: rates, fields and speeds as they were asked for."""
+"""Simulated recordings of a model: rates, fields and speeds as requested."""
 
 from itertools import pairwise
 

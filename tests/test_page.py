@@ -1,4 +1,4 @@
-"""The page: what is in it equals the tables, nothing in it asks a network, and it works."""
+"""The page equals the tables, accesses no network, and works."""
 
 import json
 import re

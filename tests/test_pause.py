@@ -14,12 +14,13 @@ from strategies import event_log, examples, logs
 from typer.testing import CliRunner
 
 from analyses.cli import app
-from analyses.jobs.mdp_files import read_mdps, world_of_log, write_mdps
+from analyses.jobs.mdp_files import read_mdps, write_mdps
 from analyses.plots.film import write_film
 from analyses.plots.pause import animate_pause, pause_frames
 from analyses.plots.style import kind_colour
 from analyses.sequences.classification import classify
 from analyses.sequences.pauses import longest_event, replayed_moves
+from analyses.studies.brea_2018.reproduction import world_of_log
 from replay import simulate
 from replay.experiments import EXPERIMENTS
 from replay.log.event_log import EventLog
@@ -197,9 +198,9 @@ def test_mp4(log, tmp_path):
 def test_refusals(log, tmp_path):
     with pytest.raises(ValueError, match=r"\.gif or \.mp4"):
         write_film(iter([(Figure(), 1.0)]), tmp_path / "pause.avi")
-    with pytest.raises(ValueError, match="There is no replay event 2: run 0 has events 0 to 1"):
+    with pytest.raises(ValueError, match="There is no replay event 2; run 0 has events 0 to 1"):
         pause_frames(log, 2)
-    with pytest.raises(ValueError, match=r"There is no run 3: this log has the runs \[0\]"):
+    with pytest.raises(ValueError, match=r"There is no run 3; this log has the runs \[0\]"):
         pause_frames(log, 0, run=3)
     with pytest.raises(ValueError, match="There is no run 3"):
         longest_event(log, 3)

@@ -1,4 +1,4 @@
-"""Pieces of experience that a replayed path is stitched from."""
+"""Pieces of experience that make up a replayed path."""
 
 from itertools import chain, pairwise
 

@@ -1,4 +1,4 @@
-"""Figures hold the data of their tables; nothing here looks at pixels."""
+"""Figures hold the data of their tables; no test compares pixels."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""Which backup is next, and when, worked out by hand."""
+"""Which backup is next, and when replay ends, worked out by hand."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The queue against a plain list, and against the textbook's heap where priorities tie."""
+"""The queue compared with a plain list, and with the textbook's heap where priorities tie."""
 
 import numpy as np
 import pytest

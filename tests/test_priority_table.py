@@ -1,4 +1,4 @@
-"""Which backup comes first, and how ties are broken."""
+"""The order of backups, and how ties are broken."""
 
 import numpy as np
 import pytest

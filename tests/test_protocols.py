@@ -1,4 +1,4 @@
-"""Worlds that change: phases, what happens at a change, and rest."""
+"""Worlds that change: phases, events at a change, and rest."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Readers: the same recording, whatever holds it; and each malformed file, a sentence."""
+"""Readers: every format gives the same recording, and each malformed file a clear message."""
 
 import json
 import pickle
@@ -125,8 +125,8 @@ class TestArrays:
         assert found.digest() == whole.digest()
         assert found.origin["file"] == "mine.npz"
         assert len(found.origin["sha256"]) == 64
-        assert found.told[0] == "mine.npz: arrays; 800 positions; 7 cells with 400 spikes."
-        assert found.told[1] == "Track: 3 nodes, 2 edges, 100 cm."
+        assert found.notes[0] == "mine.npz: arrays; 800 positions; 7 cells with 400 spikes."
+        assert found.notes[1] == "Track: 3 nodes, 2 edges, 100 cm."
 
     def test_ticks_and_pixels(self, whole):
         ticks = {
@@ -173,7 +173,7 @@ class TestArrays:
         }
         found = read_recording(ARRAYS | more, TRACK)
         assert found.posterior.probability.tolist() == np.eye(3).tolist()
-        assert "a posterior of 3 times and 3 bins" in found.told[0]
+        assert "a posterior of 3 times and 3 bins" in found.notes[0]
         with pytest.raises(ValueError, match="a posterior without posterior_xy"):
             read_recording({k: v for k, v in (ARRAYS | more).items() if k != "posterior_xy"}, TRACK)
 
@@ -305,7 +305,9 @@ class TestPosteriors:
         data.to_netcdf(tmp_path / "decoded.nc", engine="h5netcdf")
         found = self.read(tmp_path / "decoded.nc")
         assert np.array_equal(found.posterior.probability, self.read(data).posterior.probability)
-        assert found.told[0].startswith("decoded.nc: acausal_posterior; 50 times, 500 a second, 20")
+        assert found.notes[0].startswith(
+            "decoded.nc: acausal_posterior; 50 times, 500 a second, 20"
+        )
         (tmp_path / "cut.nc").write_bytes((tmp_path / "decoded.nc").read_bytes()[:3000])
         with pytest.raises(ValueError, match=r"cut\.nc must be a NetCDF file, and is cut off"):
             self.read(tmp_path / "cut.nc")
@@ -560,8 +562,8 @@ class TestNWB:
         same(found, whole)
         assert found.events.to_numpy().tolist() == [[5.0, 5.2]]
         assert found.on_track.tolist() == [[1.0, 30.0]]
-        assert found.told[0].startswith("mine.nwb: NWB; position 'tracked', 800 samples at 20 Hz")
-        assert "7 units with 400 spikes; 1 event from the table 'ripples'" in found.told[0]
+        assert found.notes[0].startswith("mine.nwb: NWB; position 'tracked', 800 samples at 20 Hz")
+        assert "7 units with 400 spikes; 1 event from the table 'ripples'" in found.notes[0]
 
     def test_events_by_name(self, tmp_path):
         path = self.write(tmp_path / "mine.nwb")
@@ -595,7 +597,7 @@ class TestNWB:
         assert found.events is None
         assert found.field_potential.signal.shape == (1000, 1)
         assert (found.field_potential.start, found.field_potential.rate) == (3.0, 1000.0)
-        assert "field potential 'lfp', 1 channel at 1000 Hz" in found.told[0]
+        assert "field potential 'lfp', 1 channel at 1000 Hz" in found.notes[0]
 
     @pytest.mark.parametrize(
         ("options", "message"),

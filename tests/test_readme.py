@@ -1,4 +1,4 @@
-"""All examples in the READMEs run as they stand, and all their links lead somewhere."""
+"""All examples in the READMEs run as they are, and all links in them resolve."""
 
 import re
 import sys

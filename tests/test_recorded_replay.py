@@ -1,4 +1,4 @@
-"""The command ``replay recording``: what it writes, what it says, and what it refuses."""
+"""The command ``replay recording``: its files, its messages, and the input that it refuses."""
 
 from pathlib import Path
 
@@ -177,4 +177,4 @@ def test_a_plan_of_the_w_maze_is_quick_and_says_what_was_found():
     graph = RECORDINGS / "wmaze_track_graph.json"
     plan = plan_recording(read_recording(RECORDINGS / "wmaze.npz", graph))
     assert len(plan.session.events) > 400
-    assert "candidate events were found" in plan.session.told[-2]
+    assert "candidate events were found" in plan.session.notes[-2]

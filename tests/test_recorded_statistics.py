@@ -1,4 +1,4 @@
-"""Statistics of recorded animals: as counted by hand, and over animals."""
+"""Statistics of recorded animals: counted by hand, and averaged over animals."""
 
 import numpy as np
 import pandas as pd

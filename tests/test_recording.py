@@ -1,4 +1,4 @@
-"""What a recording holds is checked when it is made: each thing that makes no sense, a sentence."""
+"""Checks of a recording when it is made: each implausible value gives a clear message."""
 
 import networkx as nx
 import numpy as np
@@ -132,4 +132,4 @@ def test_the_digest_changes_with_every_part():
     ]
     digests = {each.digest() for each in (whole, *others)}
     assert len(digests) == 7
-    assert whole.digest() == make(told=("other words",)).digest()
+    assert whole.digest() == make(notes=("other words",)).digest()

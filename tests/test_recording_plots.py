@@ -1,4 +1,4 @@
-"""Figures of recordings hold the data of their tables; nothing here looks at pixels."""
+"""Figures of recordings hold the data of their tables; no test compares pixels."""
 
 from itertools import chain, pairwise
 

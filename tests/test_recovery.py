@@ -1,4 +1,4 @@
-"""Recovery: shares by hand, the shortcuts of Gupta et al., and what few cells miss."""
+"""Recovery: shares by hand, the shortcuts of Gupta et al., and replay missed with few cells."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Replay biased by remembered prediction errors: the errors, and what is drawn by them."""
+"""Replay biased by remembered prediction errors: the errors, and the draws by error."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The main job: its files, the same bytes however it is run, and what happens to bad input."""
+"""The reproduction: its files, the same bytes in any number of processes, and bad input."""
 
 import errno
 import hashlib

@@ -1,4 +1,4 @@
-"""The store of a reproduction: damage is found, named and put right, and one process writes."""
+"""The folder of results: damage is found, named and repaired, and a single process writes."""
 
 import errno
 import hashlib

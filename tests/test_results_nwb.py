@@ -1,4 +1,4 @@
-"""Replay as NWB: valid, opened by others, and the same bytes each time."""
+"""Replay as NWB: valid, readable by other programs, and the same bytes each time."""
 
 import hashlib
 import subprocess

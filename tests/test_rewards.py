@@ -1,4 +1,4 @@
-"""S4 by hand: rewards that change."""
+"""S4 by hand: changes of reward."""
 
 from dataclasses import replace
 

@@ -174,7 +174,7 @@ def test_decoded_paths_as_backups():
         ({"time": ["noon"]}, "row 0 has 'noon'"),
         ({"time": pd.to_datetime(["2024-05-01"])}, "finite numbers; row 0 has"),
         ({"event": ["first"]}, "'event' of paths must hold whole numbers; row 0 has 'first'"),
-        ({"states": [[1, -1, 0]]}, r"row 0 has \[1, -1, 0\]\. Leave out what is no state"),
+        ({"states": [[1, -1, 0]]}, r"row 0 has \[1, -1, 0\]\. Leave out all other values"),
         ({"states": [[1, 10**9]]}, "from 0 to 9,999,999; row 0"),
         ({"states": [[1, 2**70]]}, "must hold lists of states"),
         ({"states": [[1, 0.5]]}, "must hold lists of states"),
@@ -205,7 +205,7 @@ def test_paths_need_states_and_a_table():
     paths = pd.DataFrame({"event": [0], "step": [1], "states": [[0, 1]]})
     with pytest.raises(TypeError, match="steps must be a DataFrame or a mapping"):
         decoded_backups(paths, None)
-    with pytest.raises(ValueError, match="steps lack the column 'run'"):
+    with pytest.raises(ValueError, match="The column 'run' of steps is missing"):
         decoded_backups(paths, {})
 
 
@@ -241,12 +241,12 @@ def test_refused_options():
         ({"state": [10**9]}, "row 0 has 1000000000"),
         ({"next_state": ["a"]}, "row 0 has 'a'"),
         ({"event": [0.5]}, "'event' of backups must hold whole numbers"),
-        ({"state": [1, 2]}, "must be of one length"),
+        ({"state": [1, 2]}, "must all have the same length"),
         ({"state": 1}, "must be a list of whole numbers"),
     ],
 )
 def test_refused_backups(change, message):
     with pytest.raises(ValueError, match=message):
         link_backups(columns(table([(1, 2)]), COLUMNS) | change)
-    with pytest.raises(ValueError, match="backups lack the column 'event'"):
+    with pytest.raises(ValueError, match="The column 'event' of backups is missing"):
         link_backups({})

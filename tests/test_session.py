@@ -1,4 +1,4 @@
-"""What is made of a recording before anything is decoded: speeds, fields, events, laps."""
+"""Everything derived from a recording before decoding: speeds, fields, events, laps."""
 
 from dataclasses import replace
 
@@ -68,7 +68,7 @@ def test_cells_that_say_nothing_are_left_out(recording):
     session, own = prepare(more), prepare(recording)
     assert len(recording.spikes) + 1 not in session.cells
     assert session.cells.tolist() == own.cells.tolist()
-    assert "cells have place fields" in session.told[0]
+    assert "cells have place fields" in session.notes[0]
 
 
 def test_events_are_counted_in_bins(recording):
@@ -106,7 +106,7 @@ def test_events_are_found_in_the_ripple_band(recording):
     )
     assert len(session.events) == len(middle)
     assert np.allclose(session.events[["start_time", "end_time"]].mean(axis=1), middle, atol=0.04)
-    assert "the power in the ripple band" in session.told[-1]
+    assert "the power in the ripple band" in session.notes[-1]
 
 
 def test_no_event_is_a_sentence(recording):

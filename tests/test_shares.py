@@ -1,4 +1,4 @@
-"""Shares of kinds corrected by what a recording could find, and where they can't be."""
+"""Shares of kinds corrected for missed replay, and when they can't be corrected."""
 
 import re
 from itertools import pairwise
@@ -50,7 +50,7 @@ def test_where_all_is_found_shares_stay(shares):
 
 def test_the_sentence_tells_what_replay_was_like(shares):
     """Made 400 cm/s and 2.9 times as fast as in running; the ways are 120 and 320 cm long."""
-    speed, gain = re.search(r"([\d.]+) m/s.* fire ([\d.]+) times", shares.told).groups()
+    speed, gain = re.search(r"([\d.]+) m/s.* fire ([\d.]+) times", shares.note).groups()
     assert float(speed) == pytest.approx(4, abs=0.8)
     assert float(gain) == pytest.approx(2.9, abs=0.4)
 
@@ -75,7 +75,7 @@ def test_what_was_run_both_ways_is_ambiguous():
     log = EventLog({"steps": steps}, mdp=world)
     seen = observe(log, graph, paths, cells=60, speed=400.0).recording
     found = shares_of(seen, n_sessions=2)
-    assert set(found.table["kind"]) == {"ambiguous", "novel_path"}, found.told
+    assert set(found.table["kind"]) == {"ambiguous", "novel_path"}, found.note
 
 
 def _way(graph, world, end):
@@ -104,7 +104,7 @@ def test_a_low_gain_is_refused_in_a_sentence(recording):
         recording, prepare(recording), found._replace(events=quiet), judgement=JUDGEMENT,
         n_sessions=2,
     )  # fmt: skip
-    assert refused.told.startswith("Shares are not corrected. Too little is found")
+    assert refused.note.startswith("Shares are not corrected. Too little is found")
     assert refused.table["corrected"].isna().all()
     assert refused.table["found"].notna().all()
     assert (refused.table["recall"] < 0.2).any()
@@ -123,8 +123,8 @@ def test_what_cannot_be_corrected_says_why(change, reason, recording):
     found, own = change(find_replay(recording, judgement=JUDGEMENT), prepare(recording))
     n_sessions = 0 if reason.startswith("No session") else 2
     refused = recorded_shares(recording, own, found, judgement=JUDGEMENT, n_sessions=n_sessions)
-    assert refused.told.startswith("Shares are not corrected. ")
-    assert reason in refused.told
+    assert refused.note.startswith("Shares are not corrected. ")
+    assert reason in refused.note
     assert refused.table["kind"].tolist() == THREE
     assert refused.table[["corrected", "recall"]].isna().all(axis=None)
 

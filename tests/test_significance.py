@@ -1,4 +1,4 @@
-"""Significance: true sweeps are found, randomised cells are not, and one shuffle is not another."""
+"""Significance: true sweeps are detected, randomised cells are not; shuffles differ."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which files something depends on."""
+"""The source files on which a result depends."""
 
 import replay.sources
 

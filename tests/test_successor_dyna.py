@@ -1,4 +1,4 @@
-"""SR-Dyna: its rows against the matrix inverse, its authors' code, and what others can't do.
+"""SR-Dyna: its rows compared with the matrix inverse and its authors' code, and revaluation.
 
 ``reference/successor_rows.csv`` has w and H of the published code
 (github.com/evanrussek/Predictive-Representations-PLOS-CB-2017, commit fb83671, model_SRDYNA.m, run

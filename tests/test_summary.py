@@ -1,4 +1,4 @@
-"""A statistic of all animals: its mean, interval and sign test."""
+"""A statistic over all animals: mean, interval and sign test."""
 
 import numpy as np
 import pandas as pd

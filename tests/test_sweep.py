@@ -1,4 +1,4 @@
-"""A sweep is the same runs that `simulate` makes, in one table."""
+"""A parameter sweep makes the same runs as `simulate`, in one table."""
 
 import numpy as np
 import pandas as pd

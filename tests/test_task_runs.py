@@ -1,4 +1,4 @@
-"""Animals that go through a task: along given laps, or as their learner acts."""
+"""Animals that run a task: along given laps, or by their learner's choices."""
 
 import itertools
 
@@ -355,7 +355,7 @@ def test_errors_say_what_to_do():
         explore(track, [Rule(("a",), ("x",))])
     with pytest.raises(ValueError, match="Unknown route"):
         task_of_routes("t", track, {"out": "abc"}, [Block("run", 1, ("in",))])
-    with pytest.raises(ValueError, match=r"'c' is none of 'a', whose neighbours are 'b'"):
+    with pytest.raises(ValueError, match=r"'c' is not a neighbour of 'a', which has 'b'"):
         explore(track, [Rule(("a",), ("c",))]).walk("ac")
     with pytest.raises(ValueError, match=r"give explore\(\) every rule"):
         explore(track, [Rule(("a",), ("c",))]).walk("ab")
@@ -367,12 +367,12 @@ def test_errors_say_what_to_do():
         yield Lap(task.model.world(), 0, None, "run", "lap")
 
     task = Task("free", explore(track, [Rule(("a",), ("c",))]), nowhere, (Block("run", 1),))
-    with pytest.raises(ValueError, match="gives no way for lap 0: let the learner act"):
+    with pytest.raises(ValueError, match="gives no path for lap 0: let the learner act"):
         run_task(task, "q_learning")
     assert len(run_task(task, "q_learning", behaviour="own").laps) == 1
     closed = [Block("run", 1, ("out",), closed=(("b", "c"),))]
     track.remove_edge("a", "c")
-    with pytest.raises(ValueError, match="Lap 0 of the task 't' is to go from 'b' to 'c'"):
+    with pytest.raises(ValueError, match="Lap 0 of the task 't' goes from 'b' to 'c'"):
         run_task(task_of_routes("t", track, {"out": "abc"}, closed), "q_learning")
     for behaviour in ("given", "own"):
         with pytest.raises(ValueError, match="must yield a lap, but has none"):

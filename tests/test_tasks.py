@@ -1,4 +1,4 @@
-"""Tasks: their mazes, the laps that are run in them, and the states that they lead through."""
+"""Tasks: their mazes, their laps, and the states along these."""
 
 import dataclasses
 import itertools
@@ -502,7 +502,7 @@ def test_exploration_comes_without_reward(tasks):
 def test_landmarks_are_nodes_of_the_graph():
     task = TASKS["gupta_2t"].build()
     for nodes in (("nowhere",), "nowhere", (3.5,)):
-        with pytest.raises(ValueError, match="'reward' must be of nodes of the graph"):
+        with pytest.raises(ValueError, match="'reward' must list nodes of the graph"):
             dataclasses.replace(task, landmarks={"reward": nodes})
     with pytest.raises(ValueError, match="'reward' must be a list, got 3"):
         dataclasses.replace(task, landmarks={"reward": 3})

@@ -1,4 +1,4 @@
-"""Each learner against what the textbook says, worked out by hand."""
+"""Each learner compared with its textbook algorithm, worked out by hand."""
 
 import numpy as np
 import pandas as pd

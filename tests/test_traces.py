@@ -1,4 +1,4 @@
-"""Traces by hand, and against a table that holds the trace of every pair."""
+"""Traces by hand, and compared with a table that holds the trace of every pair."""
 
 from unittest import mock
 

@@ -1,4 +1,4 @@
-"""Trees against the text of the paper: sizes, transitions, distributions of rewards."""
+"""Trees compared with the paper's text: sizes, transitions, distributions of rewards."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The tutorials run, and what they say is true in the run."""
+"""The tutorials run, and their statements hold for the run."""
 
 import json
 import re

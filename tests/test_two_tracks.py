@@ -1,4 +1,4 @@
-"""Two tracks that do not join: the whole way, on a recording whose replay is known."""
+"""Two tracks that do not join: the whole analysis of a recording whose replay is known."""
 
 import json
 from dataclasses import replace
@@ -80,7 +80,7 @@ def test_log_odds_tell_the_track(found, true_track):
     right = np.where(true_track == 1, 1, -1)
     assert (np.sign(found.events["log_odds"]) == right).mean() > 0.95
     assert (found.events["log_odds_z"] * right > 1.5).mean() > 0.9
-    (told,) = (text for text in found.told if text.startswith("Track log odds compare"))
+    (told,) = (text for text in found.notes if text.startswith("Track log odds compare"))
     assert "nodes 0 1 (above 0) with 2 3" in told
 
 
@@ -248,7 +248,7 @@ def test_from_files_to_files(seen, tmp_path):
         event_end=recording.events["end_time"][:4],
     )
     read = read_recording(tmp_path / "two.npz", tmp_path / "two.json")
-    assert read.told[-1] == "Track: 4 nodes, 2 edges, 320 cm, in 2 parts that do not join."
+    assert read.notes[-1] == "Track: 4 nodes, 2 edges, 320 cm, in 2 parts that do not join."
     line = linearise(cut_track(read.graph, 5.0))
     assert line.nodes == ((0.0, "2"), (160.0, "3"), (180.0, "1"), (340.0, "0"))
     assert line.gaps == ((160.0, 180.0),)

@@ -1,4 +1,4 @@
-"""One animal's own variant of each task: drawn within its ranges, and measured as usual."""
+"""An animal's own variant of each task: drawn within its ranges, with the usual statistics."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""From positions to moves between states: nothing is added by noise, and nothing is lost."""
+"""From positions to moves between states: noise adds no moves, and none is lost."""
 
 import difflib
 import json

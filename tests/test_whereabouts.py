@@ -1,4 +1,4 @@
-"""When there is replay, and from where need is counted."""
+"""When replay occurs, and from which state need is computed."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Pieces in processes and on a real Dask cluster of the loopback, with what can go wrong there."""
+"""Pieces in processes and on a Dask cluster on this machine, and their failures."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The learned model against a list of what was observed."""
+"""The learned model compared with a list of the observations."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.parts.world_model import fade, forget, observe, world_model
+from replay.parts.world_model import clear_model, count_transition, fade, world_model
 
 N_STATES, N_ACTIONS = 4, 2
 TERMINAL = N_STATES - 1
@@ -39,7 +39,7 @@ def walk(model, first, link):
 
 def observe_all(model, transitions):
     for state, action, next_state in transitions:
-        observe(model, state, action, next_state, next_state == TERMINAL)
+        count_transition(model, state, action, next_state, next_state == TERMINAL)
 
 
 def check(model, transitions):
@@ -68,7 +68,7 @@ def test_everything_observed_is_counted_and_linked(transitions):
 def test_a_forgotten_model_is_like_a_new_one(before, after):
     model, new = empty(), empty()
     observe_all(model, before)
-    forget(model)
+    clear_model(model)
     check(model, [])
     for array in ("visits", "first_out", "first_in", "n_in"):
         np.testing.assert_array_equal(getattr(model, array), getattr(new, array))

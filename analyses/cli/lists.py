@@ -137,35 +137,33 @@ def _settings(builder: Callable[..., object]) -> str:
 
 
 def _print_parameters(learner: str) -> None:
-    """Print what a learner is, and its parameters with their defaults and ranges."""
+    """Print the first sentence on a learner, and its parameters."""
     from replay.learners import find_learner
 
     found = find_learner(learner)
     meanings = _described(found.module.Params.__doc__ or "")
     rows = []
     for key, value in found.parameters.items():
-        meaning = meanings.get(key, "")
-        rows.append((key, _plain(value), f"{meaning} {_range(found.ranges.get(key))}".strip()))
+        rows.append((key, _plain(value), f"{_range(found.ranges.get(key))}{meanings.get(key, '')}"))
     print_text((found.module.__doc__ or "").partition("\n")[0])
     print_text(f"Source: {found.description.source}\n")
-    print_table(("parameter", "default", "meaning"), rows)
+    print_table(("parameter", "default", "range and meaning"), rows)
 
 
 def _range(kind: Between | Choice | None) -> str:
-    """Describe the values that a parameter may take; nothing if any number will do."""
+    """Return a sentence with the values that a parameter may have; empty if any will do."""
     from replay.checks import LARGEST_NUMBER
-    from replay.learners.contract import Choice
+    from replay.learners.contract import Between
 
     if kind is None:
         return ""
-    if isinstance(kind, Choice):
-        return f"One of {', '.join(kind.names)}."
-    if kind.low <= -LARGEST_NUMBER:
-        return ""
-    if kind.high >= LARGEST_NUMBER:
-        return f"At least {kind.low:g}."
-    upper = f"below {kind.high:,g}" if kind.why_below else f"{kind.high:,.7g}"
-    return f"From {kind.low:g} to {upper}."
+    if not isinstance(kind, Between):
+        return f"One of {', '.join(kind.names)}. "
+    low, high = (f"{limit:,.7g}" for limit in kind[:2])
+    is_bounded = [abs(limit) < LARGEST_NUMBER for limit in (kind.low, kind.high)]
+    if all(is_bounded):
+        return f"From {low} to below {high}. " if kind.why_below else f"From {low} to {high}. "
+    return f"At least {low}. " if is_bounded[0] else ""
 
 
 def _described(docstring: str) -> dict[str, str]:

@@ -83,9 +83,10 @@ def animate(
     out: Annotated[Path, typer.Option(help="The film to write, .gif or .mp4.")] = Path("pause.gif"),
 ) -> None:
     """Make a film of one pause: the agent at rest, and the replay that runs over the world."""
-    from analyses.jobs.mdp_files import read_mdp, world_of_log
+    from analyses.jobs.mdp_files import read_mdp
     from analyses.plots.film import check_film
     from analyses.plots.pause import animate_pause
+    from analyses.studies.brea_2018.reproduction import world_of_log
 
     check_film(out)
     check_out(out, out.suffix)

@@ -181,7 +181,7 @@ def recording(
             plan = plan_recording(
                 found, settings, own, seed, n_sessions=recovery, predictions=predictions
             )
-        for sentence in (*found.told, *plan.session.told):
+        for sentence in (*found.notes, *plan.session.notes):
             say(sentence)
         if path.stem in plans:
             raise ValueError(

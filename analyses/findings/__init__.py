@@ -1,1 +1,1 @@
-"""Published findings, accounts of replay with their priors, and evidence for them."""
+"""Published findings, accounts of replay with their priors, and the evidence for accounts."""

@@ -1,14 +1,15 @@
-"""The accounts of replay that are compared: learners and controls, with priors of what is free.
+"""The accounts of replay that are compared: learners and controls, with priors of free parameters.
 
-An account says what is replayed next; most leave numbers open. Each of these has a prior, so that
-an account is judged by all that it may mean, and not by one setting. ``as_published`` has the
-values that its authors used; what they don't mention stays at the learner's own default.
+An account says what is replayed next; most accounts leave parameters open. Each of these has a
+prior, so that an account is judged by all its possible settings, not by a single one.
+``as_published`` has the values that its authors used; parameters that they don't mention keep the
+learner's own default.
 
-Pauses end when so many backups are made; or earlier, where the next one is not worth its time; or
-at random; each in half of all draws. `replay.parts.pauses` says how. Without such ends every pause
-would be as long as the last, and rates of replay could not follow reward or novelty.
+A pause ends after a number of backups. In half of all draws each, it may also end earlier, when the
+next backup is not worth its time, or at random (see `replay.parts.pauses`). Otherwise all pauses
+would be equally long, and rates of replay could not depend on reward or novelty.
 
-Controls know nothing of learning. What they predict as well as an account does, speaks for none.
+Controls do not learn. A finding that they predict as well as an account is no evidence for it.
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ __all__ = ["ACCOUNTS", "Account", "draw_settings", "find_account"]
 
 @dataclass(frozen=True)
 class Account:
-    """An account of replay: what replays, and what is known of its parameters.
+    """An account of replay: a learner or control, and what is known about its parameters.
 
     Attributes
     ----------
     generator : str
-        A name in ``replay.learners.LEARNERS``, or one in ``CONTROLS``.
+        A name in ``replay.learners.LEARNERS`` or in ``CONTROLS``.
     priors : mapping of str to Prior
-        The free parameters.
+        Free parameters with their priors.
     fixed : mapping of str to float, int, bool or str
-        Parameters that are the same always, beside the learner's own defaults.
+        Fixed parameters that differ from the learner's own defaults.
     as_published : mapping of str to float, int, bool or str, or None
-        All parameters as its authors had them; None if they published none.
+        The parameters that its authors used; None if they published none.
     source : str
         Authors and year.
     """
@@ -60,7 +61,7 @@ class Account:
 
     @property
     def is_control(self) -> bool:
-        """Whether it knows nothing of learning."""
+        """Whether it is a control, which does not learn."""
         return self.generator in CONTROLS
 
 
@@ -458,8 +459,8 @@ ACCOUNTS: dict[str, Account] = {
     ),
     **{name: Account(name, control.priors, source="control") for name, control in CONTROLS.items()},
 }
-"""Name -> account; the controls come last. Monte Carlo learning replays what episodic control does,
-the last episode backwards."""
+"""Name -> account; the controls come last. Monte Carlo learning is left out, as it replays the same
+as episodic control: the last episode backwards."""
 
 
 def find_account(name: str) -> Account:
@@ -477,7 +478,7 @@ def find_account(name: str) -> Account:
     Raises
     ------
     ValueError
-        If there is none of that name; the message lists the choices.
+        If there is no account of that name; the message lists the choices.
 
     Examples
     --------
@@ -499,14 +500,14 @@ def draw_settings(
     account : Account
         The account.
     n_draws : int
-        How many sets.
+        Number of parameter sets.
     rng : numpy.random.Generator
-        Scrambles the space-filling sequence.
+        Source of randomness, which scrambles the space-filling sequence.
 
     Yields
     ------
     dict
-        Parameter -> value, the fixed ones too; others stay as the learner has them.
+        Parameter -> value, including fixed parameters; all others keep the learner's defaults.
 
     Examples
     --------

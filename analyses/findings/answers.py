@@ -1,4 +1,4 @@
-"""What studies answer: ranges of equal quantities, and which studies answer which question."""
+"""Ranges of quantities that several studies measured, and which studies answer which question."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["as_share", "published_ranges", "questions"]
 
 
 def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
-    """Give the range of the values that at least two studies found of an equal quantity.
+    """Return the range of each quantity that at least two studies measured.
 
-    Values of tasks that have no graph here count too; second-hand values don't.
+    Values from tasks without a graph count, too; second-hand values don't.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        What `findings` gives.
+        The table of `findings`.
 
     Returns
     -------
@@ -54,20 +54,19 @@ def published_ranges(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def questions(table: pd.DataFrame) -> pd.DataFrame:
-    """List what the findings ask, and which studies answer.
+    """List the questions of the findings, and the studies that answer each.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        What `findings` gives.
+        The table of `findings`.
 
     Returns
     -------
     pandas.DataFrame
-        One row a question, in alphabetical order: `question`; `n_tested`, how many findings are
-        held against models; `n_studies` and `studies`, whose they are: where there is one, the
-        answer is that of one study alone; and `others`, studies that answer, but not in a way that
-        a model can be held against.
+        One row per question, in alphabetical order: `question`; `n_tested`, the number of findings
+        that are tested on models; `n_studies` and `studies`, the studies that these findings come
+        from; and `others`, studies whose answer cannot be compared with a model.
 
     Raises
     ------
@@ -100,7 +99,7 @@ def questions(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_share(table: pd.DataFrame) -> pd.Series[float]:
-    """Give the values of findings, those in percent as shares.
+    """Return the values of findings, with percentages converted to shares.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ def as_share(table: pd.DataFrame) -> pd.Series[float]:
     Returns
     -------
     pandas.Series of float, shape (n_findings,)
-        The values; NaN where there is none.
+        The values; NaN for findings without a value.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-"""Controls: replay that knows nothing of learning, and what it may know of the world.
+"""Controls: replay without learning, with or without knowledge of the world.
 
-A control reactivates places in the same pauses as an animal's. Its events have between 1 and
-`most_places` places, and come in a share of all pauses. It is scored just as any account is.
+A control reactivates places in the pauses of an animal. An event reactivates between 1 and
+`most_places` places, and occurs in a share of all pauses. Controls are scored as accounts are.
 
 ====================  ==========================================================================
 ``CONTROLS``
 ====================  ==========================================================================
-uniform_reactivation  places that were visited, each drawn on its own
-shuffled_laps         the places of one of the laps so far, in any order
-blind_walks           a random walk from anywhere, through walls
-graph_walks           a random walk from anywhere, along ways that are open
+uniform_reactivation  visited places, drawn independently
+shuffled_laps         the places of one of the laps so far, in random order
+blind_walks           a random walk from a random place, through walls
+graph_walks           a random walk from a random place, along open edges
 ====================  ==========================================================================
 """
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from analyses.findings.priors import Parameter, Prior, Uniform, WholeNumber
 from replay.log.event_log import EventLog
 
-__all__ = ["CONTROLS", "Control", "Moments", "reactivate"]
+__all__ = ["CONTROLS", "Control", "Moments", "replay_of_control"]
 
 _PRIORS: dict[str, Prior] = {
     "most_places": WholeNumber(10, 40, "as many as accounts reactivate in a pause, or fewer"),
@@ -35,18 +35,18 @@ _PRIORS: dict[str, Prior] = {
 
 
 class Moments(NamedTuple):
-    """What had happened when a control replays.
+    """The experience of the animal at the moment when a control replays.
 
     Attributes
     ----------
     step : int
-        The last step that was over; -1 before all.
+        The last completed step; -1 before the first.
     state, next_state : ndarray of int32, shape (n_steps,)
-        All steps, of which those up to `step` are known.
+        All steps; those up to `step` are known.
     episode : ndarray of int32, shape (n_steps,)
-        The lap of each.
+        The lap of each step.
     open_moves, all_moves : list of ndarray of int64
-        Place -> its neighbours: where ways are open, and through walls too.
+        Place -> its neighbours along open edges, and along all edges, through walls.
     """
 
     step: int
@@ -58,18 +58,19 @@ class Moments(NamedTuple):
 
 
 Emit = Callable[[Moments, int, np.random.Generator], list[int]]
-"""Gives so many places at one moment."""
+"""Draws the places of one event, given their number."""
 
 
 class Control(NamedTuple):
-    """A way to reactivate places without learning anything.
+    """A rule that reactivates places without learning.
 
     Attributes
     ----------
     emit : callable
-        ``emit(moments, n_places, rng)`` gives the places of one event; none if nothing is known.
+        ``emit(moments, n_places, rng)`` returns the places of one event; none before any
+        experience that the control needs.
     priors : mapping of str to Prior
-        Its free parameters: ``most_places`` and ``share_of_pauses``.
+        Priors of its free parameters, ``most_places`` and ``share_of_pauses``.
     """
 
     emit: Emit
@@ -125,7 +126,7 @@ CONTROLS: dict[str, Control] = {
 """Name -> control."""
 
 
-def reactivate(
+def replay_of_control(
     control: Control,
     params: Mapping[str, Parameter],
     log: EventLog,
@@ -133,35 +134,37 @@ def reactivate(
     graph: nx.Graph,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Let a control replay in the pauses of an animal.
+    """Draw the replay of a control in the pauses of an animal.
 
     Parameters
     ----------
     control : Control
-        What replays.
-    params : mapping
+        The control.
+    params : mapping of str to float, int, bool or str
         ``most_places`` and ``share_of_pauses``.
     log : EventLog
         The animal's steps.
     pauses : DataFrame
-        One row a pause, in order: `step` (the last that was over, -1 before all) and `phase`.
+        One row per pause, in order: `step` (the last completed step, -1 before the first) and
+        `phase`.
     graph : networkx.Graph
-        The places, from 0 on; edges may be `impossible`.
+        The places, numbered from 0; edges may be `impossible`.
     rng : numpy.random.Generator
-        Of what is drawn.
+        Source of randomness.
 
     Returns
     -------
     DataFrame
-        `step, phase, states`, as `analyses.place_sequences` takes them; one row an event.
+        One row per event: `step, phase, states`, the form of paths in `analyses.place_sequences`.
 
     Examples
     --------
     >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2],
     ...                           "terminated": [False, True]}})
     >>> pauses = pd.DataFrame({"step": [1], "phase": ["episode_end"]})
-    >>> replayed = reactivate(CONTROLS["shuffled_laps"], {"most_places": 3, "share_of_pauses": 1.0},
-    ...     log, pauses, nx.path_graph(3), np.random.default_rng(1))
+    >>> params = {"most_places": 3, "share_of_pauses": 1.0}
+    >>> replayed = replay_of_control(CONTROLS["shuffled_laps"], params, log, pauses,
+    ...     nx.path_graph(3), np.random.default_rng(1))
     >>> set(replayed["states"][0]) <= {0, 1, 2}
     True
     """

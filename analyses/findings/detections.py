@@ -27,22 +27,22 @@ def detection_of(
     spacing: float,
     otherwise: Detection = Detection(),  # noqa: B008 (immutable)
 ) -> Detection:
-    """Give the criteria by which the study of a finding detected replay.
+    """Return the criteria by which the study of a finding detected replay.
 
     Parameters
     ----------
     finding : row of a DataFrame
         `min_length, min_distance_cm, largest_jump_cm, min_extent_cm, min_correlation`; NaN where
-        the study has no such criterion, or none was read.
+        the study has no such criterion, or it is not known.
     spacing : float
-        The distance between neighbouring places of the task, in cm: jumps count in places.
+        The distance between neighbouring places of the task, in cm; converts jumps into places.
     otherwise : Detection, optional
-        The criteria that the study does not tell.
+        The criteria that the study does not report.
 
     Returns
     -------
     Detection
-        What counts as a place sequence.
+        The criteria for a place sequence.
 
     Raises
     ------

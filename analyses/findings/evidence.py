@@ -1,33 +1,34 @@
-"""How probable a published result is if an account of replay were true.
+"""How probable a published result would be if an account of replay were true.
 
 An account predicts a distribution of each result: its parameters are drawn from their priors, and
-each draw is a simulated study, with the study's own number of animals. The probability of what was
-published, averaged over draws, is compared with that of somebody who knows nothing and takes all
-values of the statistic for equally probable. The logarithm of the ratio is the *evidence*, in bits:
-3 means that the account made the result eight times as probable.
+each draw is a simulated study, with the study's own number of animals. The probability of the
+published result, averaged over draws, is divided by its probability under a uniform distribution
+over all values of the statistic. The logarithm of the ratio is the *evidence*, in bits: 3 bits mean
+that the result is eight times as probable under the account.
 
 ==============  ===================================================================================
 ``likelihood``
 ==============  ===================================================================================
 count           `successes` of `trials`: beta-binomial, given the simulated study's own counts
 value           normal around the simulated study's mean, with the published standard error
-direction       the chance that a simulated study finds a difference of that sign, in a t test over
-                its animals; where the published p is above 0.05, that its mean has the sign
-null            the chance that its difference lies within the interval that the study allows
+direction       the probability that a simulated study finds a difference of that sign, in a t test
+                over its animals; if the published p is above 0.05, that its mean has the sign
+null            the probability that its difference lies in the interval that the study allows
 ==============  ===================================================================================
 
 A simulated study has as many animals as the published test had animals or sessions, but at most
-eight, and the test counts just these. So a control without any effect is found to have one as often
-as the level says, and no more; of studies with more than eight, small effects are found less often
-than they were.
+eight, and the test is over the simulated animals. A control without any effect is therefore found
+to have one at the nominal rate, and small effects in studies of more than eight animals are found
+less often than in the published study.
 
-Events of one animal resemble one another, and studies differ more than their counts allow: five
-studies found shares of reverse replay, all near a half, with a standard deviation of 0.06. A share
-that varies so much between studies is as well known as one of 69 independent events, and no count
-is taken for more (`BETWEEN_STUDIES`). A simulated study without any replay predicts none of it.
-With the probability `SURPRISE` a result has nothing to do with the account, because the study, the
-task or the simulation is not what it is taken for; so no single result costs more than four bits.
-What both settings do is in the table ``robustness`` of each comparison.
+Events of one animal resemble one another, and studies differ by more than the error of their
+counts: five studies found shares of reverse replay, all near a half, with a standard deviation of
+0.06. A share that varies this much between studies is known no better than one of 69 independent
+events, and no count is treated as more informative (`BETWEEN_STUDIES`). Under a simulated study
+without replay, the published result has a probability of zero. With the probability `SURPRISE` a
+result is unrelated to the account, because assumptions about the study, the task or the simulation
+are wrong; no single result can therefore cost more than about four bits. The table ``robustness``
+of each comparison shows the effect of both settings.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ __all__ = ["BETWEEN_STUDIES", "SURPRISE", "Published", "Studies", "evidence", "l
 __all__ = [*__all__, "independent_trials", "outcomes", "published", "statistic_range", "synthetic"]
 
 BETWEEN_STUDIES = 0.06
-"""Standard deviation between studies of a share of a half, beyond their counts; that of any other
-is in proportion to its binomial error."""
+"""Standard deviation between studies of a share of one half, beyond their counting error; for any
+other share it is in proportion to its binomial error."""
 
 SURPRISE = 0.05
-"""How probable it is that a result has nothing to do with any account."""
+"""The probability that a result is unrelated to all accounts."""
 
 _LEVEL = 0.05
 _HALF = 0.5
@@ -60,18 +61,20 @@ _BELOW, _NONE, _ABOVE = -1, 0, 1
 
 
 class Studies(NamedTuple):
-    """Simulated studies of one statistic: one a draw of an account's parameters.
+    """Simulated studies of one statistic, one per draw of an account's parameters.
 
     Attributes
     ----------
     successes, trials : ndarray of float, shape (n_draws,)
-        Of shares: sequences that count, of all, over the animals of the study.
+        For shares: the number of sequences with the property, and of all sequences, summed over the
+        animals of the study.
     mean, sd : ndarray of float, shape (n_draws,)
-        Of the statistic minus its null, over animals; NaN where no animal has a value.
+        Mean and standard deviation over animals of the statistic minus its null; NaN if no animal
+        has a value.
     value : ndarray of float, shape (n_draws,)
         Mean of the statistic itself.
     n_animals : ndarray of float, shape (n_draws,)
-        Animals that have a value.
+        Number of animals with a value.
     """
 
     successes: NDArray[np.float64]
@@ -87,14 +90,14 @@ class Studies(NamedTuple):
 
 
 class Published(NamedTuple):
-    """A published result as numbers.
+    """The numbers of a published result.
 
     Attributes
     ----------
-    likelihood : str
-        ``count, value, direction`` or ``null``.
+    likelihood : {"count", "value", "direction", "null"}
+        The kind of result.
     low, high : float
-        The limits of the statistic, for who knows nothing.
+        The range of the statistic, as from `statistic_range`.
     first, second : float
         Successes and trials; value and standard error; sign (0: no difference) and p; or the limits
         of the interval that a null result allows.
@@ -108,7 +111,7 @@ class Published(NamedTuple):
 
 
 def statistic_range(statistic: str) -> tuple[float, float]:
-    """Give the values that a statistic takes for who knows nothing.
+    """Return the range of a statistic, in which all values are equally probable a priori.
 
     Parameters
     ----------
@@ -117,8 +120,8 @@ def statistic_range(statistic: str) -> tuple[float, float]:
 
     Returns
     -------
-    tuple of float
-        0 to 1 of shares, -2 to 2 of log ratios of rates, else -1 to 1.
+    low, high : float
+        0 and 1 for shares, -2 and 2 for log ratios of rates, -1 and 1 for all others.
 
     Examples
     --------
@@ -137,8 +140,8 @@ def published(finding: Mapping[Hashable, Any]) -> Published:
 
     Parameters
     ----------
-    finding : mapping
-        A row of :func:`analyses.findings.table.findings` that is tested.
+    finding : mapping of str to object
+        A tested row of :func:`analyses.findings.table.findings`.
 
     Returns
     -------
@@ -165,8 +168,8 @@ def published(finding: Mapping[Hashable, Any]) -> Published:
 def outcomes(studies: Studies, *, are_shares: bool = False) -> NDArray[np.int64]:
     """Test each simulated study for a difference from its null, by a t test over its animals.
 
-    A share is known no better than its counts allow: a few animals with a sequence or two each may
-    agree by chance.
+    The standard error of a share is at least its binomial error, because a few animals with a
+    sequence or two each may agree by chance.
 
     Parameters
     ----------
@@ -178,7 +181,8 @@ def outcomes(studies: Studies, *, are_shares: bool = False) -> NDArray[np.int64]
     Returns
     -------
     ndarray of int, shape (n_draws,)
-        -1 below, 1 above, 0 no difference at the level of 0.05, or fewer than two animals.
+        -1 for below, 1 for above, 0 for no difference at the level of 0.05 or fewer than two
+        animals.
 
     Examples
     --------
@@ -200,7 +204,7 @@ def outcomes(studies: Studies, *, are_shares: bool = False) -> NDArray[np.int64]
 def likelihoods(
     result: Published, studies: Studies, between_studies: float = BETWEEN_STUDIES
 ) -> NDArray[np.float64]:
-    """Give the probability of a published result for each simulated study.
+    """Compute the relative probability of a published result under each simulated study.
 
     Parameters
     ----------
@@ -209,12 +213,13 @@ def likelihoods(
     studies : Studies
         The simulated studies.
     between_studies : float, default ``BETWEEN_STUDIES``
-        Standard deviation of a share of a half between studies, beyond their counts.
+        Standard deviation between studies of a share of one half, beyond their counting error.
 
     Returns
     -------
     ndarray of float, shape (n_draws,)
-        The probability, or density, divided by that of who knows nothing.
+        The probability, or density, divided by that under a uniform distribution over the range of
+        the statistic.
     """
     if result.likelihood == "count":
         return _of_count(result, studies, between_studies)
@@ -238,19 +243,19 @@ def _outcomes(result: Published, studies: Studies) -> NDArray[np.int64]:
 
 
 def independent_trials(trials: float, between_studies: float = BETWEEN_STUDIES) -> float:
-    """Give the number of independent events whose share is as well known as that of a study.
+    """Return the number of independent events whose share is known as well as that of a study.
 
     Parameters
     ----------
     trials : float
-        How many events the study counted.
+        Number of events that the study counted.
     between_studies : float, default ``BETWEEN_STUDIES``
-        Standard deviation of a share of a half between studies, beyond their counts.
+        Standard deviation between studies of a share of one half, beyond their counting error.
 
     Returns
     -------
     float
-        Fewer; without a difference between studies, as many.
+        A number below `trials`; equal to it if studies do not differ.
 
     Examples
     --------
@@ -261,7 +266,7 @@ def independent_trials(trials: float, between_studies: float = BETWEEN_STUDIES) 
 
 
 def _of_count(result: Published, studies: Studies, between_studies: float) -> NDArray[np.float64]:
-    """Beta-binomial of as many trials as count as independent."""
+    """Beta-binomial probability with the number of independent trials."""
     n = independent_trials(result.second, between_studies)
     k = result.first * n / result.second
     a, b = studies.successes + _HALF, studies.trials - studies.successes + _HALF
@@ -271,22 +276,22 @@ def _of_count(result: Published, studies: Studies, between_studies: float) -> ND
 
 
 def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDArray[np.float64]:
-    """Give the evidence for an account, in bits.
+    """Compute the evidence for an account, in bits.
 
-    The logarithm of a mean over few draws is too small on average; a jackknife corrects that, so
+    The logarithm of a mean over few draws is too small on average; a jackknife corrects this, so
     that evidence does not grow with the number of draws.
 
     Parameters
     ----------
     likelihood : ndarray of float, shape (..., n_draws)
-        What `likelihoods` gives.
+        The result of `likelihoods`.
     surprise : float, default ``SURPRISE``
-        How probable it is that the result has nothing to do with the account.
+        The probability that the result is unrelated to the account.
 
     Returns
     -------
     ndarray of float, shape (...)
-        Logarithm, to the base of 2, of how much more probable the result was.
+        The binary logarithm of the mean relative probability.
 
     Examples
     --------
@@ -303,21 +308,21 @@ def evidence(likelihood: NDArray[np.float64], surprise: float = SURPRISE) -> NDA
 
 
 def synthetic(result: Published, studies: Studies, draw: int) -> Published | None:
-    """Give what would have been published if a simulated study were the real one.
+    """Return the result that would have been published if a simulated study were the real one.
 
     Parameters
     ----------
     result : Published
-        What was published: numbers of events, and errors, stay.
+        The published result, whose numbers of events and errors are kept.
     studies : Studies
         The simulated studies.
     draw : int
-        Which is taken for real.
+        The number of the study that takes the place of the real one.
 
     Returns
     -------
     Published or None
-        The result; None if there was no replay to publish.
+        The result; None if the simulated study has no value.
     """
     if not studies.n_animals[draw] > 0:
         return None

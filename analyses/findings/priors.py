@@ -1,4 +1,4 @@
-"""Priors of parameters: what was plausible before anything was compared, and why."""
+"""Priors of parameters: the values that were plausible before any comparison, with reasons."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["LogUniform", "OneOf", "Parameter", "Prior", "Sometimes", "Uniform", 
 __all__ += ["draw_parameters"]
 
 Parameter = float | int | bool | str
-"""What a parameter may be."""
+"""A value of a parameter."""
 
 _OFF = 0.5
 
 
 class Prior(Protocol):
-    """A distribution that can be drawn from by its quantiles, and the reason for it."""
+    """A distribution with a quantile function, and the reason for choosing it."""
 
     @property
     def reason(self) -> str:
-        """Why this distribution; a source where there is one."""
+        """The reason for this distribution, with a source if there is one."""
         ...
 
     def quantile(self, share: float) -> Parameter | None:
-        """Give the value below which a share of the distribution lies.
+        """Return the value below which a share of the distribution lies.
 
         Parameters
         ----------
@@ -38,7 +38,7 @@ class Prior(Protocol):
         Returns
         -------
         float, int, bool, str or None
-            The value; None leaves the parameter as the learner has it.
+            The value; None keeps the learner's default.
         """
         ...
 
@@ -46,7 +46,7 @@ class Prior(Protocol):
 
 
 class Uniform(NamedTuple):
-    """All values between two are equally probable.
+    """A uniform distribution between two values.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Uniform(NamedTuple):
 
 
 class LogUniform(NamedTuple):
-    """All orders of magnitude between two values are equally probable.
+    """A distribution between two values whose logarithm is uniform.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class LogUniform(NamedTuple):
 
 
 class WholeNumber(NamedTuple):
-    """Whole numbers; all orders of magnitude between two are equally probable.
+    """A log-uniform distribution of whole numbers.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class OneOf(NamedTuple):
 
 
 class Sometimes(NamedTuple):
-    """Half of all draws leave a parameter as the learner has it; the others are log-uniform.
+    """The learner's default in half of all draws, and a log-uniform distribution in the others.
 
     Attributes
     ----------
@@ -182,14 +182,14 @@ def draw_parameters(
     priors : mapping of str to Prior
         Parameter -> its prior.
     n_draws : int
-        How many sets.
+        Number of parameter sets.
     rng : numpy.random.Generator
-        Scrambles the sequence; see :class:`scipy.stats.qmc.Halton`.
+        Source of randomness, which scrambles a sequence of :class:`scipy.stats.qmc.Halton`.
 
     Returns
     -------
-    list of dict
-        Parameter -> value, `n_draws` times; what is left as the learner has it has none.
+    list of dict, of length n_draws
+        Parameter -> value; parameters that keep the learner's default are left out.
 
     Raises
     ------

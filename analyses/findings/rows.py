@@ -1,4 +1,4 @@
-"""Rows of findings: what a row must be, reading them from a file, and what is wrong with them."""
+"""Rows of findings: their form, reading them from a file, and checking them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from analyses.measures import STATISTICS
 from replay.checks import check_table, shown, unknown_name
 
 __all__ = [
-    "COLUMNS",
     "EVIDENCE",
+    "FINDING_COLUMNS",
     "LIKELIHOODS",
     "SECOND_HAND",
     "UNITS_OF_N",
@@ -34,7 +34,7 @@ LIKELIHOODS = {
     "null": ("excluded_low", "excluded_high"),
     "none": (),
 }
-"""How a finding is held against a model, and the columns that this needs."""
+"""How a finding is compared with a model -> the columns that this needs."""
 
 UNITS_OF_N = ("animal", "session", "pause", "event")
 
@@ -55,7 +55,7 @@ EVIDENCE = (
 
 _NEEDED = ("id", "citation", "year", "quantity", "likelihood")
 
-COLUMNS = (
+FINDING_COLUMNS = (
     *("id", "citation", "doi", "year", "species", "task", "maze", "quantity", "definition"),
     *("value", "unit", "error", "n", "p", "direction", "evidence", "note"),
     *("study", "question", "quantity_class", "statistic", "task_name", "likelihood"),
@@ -86,7 +86,7 @@ _LIMITS: dict[str, tuple[float, float, bool]] = {
     "min_correlation": (0, 1, False),
 }
 
-_TEXTS = tuple(column for column in COLUMNS if column not in _LIMITS)
+_TEXTS = tuple(column for column in FINDING_COLUMNS if column not in _LIMITS)
 
 _OF_ONE = {
     column: name
@@ -105,20 +105,20 @@ def read_rows(path: str | Path) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : path
+    path : str or path
         The file, in UTF-8; its first line names the columns.
 
     Returns
     -------
     pandas.DataFrame
-        The columns as they are.
+        The columns of the file, unchanged.
 
     Raises
     ------
     TypeError
-        If `path` is no path.
+        If `path` is not a path.
     ValueError
-        If it can't be read, or is no table.
+        If the file can't be read, or is not a table.
     """
     if not isinstance(path, str | Path):
         raise TypeError(f"Findings must be a DataFrame or the path of a file, got {shown(path)}.")
@@ -130,7 +130,7 @@ def read_rows(path: str | Path) -> pd.DataFrame:
             f"{path} must be text in UTF-8, but line {line} is not: save the file as CSV (UTF-8)."
         ) from None
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} must be a CSV file that can be read, got: {error}.") from None
+        raise ValueError(f"{path} must be a readable CSV file, got: {error}.") from None
     try:
         header, *rows = [row for row in csv.reader(io.StringIO(text), strict=True) if row] or [[]]
     except csv.Error as error:
@@ -145,43 +145,43 @@ def read_rows(path: str | Path) -> pd.DataFrame:
     for number, row in enumerate(rows):
         if len(row) != len(header):
             raise ValueError(
-                f"{path} must have {len(header)} fields in each row, as its first line has; row "
+                f"{path} must have {len(header)} fields in each row, like its first line; row "
                 f"{number} has {len(row)}."
             )
     return pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""])
 
 
 def typed_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Check the rows one by one, and give all columns, in order.
+    """Check the rows one by one, and return all columns in order.
 
     Parameters
     ----------
     table : DataFrame
         Some columns of findings.
     name : str
-        What the table is called in messages.
+        The name of the table in messages.
 
     Returns
     -------
     pandas.DataFrame
-        All of ``COLUMNS``; words that are missing are empty, and numbers NaN.
+        All ``FINDING_COLUMNS``; missing texts are empty, and missing numbers NaN.
 
     Raises
     ------
     ValueError
-        If a row is not of this form; the message names it.
+        If a column is missing or unknown, or a row is invalid; the message names it.
     """
     check_table(table, _NEEDED, name)
-    unknown = [column for column in table if column not in COLUMNS]
+    unknown = [column for column in table if column not in FINDING_COLUMNS]
     if unknown:
         raise ValueError(
             f"{name} has the column {unknown[0]!r}, which findings don't have. They have: "
-            f"{', '.join(COLUMNS)}."
+            f"{', '.join(FINDING_COLUMNS)}."
         )
-    check_table(table, [column for column in COLUMNS if column in table], name)
+    check_table(table, [column for column in FINDING_COLUMNS if column in table], name)
     texts = {column: _texts(table, column, name) for column in _TEXTS}
     numbers = {column: _numbers(table, column, name) for column in _LIMITS}
-    typed = pd.DataFrame({**texts, **numbers}, index=range(len(table)))[list(COLUMNS)]
+    typed = pd.DataFrame({**texts, **numbers}, index=range(len(table)))[list(FINDING_COLUMNS)]
     typed = _filled(typed)
     for number, row in enumerate(typed.itertuples(index=False)):
         problem = _problem(row)
@@ -191,7 +191,7 @@ def typed_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _filled(typed: pd.DataFrame) -> pd.DataFrame:
-    """Give columns that were left empty what follows from the others."""
+    """Fill empty cells whose value follows from other columns."""
     evidence = np.where(typed["doi"] == "", UNPUBLISHED, "primary paper")
     studies = [name.partition(".")[0] for name in typed["id"]]
     counted = (typed["likelihood"] == "count") & typed["value"].isna()
@@ -205,7 +205,7 @@ def _filled(typed: pd.DataFrame) -> pd.DataFrame:
 
 
 def _texts(table: pd.DataFrame, column: str, name: str) -> list[str] | str:
-    """Read a column of text; what is missing is empty."""
+    """Read a column of text; missing values become empty."""
     if column not in table:
         return ""
     texts = []
@@ -217,7 +217,7 @@ def _texts(table: pd.DataFrame, column: str, name: str) -> list[str] | str:
 
 
 def _numbers(table: pd.DataFrame, column: str, name: str) -> NDArray[np.float64] | float:
-    """Read a column of numbers, also those written as text; what is missing is NaN."""
+    """Read a column of numbers, also those written as text; missing values become NaN."""
     if column not in table:
         return np.nan
     numbers = np.full(len(table), np.nan)
@@ -238,12 +238,12 @@ def _numbers(table: pd.DataFrame, column: str, name: str) -> NDArray[np.float64]
 
 
 def _problem(row: Any) -> str | None:
-    """Say what is wrong with a row, and what is expected."""
+    """Describe what is wrong with a row, and what is expected."""
     for column in ("id", "citation", "quantity"):
         if not getattr(row, column):
             return f"{column} is empty."
     if re.search(r"\s", row.id):
-        return "an id has no blanks, as in 'gupta2010.bwd_fraction'."
+        return "an id must not contain spaces; an example is 'gupta2010.bwd_fraction'."
     if row.doi and not _DOI.fullmatch(row.doi):
         return (
             f"doi must look like 10.1016/j.neuron.2010.01.034, or be empty if there is none; got "
@@ -257,7 +257,7 @@ def _problem(row: Any) -> str | None:
     for column, names in choices.items():
         if getattr(row, column) not in names:
             listed, got = ", ".join(filter(None, names)), getattr(row, column)
-            hint = " (pandas takes 'null' in a file for empty)" if not got else ""
+            hint = " (pandas reads 'null' in a file as empty)" if not got else ""
             return f"{column} must be one of {listed}; got {got!r}{hint}."
     if np.isnan(row.year):
         return "year is empty."
@@ -279,7 +279,7 @@ def _out_of_range(column: str, value: float, low: float, high: float, is_whole: 
 
 
 def _problem_of_likelihood(row: Any) -> str | None:
-    """Say which number a likelihood lacks, or which ones don't fit together."""
+    """Describe which number a likelihood lacks, or which numbers are inconsistent."""
     kind = row.likelihood
     for column, other in _OF_ONE.items():
         if other != kind and not np.isnan(getattr(row, column)):
@@ -290,7 +290,7 @@ def _problem_of_likelihood(row: Any) -> str | None:
         if np.isnan(getattr(row, column)):
             return f"the likelihood {kind!r} needs {column}."
     if not row.statistic:
-        return f"the likelihood {kind!r} needs a statistic, as in 'S1'."
+        return f"the likelihood {kind!r} needs a statistic, such as 'S1'."
     if row.statistic not in STATISTICS:
         return str(unknown_name("statistic", row.statistic, STATISTICS))
     if not (row.task_name or row.why_not):
@@ -299,7 +299,7 @@ def _problem_of_likelihood(row: Any) -> str | None:
 
 
 def _misfit(row: Any) -> str | None:
-    """Say which of the numbers of a likelihood don't fit together."""
+    """Describe which numbers of a likelihood are inconsistent."""
     if row.likelihood == "count":
         if row.successes > row.trials:
             return f"successes, {row.successes:g}, must not be more than trials, {row.trials:g}."
@@ -324,17 +324,17 @@ def _misfit(row: Any) -> str | None:
 
 
 def check_together(table: pd.DataFrame) -> None:
-    """Refuse findings of one id, and contradictions of what is no finding.
+    """Check that ids are unique, and that contradicted findings exist.
 
     Parameters
     ----------
     table : DataFrame
-        All findings: `id, contradicts`.
+        All findings, with the columns `id, contradicts`.
 
     Raises
     ------
     ValueError
-        If an id comes twice, or there is no finding of an id.
+        If an id occurs twice, or a finding contradicts an unknown id.
     """
     repeated = table.loc[table["id"].duplicated(), "id"]
     if len(repeated):
@@ -343,4 +343,4 @@ def check_together(table: pd.DataFrame) -> None:
     for finding, others in zip(table["id"], table["contradicts"], strict=True):
         for other in others.split():
             if other not in known:
-                raise ValueError(f"{finding!r} contradicts {other!r}, which is no finding.")
+                raise ValueError(f"{finding!r} contradicts {other!r}, which is not a finding.")

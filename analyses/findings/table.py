@@ -1,7 +1,7 @@
-"""What was published about replay: facts, and the numbers that a likelihood needs.
+"""Published findings about replay, with the numbers that their likelihoods need.
 
-``findings()`` is a table, one row a number or direction, with its source. What a simulated study is
-held against is in typed columns; which of them have a value depends on the `likelihood`:
+``findings()`` is a table with one row per number or direction and its source. The numbers with
+which simulated studies are compared are in columns that depend on the `likelihood`:
 
 =============  =====================================================================================
 `likelihood`
@@ -14,8 +14,8 @@ null           no difference was found; effects below `excluded_low` and above `
 none           it is not tested, and `why_not` says why
 =============  =====================================================================================
 
-Second-hand values, read in another paper than the one that found them, are marked as such, and so
-is what has no DOI.
+Second-hand values, which were read in a paper other than the one that found them, and findings
+without a DOI are marked as such.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.rows import (
-    COLUMNS,
+    FINDING_COLUMNS,
     SECOND_HAND,
     UNPUBLISHED,
     check_together,
@@ -46,58 +46,59 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
 
     Parameters
     ----------
-    extra : DataFrame or path, optional
-        Findings of your own, as a table or a CSV file; they come last. `id, citation, year,
-        quantity` and `likelihood` are needed, and `statistic, task_name` and the numbers that the
-        likelihood needs if it is not ``none``. Other columns may be left out: without a DOI a
-        finding is marked as unpublished, and what asks the same as a finding of the table does
-        gets its question.
+    extra : DataFrame, str or path, optional
+        Your own findings, as a table or a CSV file; they come last. `id, citation, year, quantity`
+        and `likelihood` are required, as are `statistic, task_name` and the numbers of the
+        likelihood if it is not ``none``. Other columns are optional: a finding without a DOI is
+        marked as unpublished, and one without a question gets that of the findings with the same
+        statistic.
 
     Returns
     -------
     pandas.DataFrame
-        One row a number or direction. Numbers that were not published, or not read, are NaN, and
-        such words are empty. Columns:
+        One row per number or direction. Numbers that were not published, or not read, are NaN, and
+        such texts are empty. Columns:
 
         ``id, source, citation, doi, year, species, task, maze``
-            Where it comes from: `source` is the first author and the year.
+            The origin of the finding: `source` is the first author and the year.
         ``quantity, definition, direction, note``
-            What was measured and found, in words.
+            What was measured and found, as text.
         ``value, unit, error, n, p``
-            The number; NaN if only a direction is known. The rest is text, as published.
+            The number; NaN if only a direction is known. The others are text, as published.
         ``evidence, second_hand, unpublished``
-            How it was read; whether in another paper than its own; and whether it has no DOI.
+            How it was read; whether in a paper other than its own; and whether it has no DOI.
         ``study``
-            Whose data it is of: all findings of one study have one vote, and so have analyses of
-            the same data by others.
+            The study whose data it describes: all findings of one study, including analyses of its
+            data by others, have one vote.
         ``question``
-            What it answers. Findings that ask the same, or exclude each other, share one.
+            The question that it answers. Findings with the same question, or that exclude each
+            other, share one.
         ``quantity_class``
             Findings of one class measure equal quantities; see `analyses.findings.answers`.
         ``statistic, task_name``
-            What tests it: a name in ``STATISTICS`` and one in ``TASKS``.
+            The statistic and the task that test it: names in ``STATISTICS`` and ``TASKS``.
         ``likelihood``
             See the module's table; ``LIKELIHOODS`` has the columns that each needs.
         ``successes, trials, standard_error, sign, p_value, excluded_low, excluded_high, chance``
             Its numbers. Shares are fractions. `p_value` is a bound where the paper gives one, and
-            0.05 where it says no more than that there is a difference.
+            0.05 where the paper only says that there is a difference.
         ``n_animals, n_units, unit_of_n, n_events``
-            The animals that a simulated study must have; what the published error or test counts,
-            and how many of these (`animal, session, pause` or `event`); replay events.
+            The animals that a simulated study must have; the number and kind of units in the
+            published error or test (`animal, session, pause` or `event`); the replay events.
         ``min_length, min_distance_cm, largest_jump_cm, min_extent_cm, min_correlation``
-            What counted as replay; see `analyses.findings.detections`.
+            The criteria for replay; see `analyses.findings.detections`.
         ``contradicts``
-            The ids of findings that it excludes, with blanks between.
+            The ids of findings that it excludes, separated by spaces.
         ``why_not``
-            Why it is not tested; empty if it is.
+            The reason why it is not tested; empty if it is.
 
     Raises
     ------
     TypeError
-        If `extra` is no table and no path.
+        If `extra` is neither a table nor a path.
     ValueError
-        If a file is no CSV table in UTF-8, or a row is not of this form; the message names the row,
-        what is expected, and what it has.
+        If a file is not a CSV table in UTF-8, or a row is invalid; the message names the row, what
+        is expected, and what it has.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def findings(extra: pd.DataFrame | str | Path | None = None) -> pd.DataFrame:
     second_hand, unpublished = table["evidence"] == SECOND_HAND, table["doi"] == ""
     marks = np.select([second_hand, unpublished], [f" ({SECOND_HAND})", f" ({UNPUBLISHED})"], "")
     names = table["citation"].map(_first_author) + " " + table["year"].astype(str)
-    columns = list(COLUMNS)
+    columns = list(FINDING_COLUMNS)
     columns.insert(columns.index("citation"), "source")
     columns[columns.index("note") : columns.index("note")] = ["second_hand", "unpublished"]
     table = table.assign(source=names + marks, second_hand=second_hand, unpublished=unpublished)

@@ -6,16 +6,14 @@ read too.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from replay.experiments import EXPERIMENTS
 from replay.files import replacing
 from replay.worlds.mdp import MDP
-from replay.worlds.node_link import from_json, to_json
+from replay.worlds.node_link import mdp_from_json, mdp_to_json
 
-__all__ = ["read_mdp", "read_mdps", "world_of_log", "write_mdps"]
+__all__ = ["read_mdp", "read_mdps", "write_mdps"]
 
 
 def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
@@ -34,7 +32,7 @@ def write_mdps(mdps: Mapping[str, MDP], folder: str | Path) -> None:
     """
     for name, mdp in mdps.items():
         with replacing(Path(folder) / f"{name}.json") as beside:
-            beside.write_text(to_json(mdp), encoding="utf-8")
+            beside.write_text(mdp_to_json(mdp), encoding="utf-8")
 
 
 def read_mdps(folder: str | Path) -> dict[str, MDP]:
@@ -87,30 +85,6 @@ def read_mdp(path: str | Path) -> MDP:
         If the file does not hold an MDP.
     """
     try:
-        return from_json(Path(path).read_bytes())
+        return mdp_from_json(Path(path).read_bytes())
     except ValueError as error:
         raise ValueError(f"{path} holds no MDP. {error}") from error
-
-
-def world_of_log(folder: str | Path) -> MDP | None:
-    """Generate again the world of an event log that ``replay reproduce`` stored.
-
-    Logs that were saved with their world do not need this function.
-
-    Parameters
-    ----------
-    folder : str or pathlib.Path
-        The log, in its place in the result folder.
-
-    Returns
-    -------
-    MDP or None
-        The world; None if the log does not belong to a reproduction.
-    """
-    folder = Path(folder).resolve()
-    manifest = Path(*folder.parts[:-3]) / "manifest.json"
-    experiment, index = folder.parent.name, folder.name.split("-")[-2:-1]
-    if experiment not in EXPERIMENTS or not index or not manifest.is_file():
-        return None
-    seed = json.loads(manifest.read_bytes())["seed"]
-    return EXPERIMENTS[experiment].mdp(int(index[0]), seed)

@@ -1,36 +1,36 @@
-"""S0 to S14: statistics of replay, from tables of sequences to one row an animal and one in all.
+"""S0 to S14: statistics of replay, from tables of sequences to one row per animal and a summary.
 
 `analyses.measures.animals.replays_of` makes the tables of some animals, simulated or recorded, and
-``replays.detected(detection)`` leaves out what a study would not have counted.
-``STATISTICS[name].compute(replays)`` gives one row an animal, and
-`analyses.measures.summary.over_animals` puts these into one. Each file has the statistics of one
-question, with their units, nulls and the studies that defined them:
+``replays.detected(detection)`` drops the sequences that a study would not have detected.
+``STATISTICS[name].compute(replays)`` returns one row per animal, and
+`analyses.measures.summary.over_animals` summarises them in one row. Each file has the statistics of
+one question, with their units, their nulls and the studies that defined them:
 
 ======================================  ===========================================================
 file                                    question
 ======================================  ===========================================================
 `chance` (S0)                           Does replay have any order?
 `directions` (S1, S13, S14)             Is it forward or reverse?
-`wells` (S2, S8_taken)                  Does it follow paths just run, and paths to be run?
+`wells` (S2, S8_taken)                  Does it follow paths just run, or about to be run?
 `locality` (S3)                         Is it near the animal?
 `rewards` (S4)                          Does it follow rewards?
-`recency` (S5, S8_future_arm)           Is it of what was run lately?
-`novelty` (S6)                          Is it of paths that were never run?
-`walls` (S7)                            Does it heed walls?
+`recency` (S5, S8_future_arm)           Does it favour what was run recently?
+`novelty` (S6)                          Does it follow paths that were never run?
+`walls` (S7)                            Does it respect walls?
 `goals` (S8)                            Does it lead to the goal, and does the animal follow?
 `walks` (S9)                            How far does it get?
 `familiarity` (S10, S11)                How does it change with experience?
-`utility` (S12)                         Is it where need and gain are high?
+`utility` (S12)                         Does it occur where need and gain are high?
 ======================================  ===========================================================
 
-They count *place sequences*, what an electrode would see in a model or in a rat, or else causal
-chains, the mechanism of a model: ``replays.counts`` says which. A place sequence may turn round,
-and go forward in one part and backward in another; `direction` is then ``mixed``, and who counts
-forward and reverse sequences leaves it out. Where a task lacks what a statistic needs, the value is
-NaN:
+They count *place sequences*, which an electrode would see in a model or in a rat, or else causal
+chains, the mechanism of a model: ``replays.counts`` says which. A place sequence may turn round and
+be forward in one part and backward in another; its `direction` is then ``mixed``, and statistics of
+forward and reverse sequences ignore it. Where a task lacks a landmark that a statistic needs, the
+value is NaN:
 
 ==========================================  =====================================================
-landmarks                                   what they are for
+landmarks                                   statistics that need them
 ==========================================  =====================================================
 ``left_loop, right_loop`` (or ``..._arm``)  sides: S1, S3, S5, S6_pairs, S2_taken, S8_taken
 ``centre_well, left_well, right_well``      S2, S8_taken
@@ -42,9 +42,10 @@ landmarks                                   what they are for
 ``first_chain, second_chain``               S4_paid
 ==========================================  =====================================================
 
-Blocks say where rewards are (S4) and which moves are closed (S7). Of laps, the names ``left`` and
-``right`` tell the side (S5), ``home`` the goal (S8) and ``look...`` what was not run (S11); the
-columns `goal` and `second` (the state entered first) are read by S8, `goal` by S5_past_arm too.
+Blocks say where rewards are (S4) and which moves are closed (S7). The names of laps give the side
+(``left`` and ``right``, S5), the goal (``home``, S8) and the laps in which the animal only looked
+along an arm (``look...``, S11); S8 reads the columns `goal` and `second` (the state entered first)
+of the laps, and S5_past_arm also reads `goal`.
 """
 
 from analyses.measures.chance import CHANCE_STATISTICS
@@ -75,4 +76,4 @@ STATISTICS: Named[Statistic] = Named(
         key=lambda entry: int(entry[0].split("_")[0].removeprefix("S")),
     ),
 )
-"""All statistics, by the number that they have in the table of findings; parts have a name too."""
+"""Name -> statistic, in the order of the codes S0 to S14 in the table of findings."""

@@ -1,4 +1,4 @@
-"""What each animal has to say: one row of value, chance and number of sequences."""
+"""The value of a statistic for each animal, with its chance level and number of sequences."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["own_code", "rows", "share"]
 
 
 def own_code(animals: pd.Index[int], table: pd.DataFrame) -> NDArray[np.int64]:
-    """Give the place in a list of the animal of each row.
+    """Return the position of each row's animal in a sorted list.
 
     Parameters
     ----------
     animals : Index, shape (n_animals,)
-        The list: all animals of the table, sorted, as ``Replays.animals``.
+        All animals of the table, sorted, as ``Replays.animals``.
     table : DataFrame
-        Has a column `animal`.
+        With a column `animal`.
 
     Returns
     -------
     ndarray of int, shape (n_rows,)
-        Places in the list.
+        Positions in `animals`.
     """
     return np.searchsorted(animals.to_numpy(), table["animal"].to_numpy())
 
@@ -36,14 +36,14 @@ def rows(
     null: npt.ArrayLike,
     n: npt.ArrayLike,
 ) -> pd.DataFrame:
-    """Write what each animal has to say as one row.
+    """Build the table of a statistic, with one row per animal.
 
     Parameters
     ----------
     animals : Index or Series, shape (n_animals,)
         The animals.
     value, null, n : array_like, shape (n_animals,) or scalar
-        The value, what to expect by chance, and how many sequences there were.
+        The value, the value expected by chance, and the number of sequences.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def rows(
 def share(
     replays: Replays, table: pd.DataFrame, hits: npt.ArrayLike, null: npt.ArrayLike = np.nan
 ) -> pd.DataFrame:
-    """Average what is true of an animal's sequences.
+    """Average a property of sequences over those of each animal.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ def share(
     table : DataFrame
         The sequences that count.
     hits : array_like of bool or float, shape (n_sequences,)
-        What is averaged.
+        The property to average.
     null : array_like of float, shape (n_sequences,) or scalar
-        What to expect of each by chance; it is averaged too.
+        Its value expected by chance for each sequence; averaged in the same way.
 
     Returns
     -------
     DataFrame
-        One row an animal: `animal, value, null, n`.
+        One row per animal: `animal, value, null, n`.
     """
     animals = replays.animals
     code = own_code(animals, table)

@@ -44,39 +44,39 @@ def replays_of(
     counts: str = "place sequences",
     largest_jump: int = 1,
 ) -> Replays:
-    """Make the tables of some animals of one task.
+    """Make the tables of some animals in one task.
 
-    What is replayed on the way counts nowhere. An n-step backup that grows by a step at a time is
-    one sequence, not one for each of its lengths: so count Mattar & Daw (2018) [1]_, too.
+    Only replay in pauses counts, not replay during a lap. An n-step backup that grows by one step
+    at a time is one sequence, not one for each of its lengths, as in Mattar & Daw (2018) [1]_.
 
     Parameters
     ----------
     task : Task
-        What was run.
+        The task in which the animals ran.
     runs : iterable of tuple
-        Of each animal: its number; the log of its one run, in analysed states; its laps, a table
-        with one row a lap, in order: `episode, block, lap, start, end, n_rest` and what else
-        statistics read of them (`reward, goal`); and, of decoded or generated replay, which then
-        counts instead of the log's backups, the table of paths as in
-        :func:`analyses.place_sequences` (or None).
+        For each animal: its number; the log of its one run, in analysed states; its laps, a table
+        with one row per lap, in order: `episode, block, lap, start, end, n_rest` and other columns
+        that statistics read (`reward, goal`); and optionally, for decoded or generated replay, the
+        table of paths as in :func:`analyses.place_sequences`, which then counts instead of the
+        log's backups.
     counts : {"place sequences", "causal chains"}, default "place sequences"
-        What an electrode would see, or the mechanism of a model.
+        Sequences as an electrode would see them, or the mechanism of a model.
     largest_jump : int, default 1
-        How many edges apart two places in a row of a place sequence may be; see
+        The largest number of edges between two successive places of a place sequence; see
         :class:`analyses.sequences.place_sequences.Detection`.
 
     Returns
     -------
     Replays
-        Place sequences of three different places or more; all causal chains.
+        Place sequences of three different places or more, or all causal chains.
 
     Raises
     ------
     TypeError
-        If a log is no log, laps are no DataFrame, or an animal has something else.
+        If a log is not an EventLog, laps are not a DataFrame, or a tuple has other entries.
     ValueError
-        If there is no animal or the same twice, a log has several runs, columns of the laps are
-        missing or hold what they must not, causal chains of paths are asked for, or `counts` is
+        If there is no animal, an animal appears twice, a log has several runs, columns of the laps
+        are missing or have invalid values, causal chains are requested for paths, or `counts` is
         unknown.
 
     References
@@ -103,24 +103,24 @@ def replays_by_jump(
     largest_jumps: Iterable[int],
     counts: str = "place sequences",
 ) -> dict[int, Replays]:
-    """Make the tables of some animals for several criteria of detection.
+    """Make the tables of some animals for several largest jumps.
 
     Parameters
     ----------
     task, runs, counts
         As for `replays_of`.
     largest_jumps : iterable of int
-        Each may be the `largest_jump` of `replays_of`.
+        Values of the parameter `largest_jump` of `replays_of`.
 
     Returns
     -------
     dict of int to Replays
-        What `replays_of` gives for each.
+        The result of `replays_of` for each.
 
     Raises
     ------
     TypeError, ValueError
-        As `replays_of`.
+        As in `replays_of`.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def replays_by_jump(
             alike[-1].reactivated.append(reactivated_in_pauses(log, paths))
             continue
         if paths is not None:
-            raise ValueError("Paths have no causes: count 'place sequences' of them.")
+            raise ValueError("Paths have no causes: count their 'place sequences'.")
         backups = backups_in_pauses(log.columns("backups"))
         own = chains(link_backups(backups))
         chained.append(classified(alike[-1].experience, backups, own, "causal"))
@@ -177,14 +177,14 @@ def replays_by_jump(
 
 
 class _Alike(NamedTuple):
-    """Animals one after the other that made the same steps, and what each reactivated."""
+    """Successive animals that made the same steps, and what each of them reactivated."""
 
     steps: Columns
     experience: Experience
     reactivated: list[Columns]
 
     def sequences(self, track: Track, detection: Detection) -> tuple[Sequences, list[int]]:
-        """Classify the place sequences of all, and count those of each animal."""
+        """Classify the place sequences of all animals, and count those of each."""
         of_animal = np.repeat(
             np.arange(len(self.reactivated)), [len(part["event"]) for part in self.reactivated]
         )
@@ -200,12 +200,12 @@ class _Alike(NamedTuple):
 
 
 def _are_same(steps: Columns, others: Columns) -> bool:
-    """Tell whether two animals made the same moves at the same times."""
+    """Return whether two animals made the same moves at the same times."""
     return all(np.array_equal(steps[name], others[name]) for name in _MOVED)
 
 
 class _Run(NamedTuple):
-    """One animal: its number, its log, its laps, and the paths that count instead of backups."""
+    """One animal: its number, log and laps, and the paths that count instead of backups."""
 
     animal: int
     log: EventLog
@@ -220,7 +220,7 @@ def _checked(runs: object) -> Iterable[_Run]:
     for each in runs:
         if not isinstance(each, tuple) or len(each) not in (3, 4):
             raise TypeError(
-                "Each of runs must be a tuple of the animal's number, log, laps and, of decoded "
+                "Each of runs must be a tuple of the animal's number, log, laps and, for decoded "
                 f"replay, paths; got {shown(each)}."
             )
         run = _Run(*each)
@@ -230,7 +230,7 @@ def _checked(runs: object) -> Iterable[_Run]:
         seen.add(run.animal)
         if len(numbers := runs_of(run.log)) != 1:
             raise ValueError(
-                f"The log of animal {run.animal} must be that of one run, but has the runs "
+                f"The log of animal {run.animal} must have one run, but has the runs "
                 f"{shown(numbers)}."
             )
         yield run
@@ -246,7 +246,7 @@ def _tables(
     reactivated: list[Columns],
     least: Detection,
 ) -> Replays:
-    """Put what was found into tables, one animal after the other; `owner` numbers the animals."""
+    """Write sequences, pauses and laps into tables; `owner` is the animal of each sequence."""
     number = np.array(animals)
     names = {
         name: _numbered(first, laps.names[name])
@@ -285,7 +285,7 @@ def _tables(
 
 
 def _numbered(first: list[str], names: NDArray[np.object_]) -> tuple[list[str], NDArray[np.int64]]:
-    """Give names numbers: those known first, then all others as they come."""
+    """Assign numbers to names: to those in `first`, then to all others as they appear."""
     labels = dict.fromkeys([*first, *names.tolist()])
     number = {name: i for i, name in enumerate(labels)}
     return list(labels), np.array([number[name] for name in names.tolist()], dtype=np.int64)
@@ -301,9 +301,9 @@ def _codes_at(
     owner: NDArray[np.int64],
     episode: NDArray[np.int64],
 ) -> dict[str, NDArray[np.int64]]:
-    """Give the block and the name of the lap of some animals' episodes.
+    """Return codes of the block and of the lap's name for episodes of animals.
 
-    Before all laps both have the first of the labels.
+    Before the first lap, both have the first label.
     """
     last = int(max(laps.whole["episode"].max(initial=0), episode.max(initial=0))) + 2
     of_lap = np.repeat(np.arange(len(laps.begin) - 1), np.diff(laps.begin))
@@ -317,7 +317,7 @@ def _codes_at(
 
 
 def _block_before(task: Task) -> str:
-    """Name the block of rest before all laps, if there is one."""
+    """Return the name of the block of rest before all laps, empty if there is none."""
     return task.blocks[0].name if task.blocks and not task.blocks[0].n_laps else ""
 
 
@@ -328,7 +328,7 @@ def _measured(
     block: NDArray[np.int64],
     blocks: list[str],
 ) -> dict[str, Any]:
-    """Measure all sequences along the track."""
+    """Compute lengths, shortcuts and crossed walls of all sequences along the track."""
     states: Lists = sequences["states"]
     extent, correlation = track.extent(states)
     n, owner = len(states.length), states.owner
@@ -336,15 +336,16 @@ def _measured(
     along = track.move(states.flat[:-1], states.flat[1:])[is_move]
     of_move = owner[1:][is_move]
     found: dict[str, Any] = {"extent": extent, "correlation": correlation}
-    if "shortcut" not in sequences.columns:
+    if "distance" not in sequences.columns:
         length = np.where(along < 0, np.nan, track.distance[along])
         found["distance"] = np.bincount(of_move, length, minlength=n).astype(np.float64)
+    if "shortcut" not in sequences.columns:
         never_run = sequences["novelty"] != NOVELTIES.index("experienced")
         found["shortcut"] = _flags(crossed_shortcuts(track, along, of_move, never_run))
     impossible = np.full(n, -1, dtype=np.int8)
     walls = _closed(task, track, blocks)
     if walls.any():
-        # The last row is of no block, the last column of no edge.
+        # The last row stands for no block, the last column for no edge.
         edge = np.where(along < 0, -1, track.edge[along])
         impossible[:] = 0
         impossible[of_move[walls[block[of_move], edge]]] = 1
@@ -352,7 +353,7 @@ def _measured(
 
 
 def _closed(task: Task, track: Track, blocks: list[str]) -> NDArray[np.bool_]:
-    """Tell which edges are closed in each block, shape (n_blocks + 1, n_edges + 1)."""
+    """Return whether each edge is closed in each block, shape (n_blocks + 1, n_edges + 1)."""
     walls, edges = closed_edges(task), list(track.graph.edges)
     closed = np.zeros((len(blocks) + 1, len(edges) + 1), dtype=np.bool_)
     for row, name in enumerate(blocks):
@@ -372,12 +373,12 @@ def _pauses(
     number: NDArray[np.int64],
     task: Task,
 ) -> pd.DataFrame:
-    """List all pauses: before each lap but the first, after each, and at rest."""
+    """List all pauses: before each lap except the first, after each lap, and at rest."""
     n_laps, n_animals = len(laps.second), len(number)
     is_first = np.zeros(n_laps, dtype=np.bool_)
     is_first[laps.begin[:-1][np.diff(laps.begin) > 0]] = True
     n_before = task.blocks[0].n_rest if _block_before(task) else 0
-    # Of each animal one row for the rest before all laps, then one for each lap.
+    # For each animal, one row for the rest before all laps, then one per lap.
     row = np.arange(n_laps) + np.repeat(np.arange(n_animals), np.diff(laps.begin)) + 1
     first = laps.begin[:-1] + np.arange(n_animals)
     has_laps = np.diff(laps.begin) > 0
@@ -410,7 +411,7 @@ def _pauses(
 
 
 def _reactivations(number: NDArray[np.int64], parts: list[Columns]) -> pd.DataFrame:
-    """List what all animals reactivated."""
+    """List the places that all animals reactivated."""
     if not parts:
         return pd.DataFrame({"animal": [], "event": [], "phase": [], "place": []}, dtype=np.int64)
     event, phase, place = (

@@ -1,14 +1,14 @@
-"""S0: whether replay has any order, beyond that of its places shuffled and of edges at random.
+"""S0: whether replay has more order than its own places shuffled, or random edges of the track.
 
-These count place sequences; of causal chains the value is NaN, as a null of causes would need
-another learner. An animal's null is a single draw: if replay is no more than that, the animal lies
-above it as often as below, however rare sequences are.
+These statistics count place sequences; for causal chains the value is NaN, as a null for causes
+would require another learner. An animal's null is a single draw: if replay has no order, the animal
+lies above it as often as below, however rare sequences are.
 
 ``S0_order``
-    Sequences per awake pause with replay (number). Null: the same of the places of each pause in
-    another order.
+    Sequences per awake pause with replay (number). Null: the same for the places of each pause in
+    random order.
 ``S0_edges``
-    The same. Null: the same of as many places in each pause, those of edges of the track at random.
+    As S0_order. Null: the same for as many places per pause, the ends of random edges of the track.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def _sequences_per_event(replays: Replays, *, null: Callable[[Track], Draw]) -> 
 
 
 def _merged(drawn: Columns) -> dict[str, NDArray[np.integer]]:
-    """Make one of equal places in a row: a place that stays active is one reactivation."""
+    """Merge successive reactivations of one place: a place that stays active counts once."""
     event, place = drawn["event"], drawn["place"]
     kept = (np.diff(event, prepend=-1) != 0) | (np.diff(place, prepend=-1) != 0)
     return {"event": event[kept], "place": place[kept]}
 
 
 def _edges(track: Track) -> Draw:
-    """Draw from all edges of the track, each both ways."""
+    """Draw from all edges of the track, in both directions."""
     ends = np.array([edge for a, b in track.graph.edges for edge in ((a, b), (b, a))])
     return partial(random_edges, edges=ends.reshape(-1, 2))
 

@@ -1,12 +1,12 @@
 """S1, S13, S14: forward against reverse.
 
-Directions are those of experience: a sequence is reverse if every move of it had been made the
-other way round, and directional if it is forward or reverse. Sequences whose moves had all been
-made both ways, or some of which only in one direction and others only in the other, are left out
-and counted on their own.
+The direction is relative to experience: a sequence is reverse if all its moves had been made in the
+opposite direction, and directional if it is forward or reverse. Sequences whose moves had all been
+made in both directions (``both``), and sequences with some moves made only as replayed and others
+only in the opposite direction (``mixed``), are not directional; S1_both and S1_mixed count them.
 
 ``S1`` [1]_
-    The reverse ones among directional sequences (share). Null: 0.5.
+    Reverse sequences among directional ones (share). Null: 0.5.
 ``S1_after_run, S1_before_run`` [2]_
     The same, in pauses after a run, and before one. Null: 0.5.
 ``S1_after_minus_before`` [2]_
@@ -14,28 +14,27 @@ and counted on their own.
 ``S1_same_side, S1_opposite_side`` [3]_
     The reverse share on the animal's side of the maze, and on the other. Null: 0.5.
 ``S1_both, S1_mixed``
-    Sequences whose moves had all been made both ways, and those of which some moves had only been
-    made as replayed and others only the other way round (share). They have no null.
+    Sequences of direction ``both``, and of direction ``mixed`` (share). They have no null.
 ``S13`` [4]_
     Mean rank of forward minus reverse sequences within a pause; ranks run from 0 to 1 (difference).
     Null: 0.
 ``S13_stop`` [4]_
-    The same within a stop: the pauses after a lap and before the next. Null: 0.
+    The same within a stop, the pauses after a lap and before the next. Null: 0.
 ``S14`` [5]_
     The share of forward minus that of reverse sequences at rest, among directional ones
     (difference). Null: 0.
 
 References
 ----------
-.. [1] Davidson, Kloosterman & Wilson (2009). Hippocampal replay of extended experience.
+.. [1] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
    https://doi.org/10.1016/j.neuron.2009.07.027
-.. [2] Diba & Buzsaki (2007). Forward and reverse hippocampal place-cell sequences during ripples.
+.. [2] Diba & Buzsaki (2007), Forward and reverse hippocampal place-cell sequences during ripples.
    https://doi.org/10.1038/nn1961
-.. [3] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
+.. [3] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
    of experience. https://doi.org/10.1016/j.neuron.2010.01.034
-.. [4] Mallory, Widloski & Foster (2025). The time course and organization of hippocampal replay.
+.. [4] Mallory, Widloski & Foster (2025), The time course and organization of hippocampal replay.
    https://doi.org/10.1126/science.ads4760
-.. [5] Lee & Wilson (2002). Memory of sequential experience in the hippocampus during slow wave
+.. [5] Lee & Wilson (2002), Memory of sequential experience in the hippocampus during slow wave
    sleep. https://doi.org/10.1016/S0896-6273(02)01096-6
 """
 
@@ -69,7 +68,7 @@ def _reverse_share(
     phases: Sequence[str] = AWAKE,
     side: str | None = None,
 ) -> pd.DataFrame:
-    """Share of reverse sequences among directional ones, in some pauses or on one side."""
+    """Share of reverse among directional sequences, in some pauses or on one side."""
     columns = ["direction"] if side is None else ["direction", "place", "lap", "episode"]
     sequences = directional(chosen(replays, [*columns, "phase"], phases))
     if side is not None:
@@ -91,7 +90,7 @@ def _after_minus_before(replays: Replays) -> pd.DataFrame:
 
 
 def _rank_difference(replays: Replays, *, by: Sequence[str]) -> pd.DataFrame:
-    """Mean rank of forward minus reverse sequences; ranks of a pause run from 0 to 1."""
+    """Mean rank of forward minus reverse sequences; ranks run from 0 to 1."""
     columns = ["direction", "event", "episode", "phase"]
     sequences = directional(chosen(replays, columns))
     animals = replays.animals
@@ -117,7 +116,7 @@ def _rank_difference(replays: Replays, *, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _forward_minus_reverse(replays: Replays) -> pd.DataFrame:
-    """Forward minus reverse share of sequences at rest, once something was experienced."""
+    """Forward minus reverse share of directional sequences at rest."""
     sequences = directional(chosen(replays, ["direction"], AT_REST))
     sign = np.where(sequences["direction"] == "forward", 1, -1)
     return share(replays, sequences, sign, 0.0)

@@ -1,27 +1,27 @@
-"""S10, S11: replay before and after the first run, and of what was seen but not run.
+"""S10, S11: replay before and after the first run, and of places that were seen but not run.
 
 ``S10`` [1]_
-    Sequences per stop in the last third of an animal's laps, to that in the first third (log
+    Sequences per stop in the last third of an animal's laps, relative to the first third (log
     ratio). Null: 0.
 ``S10_sessions`` [2]_
-    The same of its last block to its first. Null: 0.
+    The same for its last block relative to its first. Null: 0.
 ``S10_before, S10_one_lap`` [1]_
     Sequences per pause before the first lap, and after one lap (number). Null: 0.
 ``S11_cued, S11_uncued`` [3]_
-    Sequences at rest mostly on the arm that is cued (or not) and was seen but not run yet (share).
-    It has no null.
+    Sequences at rest that lie mostly on the cued (or uncued) arm, which was seen but not yet run
+    (share). They have no null.
 ``S11_cued_unseen`` [3]_
-    The same of the cued arm, before all laps. It has no null.
+    The same for the cued arm, before all laps. It has no null.
 ``S11`` [3]_
-    The share of the cued minus that of the uncued arm (difference). Null: 0.
+    The share on the cued arm minus that on the uncued arm (difference). Null: 0.
 
 References
 ----------
-.. [1] Berners-Lee et al. (2022). Hippocampal replays appear after a single experience and
+.. [1] Berners-Lee et al. (2022), Hippocampal replays appear after a single experience and
    incorporate greater detail with more experience. https://doi.org/10.1016/j.neuron.2022.03.010
-.. [2] Foster & Wilson (2006). Reverse replay of behavioural sequences in hippocampal place cells
+.. [2] Foster & Wilson (2006), Reverse replay of behavioural sequences in hippocampal place cells
    during the awake state. https://doi.org/10.1038/nature04587
-.. [3] Olafsdottir, Barry, Saleem, Hassabis & Spiers (2015). Hippocampal place cells construct
+.. [3] Olafsdottir, Barry, Saleem, Hassabis & Spiers (2015), Hippocampal place cells construct
    reward related sequences through unexplored space. https://doi.org/10.7554/eLife.06063
 """
 
@@ -55,7 +55,7 @@ _LOOK = "look"
 
 
 def sequences_by_lap(replays: Replays) -> pd.DataFrame:
-    """Count sequences per pause after each number of laps.
+    """Count sequences per pause, by the number of completed laps.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def sequences_by_lap(replays: Replays) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row an animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`;
-        awake pauses only, and those at rest before all laps.
+        One row per animal and number of laps: `animal, laps, n_sequences, n_pauses, per_pause`;
+        awake pauses, and those at rest before all laps.
     """
     every = (*AWAKE, *AT_REST)
     sequences = chosen(replays, ["episode", "phase"], every)
@@ -95,19 +95,19 @@ def _by_lap(animals: pd.Index[int], table: pd.DataFrame, n_laps: int) -> NDArray
 
 
 def _after(replays: Replays, *, laps: int) -> pd.DataFrame:
-    """Sequences per pause after so many laps."""
+    """Sequences per pause after a number of laps."""
     table = sequences_by_lap(replays)
     table = table[table["laps"] == laps].set_index("animal").reindex(replays.animals)
     return rows(table.index, table["per_pause"], 0.0, table["n_sequences"].fillna(0))
 
 
 def _late_to_early(replays: Replays) -> pd.DataFrame:
-    """Log rate ratio of the last third of an animal's laps to the first third."""
+    """Log ratio of the rate in the last third of an animal's laps to that in the first third."""
     return _rate_ratio(replays, _thirds)
 
 
 def _last_to_first_session(replays: Replays) -> pd.DataFrame:
-    """Log rate ratio of an animal's last block to its first one."""
+    """Log ratio of the rate in an animal's last block to that in its first block."""
     return _rate_ratio(replays, _ends)
 
 
@@ -143,9 +143,9 @@ def _ends(replays: Replays, table: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame:
-    """Share of sequences at rest on an arm that was not run yet: before all laps, or after some.
+    """Share of sequences at rest on an arm that was not yet run: before all laps, or after some.
 
-    To look along an arm (a lap whose name begins with ``look``) is not to run there.
+    A lap in which the animal only looks along an arm (its name begins with ``look``) is no run.
     """
     sequences = chosen(replays, ["episode", "phase"], AT_REST)
     laps, arms = replays.laps, landmark(replays.task, "cued_arm", "uncued_arm")
@@ -165,7 +165,7 @@ def _arm_share(replays: Replays, *, arm: str, seen: bool = True) -> pd.DataFrame
 
 
 def _cued_to_uncued(replays: Replays) -> pd.DataFrame:
-    """Share of sequences at rest on the cued arm minus that on the uncued one, neither run yet."""
+    """Share of sequences at rest on the cued minus the uncued arm, neither of them run yet."""
     cued, uncued = (_arm_share(replays, arm=arm) for arm in ("cued_arm", "uncued_arm"))
     return rows(replays.animals, cued["value"] - uncued["value"], 0.0, cued["n"])
 

@@ -1,19 +1,19 @@
-"""S8: replay through the goal, and whether the animal goes the way that it replayed.
+"""S8: replay through the goal, and whether the animal then takes the replayed path.
 
 ``S8`` [1]_
-    Sequences through the goal, of an animal that is elsewhere (share). Null: the mean over the
-    other wells or, in a task without wells, that of random walks that begin like the sequences and
+    Sequences through the goal while the animal is elsewhere (share). Null: the mean over the other
+    wells or, in a task without wells, over random walks that start where the sequences start and
     are as long.
 ``S8_followed`` [2]_
-    The share of sequences whose first move is that of the next lap: among sequences that reach the
+    The share of sequences whose first move is that of the next lap, among sequences that reach the
     goal, minus that among the others (difference). Null: 0.
 
 References
 ----------
-.. [1] Widloski & Foster (2022). Flexible rerouting of hippocampal replay sequences around changing
+.. [1] Widloski & Foster (2022), Flexible rerouting of hippocampal replay sequences around changing
    barriers in the absence of global place field remapping.
    https://doi.org/10.1016/j.neuron.2022.02.002
-.. [2] Jensen, Hennequin & Mattar (2024). A recurrent network model of planning explains hippocampal
+.. [2] Jensen, Hennequin & Mattar (2024), A recurrent network model of planning explains hippocampal
    replay and human behavior. https://doi.org/10.1038/s41593-024-01675-7
 """
 
@@ -34,17 +34,17 @@ __all__ = ["GOAL_STATISTICS"]
 
 
 def _goals(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.int64]:
-    """Find the goal at each sequence: a place, or -1.
+    """Find the goal at the time of each sequence: a place, or -1.
 
-    It is the landmark `goal` or, where there are wells, the one at which the block's laps named
-    ``home`` pay.
+    The goal is the landmark `goal` or, in a task with wells, the well at which the laps named
+    ``home`` of the current block are rewarded.
 
     Parameters
     ----------
     replays : Replays
-        The tables; laps tell where they pay in a column `goal`.
+        The tables; the column `goal` of laps is the rewarded place.
     sequences : DataFrame
-        Have `animal, block`.
+        With the columns `animal, block`.
 
     Returns
     -------
@@ -65,9 +65,9 @@ def _goals(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.int64]:
 
 
 def _through_goal(replays: Replays) -> pd.DataFrame:
-    """Share of sequences through the goal, elsewhere than at it; the null is that of other wells.
+    """Share of sequences through the goal while the animal is elsewhere; the null is other wells.
 
-    Where the task has no wells, the null is that of random walks that begin like the sequences.
+    In a task without wells, the null is random walks that start where the sequences start.
     """
     sequences = chosen(replays, ["block", "place"])
     number, goal = nodes_of(replays.task).number, _goals(replays, sequences)
@@ -93,7 +93,7 @@ def _mean_of_others(
     here: NDArray[np.int64],
     wells: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Give the share of wells that each sequence visits, but the goal and where the animal is."""
+    """Share of wells that each sequence visits, except the goal and the animal's own well."""
     n = len(walked.begin) - 1
     n_visited, n_others = np.zeros(n), np.zeros(n)
     for well in wells:
@@ -112,10 +112,10 @@ def _visits(
 
 
 def _followed(replays: Replays) -> pd.DataFrame:
-    """Share of sequences whose first move is the next lap's: which reach the goal, minus others.
+    """Share of sequences whose first move is the next lap's: to the goal, minus the others.
 
-    Sequences count that begin where the animal is, before a lap that ends at the goal. One that
-    goes through a wall does not reach it. Laps tell their second state in a column `second`.
+    Only sequences that begin where the animal is, before a lap that ends at the goal, count. One
+    that crosses a wall does not reach the goal. The column `second` of laps is their second state.
     """
     columns = ["place", "block", "episode", "phase"]
     sequences = chosen(replays, columns, ["start"])
@@ -138,7 +138,7 @@ def _followed(replays: Replays) -> pd.DataFrame:
 
 
 def _through_walls(replays: Replays, sequences: pd.DataFrame, walked: Lists) -> NDArray[np.bool_]:
-    """Tell which sequences go through a wall of their block."""
+    """Return whether each sequence crosses a wall of its block."""
     node = np.array(replays.task.node, dtype=object)
     names = list(dict.fromkeys(block.name for block in replays.task.blocks))
     block = name_codes(sequences["block"], names)

@@ -1,4 +1,4 @@
-"""Where landmarks are, how far apart places are, and how many of a set a sequence visits."""
+"""Where landmarks are, how far apart places are, and how many places of a set a sequence visits."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ __all__ = ["between_nodes", "covered", "landmark"]
 
 
 def landmark(task: Task, *names: str) -> NDArray[np.bool_]:
-    """Tell which analysed states lie in landmarks.
+    """Return which analysed states lie in any of some landmarks.
 
     Parameters
     ----------
     task : Task
-        What landmarks there are.
+        The task with its landmarks.
     *names : str
-        Landmarks; one that the task lacks is empty.
+        Names of landmarks; a landmark that the task lacks is empty.
 
     Returns
     -------
     ndarray of bool, shape (n_places,)
-        Whether each lies in one of them.
+        Whether each state lies in one of them.
     """
     nodes = {node for name in names for node in task.landmarks.get(name, ())}
     return np.array([node in nodes for node in task.node], dtype=bool)
 
 
 def between_nodes(task: Task) -> NDArray[np.float64]:
-    """Count the steps from place to place on the task's graph, whichever way it is run.
+    """Count the steps between places on the task's undirected graph.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def between_nodes(task: Task) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float, shape (n_places, n_places)
-        Steps between the nodes of analysed states; infinite where no way leads.
+        Steps between the nodes of analysed states; infinite where no path exists.
     """
     number = {node: i for i, node in enumerate(task.graph.nodes)}
     edges = nx.to_scipy_sparse_array(task.graph, nodelist=list(number), weight=None)
@@ -70,7 +70,7 @@ def covered(walked: Lists, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (n_sequences,)
-        How many of its members each sequence holds.
+        The number of different places of the set in each sequence.
     """
     n_visited: NDArray[np.int64] = np.zeros(len(walked.begin) - 1, dtype=np.int64)
     _cover(walked.flat, walked.begin, inside, n_visited)

@@ -1,4 +1,4 @@
-"""The laps of animals in arrays, checked."""
+"""The laps of animals as arrays, with checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_PAUSES = 1_000_000
 _COLUMNS = ("episode", "block", "lap", "start", "end", "n_rest")
 
 WHOLE_COLUMNS = ("episode", "start", "end", "n_rest")
-"""Columns of whole numbers."""
+"""Columns that hold whole numbers."""
 
 
 class LapArrays(NamedTuple):
@@ -35,9 +35,9 @@ class LapArrays(NamedTuple):
     second : ndarray of int64, shape (n_laps,)
         The place entered first.
     begin : ndarray of int64, shape (n_animals + 1,)
-        Where the laps of each animal begin.
+        The row at which the laps of each animal begin, and their total number.
     table : DataFrame or None
-        What they were made of.
+        The table from which they were made.
     """
 
     whole: dict[str, NDArray[np.int64]]
@@ -54,9 +54,9 @@ class LapArrays(NamedTuple):
         Parameters
         ----------
         laps : DataFrame
-            As `analyses.measures.animals.replays_of` takes them.
+            As for `analyses.measures.animals.replays_of`.
         n_places : int
-            How many places there are.
+            The number of places.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class LapArrays(NamedTuple):
         Raises
         ------
         ValueError
-            If columns are missing or hold what they must not.
+            If columns are missing or have invalid values.
         """
         check_table(laps, list(_COLUMNS), "laps")
         whole = {
@@ -80,7 +80,7 @@ class LapArrays(NamedTuple):
         if len(descends):
             row = int(descends[0]) + 1
             raise ValueError(
-                f"The column 'episode' of laps must ascend, one row a lap; row {row} has "
+                f"The column 'episode' of laps must ascend, with one row per lap; row {row} has "
                 f"{episode[row]} after {episode[row - 1]}."
             )
         whole["episode"] = episode
@@ -95,14 +95,14 @@ class LapArrays(NamedTuple):
 
     @classmethod
     def concat(cls, parts: list[LapArrays], second: list[NDArray[np.int64]]) -> LapArrays:
-        """Put the laps of animals one after the other.
+        """Concatenate the laps of several animals.
 
         Parameters
         ----------
         parts : list of LapArrays
-            Those of each animal.
+            The laps of each animal.
         second : list of ndarray of int64
-            The place entered first in each lap of each animal.
+            For each animal, the place entered first in each lap.
 
         Returns
         -------
@@ -111,7 +111,7 @@ class LapArrays(NamedTuple):
         Raises
         ------
         ValueError
-            If they don't have the same columns.
+            If the animals' laps have different columns.
         """
         for part in parts[1:]:
             if part.others.keys() != parts[0].others.keys():
@@ -135,19 +135,19 @@ def _concatenated(parts: list[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any
 
 
 def second_places(steps: Columns, episode: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the place entered first in each lap.
+    """Return the place entered first in each lap.
 
     Parameters
     ----------
     steps : dict of ndarray, each of shape (n_steps,)
-        `episode, next_state` of a log's steps.
+        The columns `episode, next_state` of a log's steps.
     episode : ndarray of int64, shape (n_laps,)
         The episodes of the laps.
 
     Returns
     -------
     ndarray of int64, shape (n_laps,)
-        The places; -1 if the log has no step of a lap.
+        The places; -1 for a lap without steps in the log.
     """
     begins = np.flatnonzero(np.diff(steps["episode"], prepend=-1))
     if not len(begins):

@@ -1,4 +1,4 @@
-"""The laps around each pause: in order, how many are over, the one before and the one after."""
+"""Laps in order, the number of completed laps at a pause, and the laps before and after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["laps_around", "laps_done", "laps_in_order"]
 
 
 def laps_in_order(replays: Replays) -> Replays:
-    """Put laps in order, those of one animal after those of another.
+    """Sort laps by animal and episode.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def laps_in_order(replays: Replays) -> Replays:
     Returns
     -------
     Replays
-        The same, with their laps by animal and episode.
+        The same tables with sorted laps.
     """
     laps = replays.laps
     animal, episode = laps["animal"].to_numpy(), laps["episode"].to_numpy()
@@ -35,17 +35,17 @@ def laps_in_order(replays: Replays) -> Replays:
 
 
 def laps_done(pauses: pd.DataFrame) -> NDArray[np.int64]:
-    """Count the laps that were over at each pause (or sequence): one more after a lap than before.
+    """Count the laps completed by the time of each pause (or sequence).
 
     Parameters
     ----------
     pauses : DataFrame
-        Has `episode` and `phase`.
+        With the columns `episode` and `phase`.
 
     Returns
     -------
     ndarray of int, shape (n_rows,)
-        How many; at the rest before all laps, 0.
+        The number of laps; 0 at the rest before all laps.
     """
     return pauses["episode"].to_numpy() + ~is_one_of(pauses["phase"], AWAKE[:1])
 
@@ -53,19 +53,19 @@ def laps_done(pauses: pd.DataFrame) -> NDArray[np.int64]:
 def laps_around(
     replays: Replays, pauses: pd.DataFrame
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the lap before each pause (or sequence), and the one after it.
+    """Find the lap before each pause (or sequence), and the lap after it.
 
     Parameters
     ----------
     replays : Replays
         The tables.
     pauses : DataFrame
-        Has `animal, episode, phase`.
+        With the columns `animal, episode, phase`.
 
     Returns
     -------
-    tuple of ndarray of int, each of shape (n_rows,)
-        Rows of ``replays.laps`` by place; -1 where there is none.
+    before, after : ndarray of int, shape (n_rows,)
+        Positions of rows in ``replays.laps``; -1 if there is no such lap.
     """
     animals, laps = replays.animals, replays.laps
     n_laps = int(laps["episode"].max()) + 2 if len(laps) else 2

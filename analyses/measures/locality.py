@@ -3,33 +3,33 @@
 All are shares of sequences.
 
 ``S3`` [1]_
-    Those that begin within the task's `local_radius` of the animal. Null: the share of places
-    there.
+    Sequences that begin within the task's `local_radius` of the animal. Null: the share of places
+    within this radius.
 ``S3_remote`` [1]_
-    Those that begin further away. Null: the share of places there.
+    Sequences that begin farther away. Null: the share of places outside this radius.
 ``S3_local_end`` [1]_
-    Those that end within that radius. Null: the share of places there.
+    Sequences that end within this radius. Null: the share of places within it.
 ``S3_opposite`` [2]_
-    Those on the other side of the maze, of all that run on one side. Null: 0.5.
+    Sequences on the other side of the maze, among those that run on one side. Null: 0.5.
 ``S3_away`` [3]_
-    Those that end further from the animal than they begin, of directional ones that end nearer or
-    further. Null: 0.5.
+    Sequences that end farther from the animal than they begin, among directional ones whose two
+    distances differ. Null: 0.5.
 ``S3_remote_arm`` [4]_
-    Those in another arm than where the animal is, of all in an arm. Null: the share of the other
+    Sequences in another arm than the animal, among those in an arm. Null: the share of the other
     arms.
 ``S3_remote_segment`` [4]_
-    Those in another segment than where the animal is; each arm is one, and all that is in no arm is
-    another. Null: the share of the other segments.
+    Sequences in another segment than the animal. Each arm is a segment, and all places in no arm
+    form another. Null: the share of the other segments.
 
 References
 ----------
-.. [1] Davidson, Kloosterman & Wilson (2009). Hippocampal replay of extended experience.
+.. [1] Davidson, Kloosterman & Wilson (2009), Hippocampal replay of extended experience.
    https://doi.org/10.1016/j.neuron.2009.07.027
-.. [2] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
+.. [2] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
    of experience. https://doi.org/10.1016/j.neuron.2010.01.034
-.. [3] Mallory, Widloski & Foster (2025). The time course and organization of hippocampal replay.
+.. [3] Mallory, Widloski & Foster (2025), The time course and organization of hippocampal replay.
    https://doi.org/10.1126/science.ads4760
-.. [4] Gillespie et al. (2021). Hippocampal replay reflects specific past experiences rather than a
+.. [4] Gillespie et al. (2021), Hippocampal replay reflects specific past experiences rather than a
    plan for subsequent choice. https://doi.org/10.1016/j.neuron.2021.07.029
 """
 
@@ -54,7 +54,7 @@ def _local(
     end: str = "first",
     remote: bool = False,
 ) -> pd.DataFrame:
-    """Share of sequences whose first (or last) state is near the animal, or is not."""
+    """Share of sequences whose first (or last) state is near the animal, or far from it."""
     sequences = chosen(replays, [end, "place"])
     near = between_nodes(replays.task) <= replays.task.local_radius
     place = sequences["place"].to_numpy()
@@ -63,7 +63,7 @@ def _local(
 
 
 def _opposite(replays: Replays) -> pd.DataFrame:
-    """Share of sequences on the other side of the maze, of those on one side; see `sides`."""
+    """Share of sequences on the other side of the maze, among those on one side; see `sides`."""
     columns = ["place", "episode", "phase"]
     sequences = chosen(replays, columns)
     side = sides(replays, sequences)
@@ -71,9 +71,9 @@ def _opposite(replays: Replays) -> pd.DataFrame:
 
 
 def _away(replays: Replays) -> pd.DataFrame:
-    """Share of sequences that end further away than they begin, among those that move at all.
+    """Share of sequences that end farther away than they begin, among those with a difference.
 
-    On a track that does not join the animal's, nothing is nearer or further.
+    Sequences on a track that is not connected with the animal's track are left out.
     """
     columns = ["first", "last", "place", "direction"]
     sequences = directional(chosen(replays, columns))
@@ -85,7 +85,7 @@ def _away(replays: Replays) -> pd.DataFrame:
 
 
 def _segment(replays: Replays, *, with_box: bool = False) -> pd.DataFrame:
-    """Share of sequences that run in another arm (or outside all) than where the animal is."""
+    """Share of sequences in another arm (or, `with_box`, outside all arms) than the animal."""
     sequences = chosen(replays, ["place"])
     arm = arms(replays)
     if with_box and (arm >= 0).any():

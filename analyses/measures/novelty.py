@@ -1,28 +1,28 @@
 """S6: paths that were never run, composed of others or over a connection that was never used.
 
-*Composed* and *shortcut* are kept apart. Each move of a composed path was made, in the direction in
-which it is replayed or in the other. A shortcut runs over all of a connection that the task
-designates, and was not run like this; in a maze of one direction one half of it is replayed
-backward and the other forward, or else its moves were never made.
+*Composed* and *shortcut* are different. Each move of a composed path was made, in the direction in
+which it is replayed or in the opposite one. A shortcut runs over the whole of a connection that the
+task designates, and was never run as a whole; in a maze that is run in one direction, one half of
+it is replayed backward and the other forward, or its moves were never made.
 
 ``S6_shortcut`` [1]_
-    Shortcuts (share of sequences). Null: 0. NaN where the task designates no connection.
+    Shortcuts (share of sequences). Null: 0. NaN if the task designates no connection.
 ``S6_composed, S6_composed_rest`` [2]_
-    Composed sequences, awake and at rest, whether their pieces are read in one direction or in both
-    (share of sequences). Null: 0.
+    Composed sequences, awake and at rest, whether their pieces have one direction or both (share of
+    sequences). Null: 0.
 ``S6_composed_mixed`` [1]_
-    Those of them, awake, whose pieces are read in different directions (share of sequences). Causal
-    chains, which keep one direction, have none. Null: 0.
+    Composed sequences, awake, whose pieces have different directions (share of sequences). Causal
+    chains have one direction, so none of them is mixed. Null: 0.
 ``S6_pairs`` [1]_
     Pairs of a forward and a reverse replay of one corner each, one right after the other, that form
-    a shortcut (share of pairs). Of four corners, 4 of the 32 pairs in either order do. Null: its
-    mean if the animal's reverse ones were paired with any of its forward ones.
+    a shortcut (share of pairs). With four corners, 4 of the 32 pairs in either order do. Null: the
+    mean share if each of the animal's reverse replays were paired with any of its forward ones.
 
 References
 ----------
-.. [1] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
    of experience. https://doi.org/10.1016/j.neuron.2010.01.034
-.. [2] Igata, Ikegaya & Sasaki (2021). Prioritized experience replays on a hippocampal predictive
+.. [2] Igata, Ikegaya & Sasaki (2021), Prioritized experience replays on a hippocampal predictive
    map for learning. https://doi.org/10.1073/pnas.2011266118
 """
 
@@ -51,7 +51,7 @@ _EVERY_OTHER_BIT = 0x5555_5555_5555_5555
 
 
 def _connections(replays: Replays) -> list[list[int]]:
-    """List the connections that the task designates, as places one after the other."""
+    """List the connections that the task designates, each as a list of places in order."""
     task = replays.task
     first = {node: place for place, node in reversed(list(enumerate(task.node)))}
     return [
@@ -62,7 +62,7 @@ def _connections(replays: Replays) -> list[list[int]]:
 
 
 def _shortcuts(replays: Replays) -> pd.DataFrame:
-    """Share of sequences that run over a designated connection, along a path that was never run."""
+    """Share of sequences along a path over a designated connection that was never run."""
     sequences = chosen(replays, ["shortcut"])
     known = sequences["shortcut"].notna().to_numpy()
     sequences = sequences[known]
@@ -75,7 +75,7 @@ def _composed(
     novelties: Sequence[str] = _COMPOSED,
     phases: Sequence[str] = AWAKE,
 ) -> pd.DataFrame:
-    """Share of sequences whose every move was made, but the whole never."""
+    """Share of sequences whose moves were all made, but never as a whole."""
     sequences = chosen(replays, ["novelty"], phases)
     return share(replays, sequences, is_one_of(sequences["novelty"], novelties), 0.0)
 
@@ -86,11 +86,11 @@ class _Stretches(NamedTuple):
     Attributes
     ----------
     owner : ndarray of int, shape (n_stretches,)
-        The sequence of each.
+        The sequence of each stretch.
     forward : ndarray of bool, shape (n_stretches,)
         Whether its moves are forward.
     walked : Lists
-        Its places. One that turns the direction belongs to the stretches before and after.
+        Its places. The place where the direction changes belongs to both stretches.
     """
 
     owner: NDArray[np.int64]
@@ -99,10 +99,10 @@ class _Stretches(NamedTuple):
 
 
 def _stretches(replays: Replays, sequences: pd.DataFrame) -> _Stretches:
-    """Cut sequences where their direction turns; those of no direction are left out.
+    """Cut sequences where their direction changes; sequences without a direction are left out.
 
-    Moves that were made both ways belong to the stretch that they stand in. Of causal chains each
-    is one stretch.
+    Moves that were made in both directions belong to the stretch around them. A causal chain is one
+    stretch.
     """
     walked = paths(replays, sequences)
     whole = np.select(
@@ -135,7 +135,7 @@ def _cut(
     stop: NDArray[np.int64],
     ways: NDArray[np.int64],
 ) -> int:
-    """Write first and last move of each stretch; moves of no way go with those before them."""
+    """Write the first and last move of each stretch; moves of no direction join those before."""
     n = 0
     for sequence in range(len(begin) - 1):
         now, since = _NO_WAY, begin[sequence]
@@ -154,19 +154,19 @@ def opposite_pairs(replays: Replays) -> pd.DataFrame:
     """Find pairs of a forward and a reverse replay of one corner each, one right after the other.
 
     A corner is the half of one side of the maze that is nearer to one of the connections. A replay
-    of a corner is a stretch of a sequence that goes one way, or a whole sequence, and visits places
-    of one corner only, apart from those on no side.
+    of a corner is a stretch of a sequence with one direction, or a whole sequence, that visits only
+    one corner, apart from places on no side.
 
     Parameters
     ----------
     replays : Replays
-        Of a task with designated connections (landmarks that begin with ``shortcut``).
+        Replays in a task with designated connections (landmarks that begin with ``shortcut``).
 
     Returns
     -------
     DataFrame
-        One row a pair within a pause: `animal`, `forward_first`, and how the `forward` and the
-        `reverse` one run to or from the connections, as numbers that `shortcuts` understands.
+        One row per pair within a pause: `animal`, `forward_first`, and how the `forward` and the
+        `reverse` replay run to or from the connections, as codes that `shortcuts` reads.
     """
     sequences = chosen(replays, ["direction", "event"])
     owner, forward, walked = _stretches(replays, sequences)
@@ -191,10 +191,10 @@ def opposite_pairs(replays: Replays) -> pd.DataFrame:
 
 
 def _runs(replays: Replays, walked: Lists) -> NDArray[np.int64]:
-    """Give how replays of a corner run, as bits: side, connections they run up to, and run from.
+    """Encode each replay of a corner in bits: its side, and the connections it runs to or from.
 
-    A replay runs up to the connection of its corner if it leads to the middle of this, and from it
-    if it leads away; -1 of what is no replay of one corner.
+    A replay runs to the connection of its corner if it leads towards the middle of that, and from
+    it if it leads away. The code is -1 for a replay that is not of one corner.
     """
     left, right = own_sides(replays)
     side = runs_on(left, right, walked)
@@ -220,7 +220,7 @@ def _runs(replays: Replays, walked: Lists) -> NDArray[np.int64]:
 
 
 def _makes_shortcut(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell whether one replay runs up to a connection that the next leaves on the other side."""
+    """Return whether one replay runs to a connection that the next leaves on the other side."""
     up_to, away = first >> 1, second >> 2
     joined = up_to & away & _EVERY_OTHER_BIT
     made: NDArray[np.bool_] = (joined != 0) & ((first ^ second) & 1 == 1)
@@ -228,7 +228,7 @@ def _makes_shortcut(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDAr
 
 
 def shortcuts(pairs: Mapping[Any, Any] | pd.DataFrame) -> NDArray[np.bool_]:
-    """Tell which pairs form a shortcut.
+    """Return which pairs form a shortcut.
 
     Parameters
     ----------
@@ -238,7 +238,8 @@ def shortcuts(pairs: Mapping[Any, Any] | pd.DataFrame) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of bool, shape (n_pairs,)
-        Whether one runs up to a connection on one side, and the next leaves it on the other.
+        Whether the first replay runs to a connection on one side, and the second leaves it on the
+        other side.
     """
     forward, reverse, forward_first = (
         np.asarray(pairs[name]) for name in ("forward", "reverse", "forward_first")
@@ -248,7 +249,7 @@ def shortcuts(pairs: Mapping[Any, Any] | pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _paired_shortcuts(replays: Replays) -> pd.DataFrame:
-    """Share of pairs that form a shortcut; the null is its mean over all ways to pair them."""
+    """Share of pairs that form a shortcut; the null is its mean over all possible pairings."""
     pairs = opposite_pairs(replays)
     found = share(replays, pairs, shortcuts(pairs))
     ways, number = np.unique(pairs[["forward", "reverse"]], return_inverse=True)

@@ -1,17 +1,17 @@
 """Null hypotheses of replay: what it would be by chance.
 
-Each null draws what replay would be by chance: the same places in another order, edges at random,
-walks at random. `null_test` compares a number that is computed of the data with the same number of
-each draw. If the null is true, its p value lies below a level as often as the level says, whatever
-the number is: a little less often if it is a count, which ties with draws [1]_.
+Each null draws replay by chance: the same places in another order, random edges, random walks.
+`null_test` compares a number computed from the data with the same number for each draw. If the null
+is true, the p value lies below any level at the nominal rate, whatever the number is, or a little
+less often if it is a count, which may tie with draws [1]_.
 
 =====================  =============================================================
-null                   what is kept of the data
+null                   properties of the data that it keeps
 =====================  =============================================================
 `shuffled_order`       the places of each event
 `random_edges`         how many places each event has
-`random_walks`         where each sequence begins, its length, and the least number of
-                       different places
+`random_walks`         the first place and the length of each sequence, and the least
+                       number of different places
 =====================  =============================================================
 
 References
@@ -43,16 +43,16 @@ _REACTIVATED = ("event", "place")
 
 
 class NullTest(NamedTuple):
-    """What `null_test` finds.
+    """Result of `null_test`.
 
     Attributes
     ----------
     observed : float
-        The number, of the data.
+        The number for the data.
     expected : float
         Its mean over draws from the null.
     p : float
-        How likely the null gives a number as extreme; never zero [1]_.
+        The probability of a number at least as extreme under the null; never zero [1]_.
 
     References
     ----------
@@ -74,20 +74,20 @@ def null_test(
     alternative: str = "greater",
     seed: int = 0,
 ) -> NullTest:
-    """Compare a number with what a null makes of the data.
+    """Compare a number computed from data with its distribution under a null.
 
     Parameters
     ----------
     number : callable
-        Gives the number: ``number(data)``.
+        Computes the number: ``number(data)``.
     data : object
-        What was found.
+        The observed data.
     draw : callable
-        Draws as much from the null: ``draw(data, rng)``.
+        Draws data of the same size from the null: ``draw(data, rng)``.
     n_draws : int, default 500
-        How often.
+        Number of draws.
     alternative : {"greater", "less", "two-sided"}, default "greater"
-        Which numbers speak against the null.
+        Which numbers are evidence against the null.
     seed : int, default 0
         Seed of the draws.
 
@@ -99,12 +99,12 @@ def null_test(
     Raises
     ------
     ValueError
-        If `alternative` is unknown, `n_draws` is below 1, or `seed` is no whole number of at least
-        0.
+        If `alternative` is unknown, `n_draws` is below 1, or `seed` is not a whole number of at
+        least 0.
 
     Examples
     --------
-    A sweep back over nine places joins from end to end; in another order it hardly would.
+    In a backward sweep over nine places all neighbours join; in random order hardly any would.
 
     >>> def joined(reactivated):
     ...     return float((np.abs(np.diff(reactivated["place"])) == 1).mean())
@@ -129,13 +129,13 @@ def null_test(
 def shuffled_order(
     reactivated: Columns, rng: np.random.Generator
 ) -> dict[str, NDArray[np.integer]]:
-    """Draw the places of each event in another order.
+    """Draw the places of each event in random order.
 
     Parameters
     ----------
-    reactivated : mapping of ndarray
-        `event, place`; the rows of an event stand together.
-    rng : Generator
+    reactivated : mapping of ndarray, each of shape (n_reactivations,)
+        The columns `event, place`; rows of one event are contiguous.
+    rng : numpy.random.Generator
         Source of randomness.
 
     Returns
@@ -152,21 +152,22 @@ def shuffled_order(
 def random_edges(
     reactivated: Columns, rng: np.random.Generator, *, edges: NDArray[np.int64]
 ) -> dict[str, NDArray[np.integer]]:
-    """Draw as many places of each event, two by two: the ends of an edge at random.
+    """Replace the places of each event, in pairs, by the two ends of random edges.
 
     Parameters
     ----------
-    reactivated : mapping of ndarray
-        `event, place`; the rows of an event stand together.
-    rng : Generator
+    reactivated : mapping of ndarray, each of shape (n_reactivations,)
+        The columns `event, place`; rows of one event are contiguous.
+    rng : numpy.random.Generator
         Source of randomness.
     edges : ndarray of int, shape (n_edges, 2)
-        The track: all are equally likely, from the first to the second.
+        The directed edges of the track, all equally probable.
 
     Returns
     -------
     dict of ndarray
-        The same two columns. Of an odd number of places the last edge gives its first.
+        The same two columns. If an event has an odd number of places, the last one is the first end
+        of an edge.
     """
     event = np.asarray(reactivated["event"])
     begins = np.diff(event, prepend=event[:1] - 1) != 0
@@ -178,7 +179,7 @@ def random_edges(
 
 
 def padded(states: Lists) -> NDArray[np.int64]:
-    """Write sequences of different length as the rows of one array.
+    """Write sequences of different lengths as the rows of one array.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def padded(states: Lists) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (n_sequences, longest)
-        A sequence a row, followed by -1.
+        One sequence per row, padded with -1.
 
     Examples
     --------
@@ -208,27 +209,27 @@ def random_walks(
     edges: NDArray[np.int64],
     min_length: int = 2,
 ) -> NDArray[np.int64]:
-    """Draw walks that begin where sequences begin and are as long.
+    """Draw random walks with the first places and the lengths of sequences.
 
-    Sequences of few different places were left out of the data. So they are here: a walk of fewer
-    is drawn again.
+    As the data exclude sequences of fewer than `min_length` different places, such walks are drawn
+    again.
 
     Parameters
     ----------
     sequences : ndarray of int, shape (n_sequences, longest)
-        As from `padded`.
-    rng : Generator
+        Sequences as returned by `padded`.
+    rng : numpy.random.Generator
         Source of randomness.
     edges : ndarray of int, shape (n_edges, 2)
-        The learned graph; a walk takes each of a state's edges equally likely, from the first to
-        the second.
+        The directed edges of the graph; at each state, a walk takes one of its edges, all equally
+        probable.
     min_length : int, default 2
         The least number of different places.
 
     Returns
     -------
     ndarray of int, shape (n_sequences, longest)
-        A walk a row; all -1 where the graph seems to have none (200 were tried).
+        One walk per row, padded with -1; only -1 where 200 attempts found no such walk.
     """
     begin, neighbour = _neighbours(
         edges, int(max(sequences.max(initial=-1), edges.max(initial=-1)))
@@ -247,7 +248,7 @@ def random_walks(
 
 
 def _neighbours(edges: NDArray[np.int64], last: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """List the neighbours of each state, those of one state after those of the state before."""
+    """List the neighbours of all states in order of the states, and where those of each begin."""
     edges = np.unique(np.asarray(edges).reshape(-1, 2), axis=0)
     begin = np.searchsorted(edges[:, 0], np.arange(last + 2))
     return begin, edges[:, 1]
@@ -276,12 +277,12 @@ def distinct(sequences: NDArray[np.int64]) -> NDArray[np.int64]:
     Parameters
     ----------
     sequences : ndarray of int, shape (n_sequences, longest)
-        As from `padded`.
+        Sequences as returned by `padded`.
 
     Returns
     -------
     ndarray of int, shape (n_sequences,)
-        How many there are.
+        The number of different places.
 
     Examples
     --------

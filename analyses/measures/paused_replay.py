@@ -1,4 +1,4 @@
-"""What one animal replayed in pauses: its backups there, and the places they reactivated."""
+"""The replay of one animal in pauses: its backups, and the places that they reactivate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from replay.log.event_log import EventLog
 __all__ = ["PAUSES", "backups_in_pauses", "reactivated_in_pauses"]
 
 PAUSES = ("start", "episode_end", "rest")
-"""The phases in which an animal pauses; what is replayed on the way counts nowhere."""
+"""The phases in which an animal pauses; replay during a lap is not counted."""
 
 _IS_PAUSE = np.isin(PHASES, PAUSES)
 
@@ -25,20 +25,20 @@ _CAUSED = ("event", "pop", "state", "next_state", "cause", "phase")
 
 
 def reactivated_in_pauses(log: EventLog, paths: pd.DataFrame | None) -> Columns:
-    """List what one animal reactivated in pauses.
+    """List the places that one animal reactivated in pauses.
 
     Parameters
     ----------
     log : EventLog
-        The log of its one run.
+        The log of the animal's only run.
     paths : DataFrame or None
-        Of decoded or generated replay, which then counts instead of the log's backups, the table
-        of paths as in :func:`analyses.place_sequences`.
+        Decoded or generated replay, which then counts instead of the log's backups: a table of
+        paths as in :func:`analyses.place_sequences`.
 
     Returns
     -------
     dict of ndarray, each of shape (n_reactivations,)
-        As `analyses.sequences.reactivations` gives them.
+        The columns of `analyses.sequences.reactivations`.
     """
     if paths is None:
         return reactivated_by(backups_in_pauses(log.columns("backups")))
@@ -48,9 +48,9 @@ def reactivated_in_pauses(log: EventLog, paths: pd.DataFrame | None) -> Columns:
 
 
 def backups_in_pauses(backups: Columns) -> dict[str, NDArray[Any]]:
-    """Leave out what was replayed on the way, and what an n-step backup repeats.
+    """Leave out replay during laps, and what an n-step backup repeats.
 
-    Chains don't go on from one pause to the next.
+    Chains do not continue from one pause to the next.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def backups_in_pauses(backups: Columns) -> dict[str, NDArray[Any]]:
     Returns
     -------
     dict of ndarray, each of shape (n_kept,)
-        The same of those that count; `cause` numbers these.
+        The same columns of the backups that count; `cause` is a row among these.
     """
     n = len(backups["event"])
     rows, cause = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -83,10 +83,10 @@ def _keep(
     rows: NDArray[np.int64],
     causes: NDArray[np.int64],
 ) -> int:
-    """Write the rows that count and their causes among these; returns how many there are.
+    """Write the rows that count and their causes among them; return their number.
 
-    A pop that repeats the one before and adds a step counts by its last row, which goes on from the
-    row before it.
+    If a pop repeats the previous one and adds a step, only its last row counts, which continues
+    from the row before it.
     """
     n_kept, begin, before = 0, 0, -1
     number = np.full(len(event), -1)

@@ -1,4 +1,4 @@
-"""Rates of replay: sequences and pauses counted in cells, and the log of their ratio."""
+"""Rates of replay: counts of sequences and pauses in cells, and the log of their ratio."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _HALF = 0.5
 def count_in_cells(
     replays: Replays, table: pd.DataFrame, cells: NDArray[np.int64], n_cells: int
 ) -> NDArray[np.int64]:
-    """Count each animal's sequences (or pauses) in cells, before laps and after them apart.
+    """Count each animal's sequences (or pauses) in cells, separately before and after laps.
 
     Parameters
     ----------
     replays : Replays
         The tables.
     table : DataFrame
-        Has `animal, phase`.
+        With the columns `animal, phase`.
     cells : ndarray of int, shape (n_rows,) or (n_rows, n_arms)
         The cell of each row (or of each arm at each row), such as the end of the track and the
         block, counted from 0; -1 for none.
     n_cells : int
-        How many there are.
+        The number of cells.
 
     Returns
     -------
     ndarray of int, shape (n_animals, n_cells, 2)
-        How many rows, in pauses before a lap and after one.
+        The number of rows in pauses before a lap, and after one.
     """
     animals = replays.animals
     code, phase = own_code(animals, table), (~is_one_of(table["phase"], AWAKE[:1])).astype(int)
@@ -45,27 +45,27 @@ def count_in_cells(
 
 
 def log_rates(n_sequences: NDArray[np.int64], n_pauses: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the log of sequences per stop in cells.
+    """Return the log of the number of sequences per stop in each cell.
 
-    A stop has a pause after a lap and one before the next; the rate is the sum of those of both. So
-    cells don't differ for having fewer pauses of one kind, as the first lap has none before it. To
-    each rate that of half a sequence in an average cell is added: so none at all has a logarithm
-    too.
+    A stop has a pause after a lap and one before the next; its rate is the sum of the rates of both
+    kinds of pause. Cells with fewer pauses of one kind therefore remain comparable (the first lap
+    has no pause before it). The rate of half a sequence in an average cell is added to each rate,
+    so that a rate of zero has a logarithm, too.
 
     Parameters
     ----------
     n_sequences, n_pauses : ndarray of int, shape (n_animals, n_cells, 2)
-        The counts, as `count_in_cells` gives them.
+        The counts, as returned by `count_in_cells`.
 
     Returns
     -------
     ndarray of float, shape (n_animals, n_cells)
-        The log rates. NaN where there was no pause of a kind that the animal's other cells have,
-        and of animals without any sequence.
+        The log rates. NaN for a cell without pauses of a kind that the animal's other cells have,
+        and for animals without any sequence.
 
     Examples
     --------
-    One animal with nine sequences in ten pauses and in twenty, all after laps; one without any:
+    One animal with nine sequences in ten pauses and in twenty, all after laps; another with none:
 
     >>> n_sequences = np.array([[[0, 9], [0, 9]], [[0, 0], [0, 0]]])
     >>> n_pauses = np.array([[[0, 10], [0, 20]], [[0, 10], [0, 20]]])

@@ -1,30 +1,30 @@
-"""S5: replay of what was not run lately, or was replayed before; S8 of the arm that is run next.
+"""S5: replay of what was not run recently, or was replayed before; S8: of the arm that is run next.
 
 ``S5`` [1]_
-    The share of sequences on the other side of the maze: in blocks run mostly on one side, minus
-    that in blocks of both (difference). Null: 0.
+    The share of sequences on the other side of the maze, in blocks run mostly on one side minus
+    that in blocks run on both sides (difference). Null: 0.
 ``S5_lag`` [1]_
-    Laps since the other side was run, median over the sequences there; 1 is the lap before. It has
-    no null.
+    Laps since the other side was run, median over the sequences there; 1 is the previous lap. It
+    has no null.
 ``S5_run_before`` [1]_
     The share of the laps so far that were run on the side of a sequence, median over sequences. It
     has no null.
 ``S5_past_arm, S5_previous_goal, S8_future_arm`` [2]_
-    Sequences per stop and arm: in the arm that was run last, in that which paid before the present
-    one, or in that which is run next, to arms that are none of these (log ratio). Null: 0.
-
+    Sequences per stop and arm, in the arm that was run last, in the arm that was the goal before
+    the present one, or in the arm that is run next, relative to arms that are none of these and not
+    the goal (log ratio). Null: 0.
 ``S5_rest_as_awake`` [3]_
-    Rank correlation, over all places, of how many sequences run through each at rest and awake, of
-    animals that ran. Null: 0; as both may follow what was run, it is no proof that one tags what
-    the other replays.
+    Rank correlation, over all places, between the numbers of sequences through a place at rest and
+    awake, once the animal has run. Null: 0. As both may follow what was run, a correlation is no
+    proof that awake replay tags what is replayed at rest.
 
 References
 ----------
-.. [1] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple function
+.. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple function
    of experience. https://doi.org/10.1016/j.neuron.2010.01.034
-.. [2] Gillespie et al. (2021). Hippocampal replay reflects specific past experiences rather than a
+.. [2] Gillespie et al. (2021), Hippocampal replay reflects specific past experiences rather than a
    plan for subsequent choice. https://doi.org/10.1016/j.neuron.2021.07.029
-.. [3] Yang et al. (2024). Selection of experience for memory by hippocampal sharp wave ripples.
+.. [3] Yang et al. (2024), Selection of experience for memory by hippocampal sharp wave ripples.
    https://doi.org/10.1126/science.adk8261
 """
 
@@ -46,7 +46,7 @@ from analyses.measures.sides import arms, lap_side, main_arm, own_sides, runs_on
 __all__ = ["RECENCY_STATISTICS"]
 
 _MOSTLY = 0.75
-"""A block is run on one side if more than this share of its laps is."""
+"""A block is run on one side if more than this share of its laps is on that side."""
 
 _FEWEST = 5
 
@@ -54,7 +54,7 @@ _BASELINE, _PAST, _FUTURE, _GOAL, _PREVIOUS_GOAL, _SEVERAL = range(6)
 
 
 def _opposite_by_block(replays: Replays) -> pd.DataFrame:
-    """Share of sequences on the other side: blocks of one side minus those of both."""
+    """Share of sequences on the other side: blocks run on one side minus blocks run on both."""
     columns = ["place", "episode", "phase"]
     sequences = chosen(replays, columns)
     side = sides(replays, sequences)
@@ -69,14 +69,14 @@ def _opposite_by_block(replays: Replays) -> pd.DataFrame:
 
 
 def _runs_one_side(replays: Replays) -> NDArray[np.bool_]:
-    """Tell of each lap whether its block is mostly run on one side."""
+    """Return, for each lap, whether its block is mostly run on one side."""
     laps = replays.laps.assign(side=lap_side(replays))
     mean = laps.groupby(["animal", "block"], observed=True, sort=False)["side"].transform("mean")
     return (mean.abs() > 2 * _MOSTLY - 1).to_numpy()
 
 
 def _lag(replays: Replays) -> pd.DataFrame:
-    """Median number of laps since the other side was run, of sequences there; 1: the lap before."""
+    """Median number of laps since the other side was run, over sequences there; 1: the last lap."""
     columns = ["place", "episode", "phase"]
     sequences = chosen(replays, columns)
     sequences = sequences[sides(replays, sequences) == "opposite"]
@@ -95,7 +95,7 @@ def _lag(replays: Replays) -> pd.DataFrame:
 
 
 def _median(replays: Replays, table: pd.DataFrame, values: pd.Series[float]) -> pd.DataFrame:
-    """Give the median over the sequences of each animal."""
+    """Median over the sequences of each animal."""
     animals = replays.animals
     by_animal = values.groupby(own_code(animals, table))
     everyone = np.arange(len(animals))
@@ -120,10 +120,10 @@ def _run_before(replays: Replays) -> pd.DataFrame:
 
 
 def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
-    """Tell what each arm is to the animal at each pause (or sequence), shape (n_rows, n_arms).
+    """Return the role of each arm at each pause (or sequence), shape (n_rows, n_arms).
 
-    The past and the future arm are those in which a lap ended last, and will end next. The goal is
-    the arm that pays (the column `goal` of laps), the previous goal the one that did so before.
+    The past arm is where a lap ended last, and the future arm is where a lap will end next. The
+    goal is the rewarded arm (the column `goal` of laps), and the previous goal the one before it.
     """
     arm, ordered = arms(replays), laps_in_order(replays)
     laps = ordered.laps
@@ -153,10 +153,10 @@ def _roles(replays: Replays, table: pd.DataFrame) -> NDArray[np.int8]:
 
 
 def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
-    """Log rate ratio of the arm of one role to arms of none, while the animal is in no arm.
+    """Log rate ratio of the arm with one role to arms without any, while the animal is in no arm.
 
-    Rare sequences lie below their mean more often than above: an animal says nothing unless five
-    sequences are to be expected in the arm by chance.
+    Counts of rare sequences lie below their mean more often than above. An animal's value is
+    therefore NaN unless at least five sequences are expected in the arm by chance.
     """
     animals, arm = replays.animals, arms(replays)
     sequences = chosen(replays, ["episode", "phase", "place"])
@@ -183,13 +183,13 @@ def _arm_rate(replays: Replays, *, role: int) -> pd.DataFrame:
 
 
 def _rest_as_awake(replays: Replays) -> pd.DataFrame:
-    """Rank correlation over places of the sequences at rest and awake that run through each."""
+    """Rank correlation over places between the numbers of sequences at rest and awake."""
     animals, n_places = replays.animals, len(replays.task.node)
     sequences = chosen(replays, ["episode", "phase"], (*AWAKE, *AT_REST))
     sequences = sequences[laps_done(sequences) > 0]
     through = own_code(animals, sequences), is_one_of(sequences["phase"], AT_REST).astype(int)
     walked = paths(replays, sequences)
-    # A sequence counts once at each of its places, however often it comes by.
+    # A sequence counts once at each of its places, however often it visits them.
     owner, place = np.unique(np.stack((walked.owner, walked.flat)), axis=1)
     counts = np.zeros((len(animals), 2, n_places))
     np.add.at(counts, (through[0][owner], through[1][owner], place), 1.0)

@@ -1,8 +1,8 @@
-"""The tables that statistics read, which sequences they count, and what a statistic gives.
+"""The tables that statistics read, the sequences that they count, and what a statistic returns.
 
-A statistic is a function of all replays of one task, by one learner or from one recording. It gives
-one row an animal: replays of one animal resemble one another, so the animal is the unit of every
-interval and test. A row's value is NaN where the animal has nothing to say.
+A statistic is a function of all replays in one task, by one learner or from one recording. It
+returns one row per animal: replays of one animal resemble one another, so the animal is the unit of
+every interval and test. The value is NaN if an animal has no sequences that count.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["AT_REST", "AWAKE", "COUNTS", "Replays", "Statistic", "chosen", "dire
 __all__ += ["is_one_of", "name_codes", "paths"]
 
 AWAKE = ("start", "episode_end")
-"""Pauses during a session; in all others the animal rests."""
+"""Pauses during a session; in all other pauses the animal rests."""
 
 AT_REST = ("rest",)
 """Pauses at rest: between sessions, before the first lap or after the last."""
 
 COUNTS = ("place sequences", "causal chains")
-"""What is counted: what an electrode would see, or the mechanism of a model."""
+"""What statistics count: sequences as an electrode would see them, or the mechanism of a model."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,24 +43,24 @@ class Replays:
     Attributes
     ----------
     sequences : DataFrame
-        One row a sequence. If `counts` says so, the columns are those of
-        :func:`analyses.place_sequences`, else those of :func:`analyses.classify` with `distance,
-        shortcut, impossible`. To these come `animal, block, lap` (the lap just run, or about to be
-        run at a start), `place` (where the animal is), `extent` (the largest distance along the
-        track between two places, in cm) and `correlation` (of a place's order with its distance
-        from the first). Animals stand one after the other, and sequences in order of time.
+        One row per sequence. Place sequences have the columns of :func:`analyses.place_sequences`,
+        causal chains those of :func:`analyses.classify` and `distance, shortcut, impossible`.
+        Further columns are `animal, block, lap` (the lap just run, or about to be run at a start),
+        `place` (where the animal is), `extent` (the largest distance along the track between two
+        places, in cm) and `correlation` (between a place's order and its distance from the first).
+        Rows are sorted by animal and then by time.
     pauses : DataFrame
-        One row a pause, also those without replay: `animal, block, lap, episode, phase, place`.
+        One row per pause, with or without replay: `animal, block, lap, episode, phase, place`.
     laps : DataFrame
-        One row a lap: `animal, episode, block, lap, start, end, reward, n_steps`, and what else the
-        laps of the animals have.
+        One row per lap: `animal, episode, block, lap, start, end, reward, n_steps`, and further
+        columns of the animals' laps.
     reactivations : DataFrame
-        What place sequences were found in: `animal, event, phase, place`. Without rows of causal
-        chains.
+        The reactivated places in which place sequences were found: `animal, event, phase, place`.
+        Empty for causal chains.
     task : Task
-        What places there are: `places, node, graph, position, landmarks, local_radius`.
+        The task, with `places, node, graph, position, landmarks, local_radius`.
     counts : {"place sequences", "causal chains"}
-        What a sequence is.
+        The kind of sequence.
     detection : Detection
         The criteria that all sequences meet.
     """
@@ -74,19 +74,19 @@ class Replays:
     detection: Detection = Detection()  # noqa: RUF009 (immutable)
 
     def __repr__(self) -> str:
-        """Tell how much there is."""
+        """Summarise the numbers of animals, pauses and sequences in a line."""
         return (
             f"Replays({len(self.animals)} animals in {self.task.name!r}, {len(self.pauses):,} "
             f"pauses, {len(self.sequences):,} {self.counts})"
         )
 
     def detected(self, detection: Detection) -> Replays:
-        """Leave out the sequences that don't meet the criteria of a study.
+        """Keep only the sequences that meet the criteria of a study.
 
         Parameters
         ----------
         detection : Detection
-            The criteria. The largest jump must be that with which the sequences were made.
+            The criteria. The largest jump must be the one with which the sequences were made.
 
         Returns
         -------
@@ -96,10 +96,9 @@ class Replays:
         Raises
         ------
         TypeError
-            If `detection` is no `Detection`.
+            If `detection` is not a `Detection`.
         ValueError
-            If a criterion is out of range or less strict than what was left out before, or the jump
-            is another one.
+            If a criterion is out of range or less strict than before, or the largest jump differs.
         """
         if not isinstance(detection, Detection):
             raise TypeError(f"detection must be a Detection, got {type(detection).__name__}.")
@@ -108,7 +107,7 @@ class Replays:
         if detection.largest_jump != before.largest_jump:
             raise ValueError(
                 f"These sequences were made with largest_jump={before.largest_jump}, not "
-                f"{detection.largest_jump}: make them anew."
+                f"{detection.largest_jump}: make them again."
             )
         for name in ("min_length", "min_distance", "min_extent", "min_correlation"):
             wanted, least = getattr(detection, name), getattr(before, name)
@@ -129,22 +128,22 @@ class Replays:
 
     @cached_property
     def states(self) -> Lists:
-        """The places of all sequences, one after the other."""
+        """The places of all sequences as one flat list."""
         return Lists.of(self.sequences["states"])
 
     @cached_property
     def animals(self) -> pd.Index[int]:
-        """The number of each animal, those without any replay too, sorted."""
+        """The numbers of all animals, with or without replay, sorted."""
         seen = [table["animal"] for table in (self.pauses, self.sequences, self.laps)]
         animals: pd.Index[int] = pd.Index(np.unique(np.concatenate(seen)), name="animal")
         return animals
 
 
 class Compute(Protocol):
-    """Computes a statistic: one row an animal, with the columns `animal, value, null, n`.
+    """Computes a statistic: one row per animal, with the columns `animal, value, null, n`.
 
-    `value` is the animal's own and `null` what to expect of it by chance; `n` counts its sequences,
-    or its pauses where these are counted.
+    `value` is the animal's own value and `null` the value expected by chance; `n` is the number of
+    its sequences, or of its pauses where these are counted.
     """
 
     def __call__(self, replays: Replays) -> pd.DataFrame: ...
@@ -156,13 +155,13 @@ class Statistic(NamedTuple):
     Attributes
     ----------
     label : str
-        What an axis says.
+        The label of an axis.
     compute : callable
-        ``compute(replays)`` gives one row an animal: `animal`, `value`, `null` (what to expect of
-        this animal by chance) and `n` (sequences, or pauses where these are counted).
+        ``compute(replays)`` returns one row per animal: `animal`, `value`, `null` (the value
+        expected for this animal by chance) and `n` (sequences, or pauses where these are counted).
     is_share : bool, default False
-        Whether it is a share of sequences: between 0 and 1, and tested as a binomial count. Others
-        are differences and log ratios, of either sign, and numbers.
+        Whether it is a share of sequences: between 0 and 1, and tested as a binomial count. Other
+        statistics are numbers, or differences and log ratios of either sign.
     """
 
     label: str
@@ -171,7 +170,7 @@ class Statistic(NamedTuple):
 
 
 def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
-    """Tell which rows of a column hold one of some names.
+    """Return which rows of a column hold one of some names.
 
     Parameters
     ----------
@@ -183,7 +182,7 @@ def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of bool, shape (n_rows,)
-        Whether each holds one.
+        Whether each row holds one of them.
 
     Examples
     --------
@@ -198,7 +197,7 @@ def is_one_of(column: pd.Series, names: Iterable[object]) -> NDArray[np.bool_]:
 
 
 def name_codes(column: pd.Series, names: Sequence[str]) -> NDArray[np.int64]:
-    """Give the place in a list of the name in each row of a column.
+    """Return the position in a list of the name in each row of a column.
 
     Parameters
     ----------
@@ -210,7 +209,7 @@ def name_codes(column: pd.Series, names: Sequence[str]) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (n_rows,)
-        Places in the list, counted from 0; -1 for none.
+        Positions in the list, counted from 0; -1 for a name that it lacks.
 
     Examples
     --------
@@ -234,14 +233,14 @@ def chosen(
     replays : Replays
         The tables.
     columns : sequence of str, optional
-        What is needed of the sequences besides `animal`.
+        Columns of the sequences that are needed besides `animal`.
     phases : sequence of str, default ``AWAKE``
-        In which pauses.
+        Phases of the pauses that count.
 
     Returns
     -------
     DataFrame
-        Their columns `animal` and `columns`; the index has their rows in `replays.sequences`.
+        The columns `animal` and `columns`; the index is the row in `replays.sequences`.
 
     Raises
     ------
@@ -255,34 +254,37 @@ def chosen(
 
 
 def directional(sequences: pd.DataFrame) -> pd.DataFrame:
-    """Leave out sequences that go neither way or both, be it one after the other or at once.
+    """Keep only forward and reverse sequences.
+
+    Sequences without a direction, mixed ones, and those along moves made in both directions are
+    dropped.
 
     Parameters
     ----------
     sequences : DataFrame
-        Has a column `direction`.
+        With a column `direction`.
 
     Returns
     -------
     DataFrame
-        The forward and the reverse ones.
+        The forward and the reverse sequences.
     """
     return sequences[is_one_of(sequences["direction"], ["forward", "reverse"])]
 
 
 def paths(replays: Replays, sequences: pd.DataFrame) -> Lists:
-    """Give the places of some sequences, one after the other.
+    """Return the places of some sequences.
 
     Parameters
     ----------
     replays : Replays
         The tables.
     sequences : DataFrame
-        As from `chosen`: the index tells which rows of ``replays.sequences`` they are.
+        Sequences as returned by `chosen`: the index is the row in ``replays.sequences``.
 
     Returns
     -------
     Lists
-        The places of each.
+        The places of each sequence.
     """
     return replays.states.take(sequences.index.to_numpy())

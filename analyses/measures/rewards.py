@@ -1,29 +1,30 @@
-"""S4: replay after rewards that change.
+"""S4: replay after changes of reward.
 
 Rates are sequences per stop, the pauses after a lap and before the next; see `log_rates`.
 
 ``S4, S4_reverse, S4_forward`` [1]_
     All sequences, or those of one direction: the rate at the end of the track whose reward changes,
-    to that at the other; in blocks in which the ends pay unequally, minus that in the others (log
-    ratio). Null: 0.
+    relative to the other end; in blocks in which the ends are rewarded unequally, minus that in the
+    others (log ratio). Null: 0.
 ``S4_reverse_minus_forward`` [1]_
-    The rate of reverse to that of forward sequences, at the changed end in unequal blocks (log
+    The rate of reverse relative to forward sequences, at the changed end in unequal blocks (log
     ratio). Null: 0.
 ``S4_restored`` [1]_
-    The same in the equal blocks that come after. Null: 0.
+    The same in the equal blocks after the unequal ones. Null: 0.
 ``S4_rewarded`` [2]_
-    The rate after laps with reward, to that after laps without (log ratio). Null: 0.
+    The rate after rewarded laps, relative to laps without reward (log ratio). Null: 0.
 ``S4_paid_sequence, S4_paid_to_neutral`` [3]_
-    The reverse share of directional sequences at rest along the sequence that pays: minus that
-    before it did, or minus that of the sequence that never pays (difference). Null: 0.
+    The reverse share of directional sequences at rest along the rewarded sequence, minus its value
+    before the sequence was rewarded, or minus that of the sequence that is never rewarded
+    (difference). Null: 0.
 
 References
 ----------
-.. [1] Ambrose, Pfeiffer & Foster (2016). Reverse replay of hippocampal place cells is uniquely
+.. [1] Ambrose, Pfeiffer & Foster (2016), Reverse replay of hippocampal place cells is uniquely
    modulated by changing reward. https://doi.org/10.1016/j.neuron.2016.07.047
-.. [2] Singer & Frank (2009). Rewarded outcomes enhance reactivation of experience in the
+.. [2] Singer & Frank (2009), Rewarded outcomes enhance reactivation of experience in the
    hippocampus. https://doi.org/10.1016/j.neuron.2009.11.016
-.. [3] Liu, Dolan, Kurth-Nelson & Behrens (2019). Human replay spontaneously reorganizes experience.
+.. [3] Liu, Dolan, Kurth-Nelson & Behrens (2019), Human replay spontaneously reorganizes experience.
    https://doi.org/10.1016/j.cell.2019.06.012
 """
 
@@ -63,16 +64,16 @@ def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
     Parameters
     ----------
     task : Task
-        Its blocks pay at places.
+        A task with rewards in its blocks.
 
     Returns
     -------
     changed : str or None
-        The node whose mean reward is not the same in all blocks; None unless there is just one.
+        The node whose mean reward differs between blocks; None unless there is exactly one.
     unchanged : set of str
-        The other nodes that pay.
+        The other rewarded nodes.
     equal, unequal : set of str
-        Blocks by name in which all pay the same, and the others.
+        Names of the blocks in which all these nodes have the same reward, and of the others.
     """
     blocks = [block for block in task.blocks if block.n_laps]
     ends = sorted({node for block in blocks for node in block.rewards})
@@ -86,7 +87,7 @@ def changed_ends(task: Task) -> tuple[str | None, set[str], set[str], set[str]]:
 
 
 def _changed_end(replays: Replays, *, direction: str | None = None) -> pd.DataFrame:
-    """Log rate ratio of changed to unchanged end, unequal minus equal blocks."""
+    """Log rate ratio of the changed to the unchanged end, unequal minus equal blocks."""
     sequences = chosen(replays, ["direction", "place", "block", "phase"])
     if direction is not None:
         sequences = sequences[is_one_of(sequences["direction"], [direction])]
@@ -99,7 +100,10 @@ def _changed_end(replays: Replays, *, direction: str | None = None) -> pd.DataFr
 
 
 def _cells(replays: Replays) -> Callable[[pd.DataFrame], NDArray[np.int64]]:
-    """Give the function to cells: equal blocks 0 and 1, unequal 2 and 3; odd: the changed end."""
+    """Return the function from rows to cells: 0, 1 in equal, 2, 3 in unequal blocks.
+
+    Odd cells are at the changed end.
+    """
     changed, unchanged, equal, unequal = changed_ends(replays.task)
     node = np.array(replays.task.node, dtype=object)
     at = np.select([node == changed, np.isin(node, list(unchanged))], [1, 0], -1)
@@ -114,9 +118,9 @@ def _cells(replays: Replays) -> Callable[[pd.DataFrame], NDArray[np.int64]]:
 
 
 def _reverse_minus_forward(replays: Replays, *, restored: bool = False) -> pd.DataFrame:
-    """Log rate of reverse minus that of forward sequences, at the changed end in unequal blocks.
+    """Log rate of reverse minus that of forward sequences at the changed end.
 
-    Or in those in which its reward is restored.
+    In unequal blocks or, if `restored`, in the equal ones after them.
     """
     sequences = chosen(replays, ["direction", "place", "block", "phase"])
     forward, reverse = (is_one_of(sequences["direction"], [way]) for way in ("forward", "reverse"))
@@ -134,7 +138,7 @@ def _reverse_minus_forward(replays: Replays, *, restored: bool = False) -> pd.Da
 
 
 def _rewarded(replays: Replays) -> pd.DataFrame:
-    """Log rate ratio after laps with and without reward."""
+    """Log ratio of the rates after laps with and without reward."""
     pauses = replays.pauses[is_one_of(replays.pauses["phase"], ["episode_end"])]
     sequences = chosen(replays, ["episode", "phase"], ["episode_end"])
     paid = np.append((replays.laps["reward"] > 0).to_numpy().astype(int), -1)
@@ -147,9 +151,9 @@ def _rewarded(replays: Replays) -> pd.DataFrame:
 
 
 def _paid_sequence(replays: Replays, *, against: str) -> pd.DataFrame:
-    """Share of reverse sequences at rest along the sequence that pays, in blocks in which it does.
+    """Share of reverse sequences at rest along the rewarded sequence, in blocks with its reward.
 
-    It is held against that of the sequence that never pays, or of itself in the blocks before.
+    The share of the sequence without reward, or its own share in the blocks before, is subtracted.
     """
     task = replays.task
     columns = ["direction", "first", "block", "episode", "phase"]

@@ -1,4 +1,4 @@
-"""On which side of a maze, and in which arm, sequences and laps run."""
+"""The side of a maze, and the arm, in which sequences and laps run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST_OF_ONE, _LEAST_OF_OTHER = 0.10, 0.05
 
 
 def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
-    """Tell which sequences run on the animal's side of the maze, and which on the other.
+    """Return which sequences run on the animal's side of the maze, and which on the other.
 
     The animal's side is where it is or, where the sides meet, that of the lap it has just run. A
     sequence is on a side if it covers more than 10 % of it and less than 5 % of the other [1]_.
@@ -30,18 +30,18 @@ def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
     Parameters
     ----------
     replays : Replays
-        Of a task with the landmarks `left_loop` and `right_loop`.
+        Replays in a task with the landmarks `left_loop` and `right_loop`.
     sequences : DataFrame
-        As from `chosen`, with `animal, place, episode, phase`.
+        Sequences as returned by `chosen`, with `animal, place, episode, phase`.
 
     Returns
     -------
     ndarray of str, shape (n_sequences,)
-        ``same``, ``opposite``, or nothing.
+        ``same``, ``opposite``, or empty.
 
     References
     ----------
-    .. [1] Gupta, van der Meer, Touretzky & Redish (2010). Hippocampal replay is not a simple
+    .. [1] Gupta, van der Meer, Touretzky & Redish (2010), Hippocampal replay is not a simple
        function of experience. https://doi.org/10.1016/j.neuron.2010.01.034
     """
     left, right = own_sides(replays)
@@ -53,19 +53,19 @@ def sides(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.str_]:
 
 
 def runs_on(left: NDArray[np.bool_], right: NDArray[np.bool_], walked: Lists) -> NDArray[np.int64]:
-    """Tell on which side sequences run, as `sides` has it.
+    """Return on which side sequences run, by the rule of `sides`.
 
     Parameters
     ----------
     left, right : ndarray of bool, shape (n_places,)
-        The places on each side, as from `own_sides`.
+        The places on each side, as returned by `own_sides`.
     walked : Lists
         The places of sequences.
 
     Returns
     -------
     ndarray of int, shape (n_sequences,)
-        -1 left, 1 right, else 0.
+        -1 for left, 1 for right, 0 for neither.
 
     Examples
     --------
@@ -83,34 +83,34 @@ def runs_on(left: NDArray[np.bool_], right: NDArray[np.bool_], walked: Lists) ->
 
 
 def own_sides(replays: Replays) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Tell which analysed states lie on the left only, and which on the right only.
+    """Return which analysed states lie only on the left, and which only on the right.
 
     Parameters
     ----------
     replays : Replays
-        Of a task with the landmarks `left_loop, right_loop` or `left_arm, right_arm`.
+        Replays in a task with the landmarks `left_loop, right_loop` or `left_arm, right_arm`.
 
     Returns
     -------
     left, right : ndarray of bool, shape (n_places,)
-        Whether each lies there.
+        Whether each state lies there.
     """
     left, right = (landmark(replays.task, *names) for names in (_LEFT, _RIGHT))
     return left & ~right, right & ~left
 
 
 def lap_side(replays: Replays) -> NDArray[np.int64]:
-    """Tell the side of each lap by its name.
+    """Return the side of each lap, by its name.
 
     Parameters
     ----------
     replays : Replays
-        Its laps have a column `lap`.
+        Replays whose laps have a column `lap`.
 
     Returns
     -------
     ndarray of int, shape (n_laps,)
-        -1 of laps named ``left``, 1 of those named ``right``, else 0.
+        -1 for laps named ``left``, 1 for laps named ``right``, 0 for all others.
     """
     name = replays.laps["lap"]
     return is_one_of(name, ["right"]).astype(int) - is_one_of(name, ["left"])
@@ -122,7 +122,7 @@ def _side_at(replays: Replays) -> NDArray[np.int64]:
 
 
 def side_run(replays: Replays) -> NDArray[np.int64]:
-    """Tell the side from which each lap came or, if it began on none, to which it went.
+    """Return the side on which each lap began or, if it began on neither, on which it ended.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def side_run(replays: Replays) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (n_laps,)
-        -1 left, 1 right, else 0.
+        -1 for left, 1 for right, 0 for neither.
     """
     side = _side_at(replays)
     start, end = (side[replays.laps[name].to_numpy(int)] for name in ("start", "end"))
@@ -141,17 +141,17 @@ def side_run(replays: Replays) -> NDArray[np.int64]:
 
 
 def arms(replays: Replays) -> NDArray[np.int64]:
-    """Give the number of the arm that each analysed state lies in.
+    """Return the number of the arm in which each analysed state lies.
 
     Parameters
     ----------
     replays : Replays
-        Of a task whose arms are landmarks such as ``arm1`` or ``arm_a``.
+        Replays in a task whose arms are landmarks such as ``arm1`` or ``arm_a``.
 
     Returns
     -------
     ndarray of int, shape (n_places,)
-        Arms are counted from 0, in the order of the landmarks; -1 for none.
+        Arms are numbered from 0 in the order of the landmarks; -1 for no arm.
     """
     number = np.full(len(replays.task.node), -1)
     names = [name for name in replays.task.landmarks if _ARM.fullmatch(name)]
@@ -161,19 +161,19 @@ def arms(replays: Replays) -> NDArray[np.int64]:
 
 
 def main_arm(arm: NDArray[np.int64], walked: Lists) -> NDArray[np.int64]:
-    """Give the arm of which each sequence visits most states.
+    """Return the arm in which each sequence visits most states.
 
     Parameters
     ----------
     arm : ndarray of int, shape (n_places,)
-        The arm of each analysed state, as from `arms`.
+        The arm of each analysed state, as returned by `arms`.
     walked : Lists
         The places of sequences.
 
     Returns
     -------
     ndarray of int, shape (n_sequences,)
-        The arm; -1 of a sequence that visits none.
+        The arm; -1 for a sequence that visits no arm.
     """
     n_arms = int(arm.max(initial=-1)) + 1
     n_sequences = len(walked.begin) - 1

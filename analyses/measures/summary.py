@@ -1,9 +1,10 @@
-"""A statistic of all animals: mean, interval, null and sign test.
+"""A statistic over all animals: mean, interval, null and sign test.
 
-The sign test asks whether animals lie above their null as often as below. That is what chance does
-where a null is even, such as as many reverse as forward chains. The share of what is rare lies
-below its mean more often than above, be it only because it is mostly none at all. So for shares the
-test expects as many animals above as the binomial distribution has there.
+The sign test asks whether animals lie above their null as often as below it. That is what chance
+gives if values are symmetric about the null, as for equal numbers of forward and reverse sequences.
+The share of a rare event is mostly 0 and so lies below its mean more often than above. For shares,
+the test therefore expects the number of animals above the null that the binomial distribution
+gives.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ _EQUAL = 1e-12
 
 
 def chance_above(null: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Give the chance that a share lies above its null, if it is not equal to it.
+    """Return the probability that a share lies above its null, given that the two differ.
 
     Parameters
     ----------
     null : ndarray of float, shape (n_animals,)
         The shares expected by chance.
     n : ndarray of int, shape (n_animals,)
-        What each share is of.
+        The number of sequences of which each is a share.
 
     Returns
     -------
     ndarray of float, shape (n_animals,)
-        The chances; a half where the null is 0 or 1.
+        The probabilities; a half where the null is 0 or 1.
 
     Examples
     --------
@@ -54,26 +55,26 @@ def chance_above(null: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.
 def over_animals(
     per_animal: pd.DataFrame, by: Sequence[str] = ("statistic",), level: float = 0.95
 ) -> pd.DataFrame:
-    """Put what the animals have to say into one row for each statistic.
+    """Summarise each statistic over animals in one row.
 
     Parameters
     ----------
     per_animal : DataFrame
-        One row an animal and statistic: `by, value, null, n`. A value of NaN says nothing.
+        One row per animal and statistic: `by, value, null, n`. Values of NaN are ignored.
     by : sequence of str, default ("statistic",)
-        Columns that name a group; `statistic` is one of them. A group keeps the order of a
-        category.
+        Columns that name a group; `statistic` is one of them. Categories keep their order.
     level : float, default 0.95
         Coverage of the interval.
 
     Returns
     -------
     DataFrame
-        One row a group: `by`; `value`, the mean over animals, with its Student-t interval `ci_low`,
-        `ci_high`; the mean `null`; `p`, two-sided, of the exact sign test of the `n_above` and
-        `n_below` animals that lie above and below their null, of which chance puts the share
-        `chance_above` above; `n_animals` and `n_chains`. For shares in ``STATISTICS`` that chance
-        is `chance_above`, for all others a half. What the data cannot give is NaN.
+        One row per group: `by`; `value`, the mean over animals, with its Student-t interval
+        `ci_low, ci_high`; the mean `null`; the two-sided `p` of the exact sign test on the numbers
+        `n_above` and `n_below` of animals above and below their null; `chance_above`, the share of
+        these expected above by chance (by :func:`chance_above` for shares, a half for other
+        statistics); `n_animals` and `n_chains`, the number of sequences. Entries that the data do
+        not determine are NaN.
 
     Raises
     ------

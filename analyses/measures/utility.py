@@ -1,21 +1,23 @@
 """S12: non-local backward replay in a tree with shared ends, by need and gain.
 
-After a lap from one start to one end, other paths to the same end are worth replaying: those of
-starts that come often (need), and where the reward changes what would be chosen (gain). Both are
-those of an animal that knows, of each start, the last reward of each end that it ran from there.
-All are shares of the backward sequences after a lap that lead from its end [1]_.
+After a lap from one start to one end, other paths to the same end are worth replaying: paths from
+starts that are frequent (need), and paths on which the reward changes the choice (gain). Need and
+gain are those of an animal that knows, for each start, the last reward at each end that it reached
+from there. All statistics are shares of the backward sequences after a lap that lead from its end
+[1]_.
 
 ``S12``
-    Those on the path of higher need x gain, of non-local ones where two paths differ in it. Null:
-    0.5.
+    Sequences on the path of higher need x gain, among non-local ones where two paths differ in it.
+    Null: 0.5.
 ``S12_need, S12_gain``
     The same by need alone, and by gain alone. Null: 0.5.
 ``S12_non_local``
-    Those along other paths than the one just run. Null: the share of the other paths to the end.
+    Sequences along other paths than the one just run. Null: the share of the other paths to the
+    end.
 
 References
 ----------
-.. [1] Liu, Mattar, Behrens, Daw & Dolan (2021). Experience replay is associated with efficient
+.. [1] Liu, Mattar, Behrens, Daw & Dolan (2021), Experience replay is associated with efficient
    nonlocal learning. https://doi.org/10.1126/science.abf1357
 """
 
@@ -46,11 +48,11 @@ class _Tree(NamedTuple):
     Attributes
     ----------
     start, end : ndarray of int, shape (n_places,)
-        The number of the start (end) that a place is, or -1.
+        The number of the start (or end) at a place, or -1.
     path : ndarray of int, shape (n_places,)
-        Start and end of the path that a place lies on: ``start * n_ends + end``, or -1.
+        Start and end of the path on which a place lies: ``start * n_ends + end``, or -1.
     n_starts, n_ends : int
-        How many there are.
+        The numbers of starts and ends.
     """
 
     start: NDArray[np.int64]
@@ -75,7 +77,7 @@ def _tree(replays: Replays) -> _Tree:
 
 
 def _paths_of(tree: _Tree, walked: Lists) -> NDArray[np.int64]:
-    """Give the path that most places of each sequence lie on; -1 if none does."""
+    """Return the path on which most places of each sequence lie; -1 if none does."""
     n_sequences = len(walked.begin) - 1
     n_paths = tree.n_starts * tree.n_ends
     if not n_paths:
@@ -89,7 +91,7 @@ def _paths_of(tree: _Tree, walked: Lists) -> NDArray[np.int64]:
 def _need_and_gain(
     tree: _Tree, replays: Replays
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give need and gain of each start after each lap, shape (n_laps, n_starts), in their order."""
+    """Compute need and gain of each start after each lap, each of shape (n_laps, n_starts)."""
     laps = replays.laps
     need, gain = (np.zeros((len(laps), tree.n_starts)) for _ in range(2))
     table = zip(laps["animal"], tree.start[laps["start"]], tree.end[laps["end"]], laps["reward"],
@@ -113,7 +115,7 @@ def _need_and_gain(
 
 
 def _backward(replays: Replays) -> tuple[_Tree, pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
-    """Find the backward sequences after a lap that lead from its end, and their start and lap."""
+    """Find the backward sequences that lead from the end of the last lap, their start and lap."""
     tree = _tree(replays)
     columns = ["direction", "episode", "phase"]
     sequences = chosen(replays, columns, ["episode_end"])
@@ -144,7 +146,7 @@ def _by_utility(replays: Replays, *, by: str) -> pd.DataFrame:
 
 
 def _non_local(replays: Replays) -> pd.DataFrame:
-    """Share of backward sequences from the end of a lap along other paths than the one just run."""
+    """Share of backward sequences from the end of a lap along paths other than the one just run."""
     tree, sequences, start, lap = _backward(replays)
     local = np.append(tree.start[replays.laps["start"].to_numpy(int)], -1)[lap]
     return share(replays, sequences, start != local, 1 - 1 / max(tree.n_starts, 1))

@@ -1,15 +1,15 @@
-"""S9: how far sequences get, against walks at random that begin where they do and are as long.
+"""S9: how far sequences get, compared with random walks of equal length from the same places.
 
 ``S9, S9_rest``
-    Exponent of the mean distance from a sequence's first state against the number of steps, awake
-    [1]_ and at rest [2]_: about 0.5 of diffusion, 1 of straight runs (number). Null: that of random
-    walks on the task's graph.
+    Exponent of the mean distance from a sequence's first state as a function of the number of
+    steps, awake [1]_ and at rest [2]_: about 0.5 for diffusion, 1 for straight runs (number). Null:
+    the exponent of random walks on the task's graph.
 
 References
 ----------
-.. [1] Krause & Drugowitsch (2022). A large majority of awake hippocampal sharp-wave ripples feature
+.. [1] Krause & Drugowitsch (2022), A large majority of awake hippocampal sharp-wave ripples feature
    spatial trajectories with momentum. https://doi.org/10.1016/j.neuron.2021.11.014
-.. [2] Stella, Baracskay, O'Neill & Csicsvari (2019). Hippocampal reactivation of random
+.. [2] Stella, Baracskay, O'Neill & Csicsvari (2019), Hippocampal reactivation of random
    trajectories resembling Brownian diffusion. https://doi.org/10.1016/j.neuron.2019.01.052
 """
 
@@ -47,7 +47,7 @@ class Nodes(NamedTuple):
     distance : ndarray of float, shape (n_nodes, n_nodes)
         Straight distances between nodes, in cm.
     edges : ndarray of int, shape (n_edges, 2)
-        All edges, each both ways.
+        All edges, each in both directions.
     """
 
     number: NDArray[np.int64]
@@ -56,12 +56,12 @@ class Nodes(NamedTuple):
 
 
 def nodes_of(task: Task) -> Nodes:
-    """Give the nodes of a task's graph numbers.
+    """Assign numbers to the nodes of a task's graph.
 
     Parameters
     ----------
     task : Task
-        Its graph has nodes with `pos`.
+        A task whose graph has nodes with `pos`.
 
     Returns
     -------
@@ -80,24 +80,24 @@ def nodes_of(task: Task) -> Nodes:
 def walks_like(
     replays: Replays, sequences: pd.DataFrame
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw walks at random that begin where sequences do and are as long, on the task's graph.
+    """Draw random walks on the task's graph with the first places and the lengths of sequences.
 
-    Each has at least as many different nodes as sequences must have. Of each animal at most 1,000
-    sequences are taken, evenly over time; the seed is always the same.
+    Each walk has at least as many different nodes as a sequence must have. At most 1,000 sequences
+    of each animal are used, evenly spaced in time; the seed is always the same.
 
     Parameters
     ----------
     replays : Replays
         The tables.
     sequences : DataFrame
-        As from `chosen`.
+        Sequences as returned by `chosen`.
 
     Returns
     -------
     row : ndarray of int, shape (n_walks,)
-        The sequence that each walk is like.
+        The sequence to which each walk corresponds.
     walks : ndarray of int, shape (n_walks, longest)
-        Numbers of nodes, a walk a row, followed by -1.
+        Numbers of nodes, one walk per row, padded with -1.
     """
     nodes = nodes_of(replays.task)
     row = _some_of_each(own_code(replays.animals, sequences), _N_WALKS)
@@ -110,7 +110,7 @@ def walks_like(
 
 
 def _some_of_each(code: NDArray[np.int64], n_most: int) -> NDArray[np.int64]:
-    """Pick at most so many rows of each animal, evenly."""
+    """Pick at most `n_most` rows of each animal, evenly spaced."""
     order = np.argsort(code, kind="stable")
     n = np.bincount(code)
     rank = np.arange(len(code)) - np.repeat(np.cumsum(n) - n, n)
@@ -125,7 +125,7 @@ def _exponent(
 ) -> pd.DataFrame:
     """Slope of the log mean distance from the first state against the log number of steps.
 
-    Lags end with the shortest sequences that count, so that each sequence has a part in each lag.
+    The largest lag is that of the shortest sequences, so that each sequence counts at each lag.
     """
     animals = replays.animals
     sequences, min_length = chosen(replays, phases=phases), replays.detection.min_length

@@ -1,20 +1,20 @@
-"""S7: replay through walls, against other layouts of as many walls.
+"""S7: replay through walls, compared with other layouts of equally many walls.
 
 ``S7, S7_first_laps`` [1]_
-    Moves through walls, in all laps or in the five after the walls moved (share of all moves of
-    sequences). Null: that through the same walls, turned and mirrored.
+    Moves through walls, in all laps or in the first five after the walls moved (share of all moves
+    of sequences). Null: the share through the same walls, rotated and reflected.
 ``S7_percentile`` [2]_
-    The share of the other layouts of as many walls that sequences would cross more often, mean over
-    blocks. Null: 0.5.
+    The share of other layouts of equally many walls that sequences would cross more often, mean
+    over blocks. Null: 0.5.
 ``S7_sessions`` [2]_
-    The share of blocks in which they would cross more than 95 % of the other layouts more often.
-    Null: 0.05.
+    The share of blocks in which sequences would cross more than 95 % of the other layouts more
+    often. Null: 0.05.
 
 References
 ----------
-.. [1] Jensen, Hennequin & Mattar (2024). A recurrent network model of planning explains hippocampal
+.. [1] Jensen, Hennequin & Mattar (2024), A recurrent network model of planning explains hippocampal
    replay and human behavior. https://doi.org/10.1038/s41593-024-01675-7
-.. [2] Widloski & Foster (2022). Flexible rerouting of hippocampal replay sequences around changing
+.. [2] Widloski & Foster (2022), Flexible rerouting of hippocampal replay sequences around changing
    barriers in the absence of global place field remapping.
    https://doi.org/10.1016/j.neuron.2022.02.002
 """
@@ -43,16 +43,16 @@ _FITS = 0.95
 
 
 class _Walls:
-    """Where walls can stand (slots, between neighbouring wells), and where they do in each block.
+    """Slots for walls, between neighbouring wells, and the slots with a wall in each block.
 
     Attributes
     ----------
     slots : list of (str, str)
         Pairs of nodes.
     blocks : list of str
-        Names of blocks with walls.
+        Names of the blocks with walls.
     layout : ndarray of bool, shape (n_blocks, n_slots)
-        Where walls stand.
+        Whether a wall stands in each slot.
     """
 
     def __init__(self, replays: Replays) -> None:
@@ -70,7 +70,7 @@ class _Walls:
         self.layout = self.layout.reshape(len(walled), len(self.slots))
 
     def slot_numbers(self, node: Sequence[str]) -> NDArray[np.int64]:
-        """Give the slot between two places, shape (n_places, n_places); -1 for none."""
+        """Return the slot between each two places, shape (n_places, n_places); -1 for none."""
         known = {name: i for i, name in enumerate(dict.fromkeys(node))}
         slot = np.full((len(known), len(known)), -1)
         for i, (a, b) in enumerate(self.slots):
@@ -84,7 +84,7 @@ class _Walls:
 def _crossings(
     replays: Replays, first_laps: int | None
 ) -> tuple[_Walls, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Count moves by animal, block and slot, all moves by animal and block, sequences by animal."""
+    """Count moves by animal, block and slot, moves by animal and block, and sequences by animal."""
     walls = _Walls(replays)
     animals = replays.animals
     sequences = chosen(replays, ["block", "episode", "phase"])
@@ -108,7 +108,7 @@ def _crossings(
 
 
 def _since_change(replays: Replays, sequences: pd.DataFrame) -> NDArray[np.float64]:
-    """Count the laps since the block began; in an animal's first block nothing had changed."""
+    """Count the laps since the block began; infinite in an animal's first block."""
     laps = replays.laps
     number = laps.sort_values(["animal", "episode"]).groupby(["animal", "block"], observed=True)
     since = number.cumcount().reindex(laps.index).to_numpy(float)
@@ -131,17 +131,17 @@ def symmetric_layouts(
     Parameters
     ----------
     slots : sequence of (str, str)
-        Where walls can stand: pairs of nodes, each in alphabetical order.
+        Slots for walls: pairs of nodes, each in alphabetical order.
     layout : ndarray of bool, shape (n_slots,)
-        Where they do.
+        Whether a wall stands in each slot.
     position : mapping of str to (float, float)
         Node -> (x, y) in cm.
 
     Returns
     -------
     ndarray of bool, shape (n_layouts, n_slots)
-        The layouts that differ from this one, at most seven, each once; only by rotations and
-        reflections that turn slots into slots.
+        The layouts that differ from this one, at most seven, without repetition; only rotations and
+        reflections that map slots to slots are used.
 
     Examples
     --------
@@ -174,17 +174,17 @@ def symmetric_layouts(
 
 
 def other_layouts(layout: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """List the other layouts of as many walls.
+    """List all other layouts of equally many walls.
 
     Parameters
     ----------
     layout : ndarray of bool, shape (n_slots,)
-        Where walls stand.
+        Whether a wall stands in each slot.
 
     Returns
     -------
     ndarray of bool, shape (n_layouts, n_slots)
-        All others; none if there are more than 10,000.
+        All other layouts; none if there are more than 10,000.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def other_layouts(layout: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _crossing_share(replays: Replays, *, first_laps: int | None = None) -> pd.DataFrame:
-    """Share of moves through walls; the null is that through turned and mirrored walls."""
+    """Share of moves through walls; the null is the share through rotated and reflected walls."""
     walls, counts, moves, n = _crossings(replays, first_laps)
     position = nx.get_node_attributes(replays.task.graph, "pos")
     crossed, turned = (np.zeros(len(n)) for _ in range(2))
@@ -216,13 +216,13 @@ def _crossing_share(replays: Replays, *, first_laps: int | None = None) -> pd.Da
 
 
 def _percentile(replays: Replays) -> pd.DataFrame:
-    """Share of the other layouts that sequences would cross more often, mean over blocks."""
+    """Share of other layouts that sequences would cross more often, mean over blocks."""
     value, n = _percentiles(replays)
     return rows(replays.animals, pd.DataFrame(value).mean(axis=1), 0.5, n)
 
 
 def _sessions(replays: Replays) -> pd.DataFrame:
-    """Share of blocks with walls whose percentile is above 0.95, of those with sequences."""
+    """Share of blocks with a percentile above 0.95, among blocks with walls and sequences."""
     value, _ = _percentiles(replays)
     known = ~np.isnan(value)
     n = known.sum(axis=1)
@@ -231,7 +231,7 @@ def _sessions(replays: Replays) -> pd.DataFrame:
 
 
 def _percentiles(replays: Replays) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Give the percentile of each animal and block with walls, and the sequences of each animal."""
+    """Compute the percentile by animal and block with walls, and the sequences of each animal."""
     walls, counts, _, n = _crossings(replays, None)
     value = np.full((len(n), len(walls.blocks)), np.nan)
     for i, layout in enumerate(walls.layout):

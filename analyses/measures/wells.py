@@ -1,13 +1,14 @@
-"""S2, S8 on a W-track: replay at its wells, of paths that were or may be run.
+"""S2, S8 on a W-track: replay at the wells, along paths that were or may be run.
 
-Past and future paths are told from the place alone: at the centre well all ways in are possible
-past ones, and all ways out possible future ones; at a side well, the other way round. Names that
-end in ``_centre`` or ``_side`` are of sequences at wells of one kind. All are of one study [1]_.
+Possible past and future paths follow from the well alone: at the centre well, all inward paths are
+possible past paths and all outward paths are possible future paths; at a side well it is the other
+way round. Names that end in ``_centre`` or ``_side`` count sequences at wells of one kind. All
+these statistics come from one study [1]_.
 
 ``S2_reverse_given_past, S2_reverse_given_past_centre, S2_reverse_given_past_side``
-    The reverse ones, of directional sequences along possible past paths (share). Null: 0.5.
+    Reverse among directional sequences along possible past paths (share). Null: 0.5.
 ``S2_forward_given_future, S2_forward_given_future_centre, S2_forward_given_future_side``
-    The forward ones, of directional sequences along possible future paths (share). Null: 0.5.
+    Forward among directional sequences along possible future paths (share). Null: 0.5.
 ``S2_taken_centre, S2_taken_side``
     Reverse sequences along possible past paths: the share on the side that was run, minus that on
     the other (difference). Null: 0.
@@ -17,7 +18,7 @@ end in ``_centre`` or ``_side`` are of sequences at wells of one kind. All are o
 
 References
 ----------
-.. [1] Shin, Tang & Jadhav (2019). Dynamics of awake hippocampal-prefrontal replay for spatial
+.. [1] Shin, Tang & Jadhav (2019), Dynamics of awake hippocampal-prefrontal replay for spatial
    learning and memory-guided decision making. https://doi.org/10.1016/j.neuron.2019.09.012
 """
 
@@ -41,27 +42,27 @@ __all__ = ["WELL_STATISTICS"]
 def _at_well(
     replays: Replays, sequences: pd.DataFrame, path: str, well: str | None = None
 ) -> NDArray[np.bool_]:
-    """Tell which sequences, of an animal at a well, run along possible past (or future) paths.
+    """Return which sequences at a well run along possible past (or future) paths.
 
-    A path is read as it was run. It goes out if it leads away from the centre well and in if it
-    leads towards it. At the centre well all paths in are possible past ones; at a side well, all
-    paths out are.
+    A path is read in the direction in which it was run. It is outward if it leads away from the
+    centre well, and inward if it leads towards it. At the centre well all inward paths are possible
+    past paths; at a side well, all outward paths are.
 
     Parameters
     ----------
     replays : Replays
-        Of a task with the landmarks `centre_well`, `left_well` and `right_well`.
+        Replays in a task with the landmarks `centre_well`, `left_well` and `right_well`.
     sequences : DataFrame
         Forward and reverse sequences: `direction, first, last, place`.
     path : {"past", "future"}
-        Which paths.
+        The kind of path.
     well : {"centre", "side"}, optional
-        At which wells; by default at all.
+        The kind of well; by default all wells.
 
     Returns
     -------
     ndarray of bool, shape (n_sequences,)
-        Whether each does.
+        Whether each sequence runs along such a path while the animal is at such a well.
     """
     centre = landmark(replays.task, "centre_well")
     wells = centre | landmark(replays.task, "left_well", "right_well")
@@ -84,7 +85,7 @@ def _congruence(
     path: str,
     well: str | None = None,
 ) -> pd.DataFrame:
-    """Share of one direction among the sequences along possible past (or future) paths at wells."""
+    """Share of one direction among sequences along possible past (or future) paths at wells."""
     table = directional(chosen(replays, ["direction", "first", "last", "place"]))
     table = table[_at_well(replays, table, path, well)]
     return share(replays, table, table["direction"] == direction, 0.5)
@@ -99,7 +100,7 @@ def _taken(
 ) -> pd.DataFrame:
     """Share of sequences on the side that was (or will be) run, minus that on the other side.
 
-    Sequences on neither side, and on both, count in the total.
+    Sequences on neither side or on both sides count in the total.
     """
     columns = ["direction", "first", "last", "place", "episode", "phase"]
     sequences = directional(chosen(replays, columns))

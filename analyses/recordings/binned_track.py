@@ -1,12 +1,12 @@
-"""A track, cut into bins: where an animal is on a graph, and how far one place is from another.
+"""A track in bins: positions on a track graph, and distances along it.
 
-A track graph is the field's drawing of a maze (see :mod:`replay.worlds.tracks`): an undirected
-networkx graph, its nodes with `pos` (cm). The animal walks along straight edges. Each edge is cut
-into bins of equal length, so that decoding and distances follow the corridors, never the air
-between them.
+A track graph is the usual description of a maze (see :mod:`replay.worlds.tracks`): an undirected
+networkx graph whose nodes have `pos` (cm). The animal moves along straight edges. Each edge is
+divided into bins of equal length, so that decoding and distances follow the corridors and never
+cut across the space between them.
 
-Where an animal is recorded on several tracks, one graph holds them all, and its connected
-components are the tracks. From one to another there is no way: the distance is infinite.
+If an animal is recorded on several tracks, one graph has them all, and its connected components are
+the tracks. There is no path between components: their distance is infinite.
 """
 
 from __future__ import annotations
@@ -25,39 +25,38 @@ __all__ = ["BinnedTrack", "Projection", "cut_track", "project"]
 
 
 class BinnedTrack(NamedTuple):
-    """A track graph that is cut into bins; edge by edge, as the graph lists its edges.
+    """A track graph divided into bins, edge by edge in the order of the graph.
 
     Attributes
     ----------
     nodes : tuple
         The nodes of the graph.
     node_position : ndarray of float64, shape (n_nodes, 2)
-        Where they are, in cm.
+        Their positions, in cm.
     edges : ndarray of int32, shape (n_edges, 2)
-        The two nodes of each edge, as places in `nodes`.
+        The two nodes of each edge, as indices into `nodes`.
     length : ndarray of float64, shape (n_edges,)
         The length of each edge, in cm.
     node_distance : ndarray of float64, shape (n_nodes, n_nodes)
-        The length of the shortest way between two nodes, in cm; infinite between two components.
+        The shortest distance between two nodes along the track, in cm; infinite between components.
     edge : ndarray of int32, shape (n_bins,)
-        On which edge each bin lies.
+        The edge of each bin.
     offset : ndarray of float64, shape (n_bins,)
-        How far its centre is from the first node of that edge, in cm.
+        The distance of each bin's centre from the first node of its edge, in cm.
     position : ndarray of float64, shape (n_bins, 2)
-        Where its centre is, in cm.
+        The centre of each bin, in cm.
     width : ndarray of float64, shape (n_bins,)
-        How long it is, in cm.
+        The length of each bin, in cm.
     distance : ndarray of float64, shape (n_bins, n_bins)
-        The length of the shortest way between the centres of two bins, in cm; infinite between two
-        components.
+        The shortest distance between the centres of two bins along the track, in cm; infinite
+        between components.
     component : ndarray of int32, shape (n_bins,)
-        In which connected component of the graph each bin lies, from 0, in the order in which the
-        graph lists their first nodes.
+        The connected component of each bin, from 0, in the order of the graph's nodes.
     edge_order : ndarray of int32, shape (n_edges, 2)
         The edges in the order in which the graph's `edge_order` lays them end to end, each as two
-        places in `nodes`, from its beginning to its end; none if the graph doesn't say.
+        indices into `nodes`, from its beginning to its end; empty if the graph has no order.
     edge_spacing : ndarray of float64, shape (n_edges - 1,)
-        The gaps that the graph's `edge_spacing` leaves between them, in cm; none likewise.
+        The gaps between these edges by the graph's `edge_spacing`, in cm; empty without an order.
     """
 
     nodes: tuple[Hashable, ...]
@@ -81,23 +80,23 @@ class BinnedTrack(NamedTuple):
 
     @property
     def n_components(self) -> int:
-        """Number of connected components: tracks that do not join."""
+        """Number of connected components, that is, of separate tracks."""
         return int(self.component.max()) + 1
 
 
 class Projection(NamedTuple):
-    """Positions, moved to the nearest point of a track.
+    """Positions projected to the nearest point of a track.
 
     Attributes
     ----------
     edge : ndarray of int32, shape (n_samples,)
-        On which edge the point lies; -1 where the position is unknown.
+        The edge of the nearest point; -1 if the position is unknown.
     offset : ndarray of float64, shape (n_samples,)
-        How far it is from the first node of that edge, in cm; NaN where unknown.
+        The distance of that point from the first node of the edge, in cm; NaN if unknown.
     away : ndarray of float64, shape (n_samples,)
-        How far the position is from the track, in cm; NaN where unknown.
+        The distance of the position from the track, in cm; NaN if unknown.
     bin : ndarray of int32, shape (n_samples,)
-        The bin that holds the point; -1 where unknown.
+        The bin that contains the point; -1 if unknown.
     """
 
     edge: NDArray[np.int32]
@@ -107,16 +106,16 @@ class Projection(NamedTuple):
 
 
 def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
-    """Cut a track graph into bins.
+    """Divide a track graph into bins.
 
     Parameters
     ----------
     graph : networkx.Graph
-        Nodes with `pos`, in cm. Edges are straight; their length follows from the positions, and a
-        `distance` that says something else is refused. The graph's own attributes `edge_order` and
-        `edge_spacing` may say, as in track_linearization, how it is laid out on a line.
+        Nodes with `pos`, in cm. Edges are straight; their length follows from the positions, and
+        must agree with their `distance`, if any. The graph attributes `edge_order` and
+        `edge_spacing` may define its linearisation, as in track_linearization.
     bin_size : float, default 5.0
-        The largest length of a bin, in cm; the bins of an edge are equally long.
+        Largest length of a bin, in cm; all bins of an edge have the same length.
 
     Returns
     -------
@@ -126,10 +125,10 @@ def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     Raises
     ------
     TypeError
-        If it is no undirected networkx graph.
+        If it is not an undirected networkx graph.
     ValueError
-        If a node lacks its position or has no edge, an edge has no length or another one than its
-        `distance` says, or `edge_order` names an edge that the graph doesn't have.
+        If a node has no position or no edge, an edge has length 0 or one that differs from its
+        `distance`, or `edge_order` has an edge that is not in the graph.
 
     Examples
     --------
@@ -139,7 +138,7 @@ def cut_track(graph: nx.Graph, bin_size: float = 5.0) -> BinnedTrack:
     >>> track.n_bins, track.distance[0].tolist()
     (5, [0.0, 5.0, 10.0, 15.0, 20.0])
 
-    Two tracks that do not join:
+    Two separate tracks:
 
     >>> graph = nx.Graph([("A", "B"), ("C", "D")])
     >>> places = {"A": (0, 0), "B": (10, 0), "C": (0, 50), "D": (5, 50)}
@@ -179,7 +178,7 @@ def _read_graph(
     if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
         raise TypeError(
             f"A track graph must be an undirected networkx.Graph, got {type(graph).__name__}: the "
-            "animal walks along its edges both ways."
+            "animal moves along its edges in both directions."
         )
     nodes = tuple(graph.nodes)
     place = {node: number for number, node in enumerate(nodes)}
@@ -191,20 +190,20 @@ def _read_graph(
             given = np.empty(0)
         if given.shape != (2,) or not np.isfinite(given).all():
             raise ValueError(
-                f"The node {node!r} of the track graph needs a position: pos=(x, y) in cm, got "
+                f"The node {node!r} of the track graph needs a position, pos=(x, y) in cm; got "
                 f"{graph.nodes[node].get('pos')!r}."
             )
         position[number] = given
     edges = [(place[one], place[other]) for one, other in graph.edges]
     if not edges:
         raise ValueError(
-            "The track graph has no edge: join the places between which the animal goes."
+            "The track graph has no edge: add one for each corridor along which the animal runs."
         )
     alone = sorted(set(range(len(nodes))) - {place for edge in edges for place in edge})
     if alone:
         raise ValueError(
-            f"No edge of the track graph leads to the node {nodes[alone[0]]!r}: join it to the "
-            "places from which the animal goes there, or leave it out."
+            f"The node {nodes[alone[0]]!r} of the track graph has no edge: connect it to its "
+            "neighbours, or leave it out."
         )
     return nodes, position, np.array(edges, dtype=np.int32)
 
@@ -212,13 +211,13 @@ def _read_graph(
 def _laid_out(
     graph: nx.Graph, nodes: Sequence[Hashable]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Read how the graph is laid out on a line, if it says so of all its edges."""
+    """Read the linearisation of the graph, if it includes all edges."""
     order = [tuple(edge) for edge in graph.graph.get("edge_order", ())]
     for edge in order:
         if len(edge) != 2 or not graph.has_edge(*edge):
             raise ValueError(
-                f"The edge_order of the track graph goes along {shown(edge)}, and the graph has no "
-                "such edge: list pairs of nodes that it joins."
+                f"The edge_order of the track graph has {shown(edge)}, which is not an edge of the "
+                "graph: list pairs of nodes with an edge between them."
             )
     if {frozenset(edge) for edge in order} != {frozenset(edge) for edge in graph.edges}:
         return np.empty((0, 2), dtype=np.int32), np.empty(0)
@@ -246,18 +245,18 @@ def _check_lengths(
         names = f"from {nodes[one]!r} to {nodes[other]!r}"
         if straight <= 0:
             raise ValueError(
-                f"The edge {names} of the track graph has no length: its nodes are in one place."
+                f"The edge {names} of the track graph has length 0: both nodes have one position."
             )
-        told = graph.edges[nodes[one], nodes[other]].get("distance", straight)
-        if not abs(float(told) - straight) <= 1e-3 * straight + 1e-6:
+        given = graph.edges[nodes[one], nodes[other]].get("distance", straight)
+        if not abs(float(given) - straight) <= 1e-3 * straight + 1e-6:
             raise ValueError(
                 f"The edge {names} is {straight:g} cm long by the positions of its nodes, but its "
-                f"distance says {told!r}. Give both in cm; draw a bent corridor as several edges."
+                f"distance is {given!r}. Give both in cm; draw a bent corridor as several edges."
             )
 
 
 def _distances(track: BinnedTrack) -> NDArray[np.float64]:
-    """Measure the shortest way between all bins: through either end of each edge, or straight."""
+    """Compute the distance between all bins: through either end of each edge, or along one edge."""
     ends = track.edges[track.edge]
     to_end = np.stack([track.offset, track.length[track.edge] - track.offset], axis=1)
     distance = np.full((track.n_bins, track.n_bins), np.inf)
@@ -272,14 +271,14 @@ def _distances(track: BinnedTrack) -> NDArray[np.float64]:
 
 
 def project(track: BinnedTrack, position: ArrayLike) -> Projection:
-    """Move positions to the nearest point of a track.
+    """Project positions to the nearest point of a track.
 
     Parameters
     ----------
     track : BinnedTrack
         The track.
     position : array_like of float, shape (n_samples, 2)
-        Where the animal was, in cm; NaN where that is unknown.
+        Positions in cm; NaN if unknown.
 
     Returns
     -------
@@ -289,7 +288,7 @@ def project(track: BinnedTrack, position: ArrayLike) -> Projection:
     Raises
     ------
     ValueError
-        If it is no list of pairs of numbers.
+        If positions are not pairs of numbers.
 
     Examples
     --------

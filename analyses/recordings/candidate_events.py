@@ -1,4 +1,4 @@
-"""The candidate events of a recording: those of the file, or those that are found."""
+"""The candidate events of a recording: those of the file, or those that are detected."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ __all__ = ["candidate_events", "is_covered"]
 def candidate_events(
     recording: Recording, moved: Running, settings: Settings
 ) -> tuple[pd.DataFrame, str]:
-    """Take the events of the file, or find them.
+    """Return the events of the file, or detect them.
 
     Parameters
     ----------
     recording : Recording
-        With events, a field potential, spikes or a posterior; the first of these counts.
+        With events, a field potential, spikes or a posterior; the first of these is used.
     moved : Running
-        How fast the animal was.
+        The speed of the animal.
     settings : Settings
-        With the criteria of events that are found.
+        With the criteria of detection.
 
     Returns
     -------
     events : DataFrame
         `start_time` and `end_time`, in s.
-    how : str
-        How many, and where they are from: a sentence.
+    note : str
+        A sentence with their number and origin.
 
     Raises
     ------
     ValueError
-        If there is no event.
+        If there is no event, or nothing in which to detect events.
     """
     if recording.events is not None:
         if not len(recording.events):
@@ -56,7 +56,10 @@ def candidate_events(
     elif recording.posterior is not None:
         return _stretches(recording.posterior, recording.name)
     else:
-        raise ValueError(f"{recording.name} has nothing in which events can be found: give events.")
+        raise ValueError(
+            f"{recording.name} has neither spikes nor a field potential to detect events in: give "
+            "a table of candidate events."
+        )
     known = ~np.isnan(moved.speed)
     speed = np.interp(time, moved.time[known], moved.speed[known], left=np.nan, right=np.nan)
     criteria = settings.criteria
@@ -68,33 +71,33 @@ def candidate_events(
             f"{criteria.longest:g} s while the animal is slow. Lower the threshold, or give events."
         )
     how = (
-        f"{len(events)} candidate events were found where {what} reaches "
-        f"{criteria.threshold:g} standard deviations above its mean, {criteria.shortest:g} to "
-        f"{criteria.longest:g} s long, while the animal is slower than "
+        f"{len(events)} candidate events were found in which {what} reaches "
+        f"{criteria.threshold:g} standard deviations above its mean; they last "
+        f"{criteria.shortest:g} to {criteria.longest:g} s, and the animal is slower than "
         f"{criteria.largest_speed:g} cm/s."
     )
     return events, how
 
 
 def is_covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:
-    """Tell in which events anything was decoded, if others decoded it.
+    """Find the events for which another program's decoded positions are available.
 
     Parameters
     ----------
     recording : Recording
-        Perhaps with a posterior or decoded places.
+        May have a posterior or decoded places.
     events : DataFrame
         `start_time` and `end_time`, in s.
 
     Returns
     -------
     ndarray of bool, shape (n_events,)
-        True in all, if nothing was decoded by others.
+        All True if the recording has neither a posterior nor decoded places.
 
     Raises
     ------
     ValueError
-        If nothing that was decoded lies within an event.
+        If no decoded position lies within an event.
     """
     if recording.decoded is not None:
         time = np.sort(recording.decoded["time"].to_numpy(dtype=float))
@@ -106,14 +109,14 @@ def is_covered(recording: Recording, events: pd.DataFrame) -> NDArray[np.bool_]:
     last = np.searchsorted(time, events["end_time"], side="right")
     if not (last > first).any():
         raise ValueError(
-            f"Nothing of what was decoded in {recording.name} lies within one of its "
-            f"{len(events)} events. Are both in s on one clock?"
+            f"No decoded position of {recording.name} lies within one of its {len(events)} events. "
+            "Are both in s, on the same clock?"
         )
     return np.asarray(last > first)
 
 
 def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, str]:
-    """Take stretches of a posterior without a gap for events, if it was decoded event by event."""
+    """Treat stretches of a posterior without gaps as events, if it was decoded event by event."""
     known = posterior.time[~np.isnan(posterior.probability).any(axis=1)]
     width = float(np.median(np.diff(known))) if len(known) > 1 else 0.0
     begins = np.flatnonzero(np.diff(known, prepend=-np.inf) > 3 * width)
@@ -122,7 +125,7 @@ def _stretches(posterior: Posterior, name: str) -> tuple[pd.DataFrame, str]:
     longest = float((events["end_time"] - events["start_time"]).median())
     if longest > 2.0:
         raise ValueError(
-            f"The posterior of {name} goes on for {longest:.0f} s at a time, so it doesn't tell "
-            "which part is an event: give a table of candidate events."
+            f"The posterior of {name} has stretches of up to {longest:.0f} s without a gap, so "
+            "events cannot be read from it: give a table of candidate events."
         )
-    return events, f"{len(events)} candidate events: what was decoded without a gap."
+    return events, f"{len(events)} candidate events: stretches that were decoded without a gap."

@@ -1,4 +1,4 @@
-"""What was replayed: the threshold is chosen, and paths of replay become place sequences."""
+"""Conclusions from scored events: the threshold, and the place sequences of significant events."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ __all__ = ["Conclusions", "conclude", "path_radius"]
 
 
 class Conclusions(NamedTuple):
-    """What was replayed.
+    """The replay that was found, and how it was found.
 
     Attributes
     ----------
     events : DataFrame
-        As tested, and `is_replay` and `kind` (of the event's longest sequence; null unless it is
-        replay).
+        The tested events, with `is_replay` and `kind` (of the event's longest sequence; null unless
+        it is replay).
     sequences : DataFrame
-        The place sequences of replay, as `analyses.place_sequences` gives them, with `kind` and
+        The place sequences of replay, as `analyses.place_sequences` returns them, with `kind` and
         `start_time` and `end_time` (s); `event` is that of `events`.
     kinds : DataFrame
-        For each distance of states: `state_size, states_per_metre, kind, n, n_events, share,
-        ci_low, ci_high`.
+        For each state size: `state_size, states_per_metre, kind, n, n_events, share, ci_low,
+        ci_high`.
     states : DataFrame
-        Where each state is: `state, x, y`.
+        The position of each state: `state, x, y` (cm).
     experience : EventLog
         The animal's moves between states, lap by lap; its `mdp` is the track.
     visited : DataFrame
         The states that each replay event visits: `event, time` (s), `states`, and `phase`: `rest`
-        off the track, `episode_end` after a lap, `step` on the way.
+        off the track, `episode_end` after a lap, `step` within a lap.
     paths : DataFrame
         The decoded paths of all events.
     calibration : Calibration or None
-        The threshold of p, and how often chance passes the whole procedure; None without spikes.
-    told : tuple of str
-        What was read, found and done, a sentence each.
+        The threshold of p, and the false-positive rate of the procedure; None without spikes.
+    notes : tuple of str
+        What was read, found and done, one sentence each.
     """
 
     events: pd.DataFrame
@@ -65,10 +65,10 @@ class Conclusions(NamedTuple):
     visited: pd.DataFrame
     paths: pd.DataFrame
     calibration: Calibration | None
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Tell how much replay was found."""
+        """Summarise the numbers of events and sequences."""
         n_replay = int(self.events["is_replay"].sum())
         return (
             f"Conclusions({len(self.events):,} events, of which {n_replay:,} are replay, "
@@ -79,53 +79,53 @@ class Conclusions(NamedTuple):
 def conclude(
     recording: Recording, session: Session, judgement: Judgement, scored: Scored
 ) -> Conclusions:
-    """Choose the threshold, and tell what was replayed.
+    """Choose the threshold, and classify what was replayed.
 
     Parameters
     ----------
     recording : Recording
-        What the session is of.
+        The recording.
     session : Session
-        As prepared.
+        The same recording as prepared.
     judgement : Judgement
-        How events are judged.
+        The criteria for replay.
     scored : Scored
-        All events.
+        All events, scored.
 
     Returns
     -------
     Conclusions
-        What was replayed.
+        The replay that was found.
     """
     least = judgement.least_score
-    events, told = scored.events.copy(), [*recording.told, *session.told]
+    events, notes = scored.events.copy(), [*recording.notes, *session.notes]
     calibration = None
     has_score = events["score"].notna()
     if session.counts:
-        # An event passes by its p and by its score, and so it does by chance.
+        # Events must pass by both p and score, and so must those with randomised cells.
         chance = scored.by_chance
         p_by_chance = chance["p"].where(~(chance["score"] < least), 1.0)
         calibration = choose_threshold(p_by_chance, judgement.level)
         events["is_replay"] = (events["p"] <= calibration.threshold) & (events["score"] >= least)
-        told.append(_calibrated(calibration, judgement, events))
-        told += _compared(session, judgement, events)
+        notes.append(_calibrated(calibration, judgement, events))
+        notes += _compared(session, judgement, events)
     elif has_score.any():
         events["is_replay"] = events["score"] >= least
-        told.append(
-            f"No significance: without spikes, cells can't be shuffled, and a shuffle of the "
-            f"posterior alone takes half of what is chance for replay. Events count by their mean "
-            f"probability of continuous movement alone, at least {least:g}: how many of them are "
-            "false is unknown."
+        notes.append(
+            "No significance: without spikes, cells cannot be shuffled, and about half of all "
+            "chance events pass a shuffle of the posterior alone. Events are selected by their "
+            f"mean probability of continuous movement alone, at least {least:g}; the number of "
+            "false positives is unknown."
         )
     else:
         events["is_replay"] = True
-        told.append(
-            "No significance: there are decoded places only, so all events count. How many of them "
-            "are false is unknown."
+        notes.append(
+            "No significance: there are decoded places only, so all events count as replay. The "
+            "number of false positives is unknown."
         )
     if session.track.n_components > 1:
-        told.append(_by_track(session.track, events))
-    # Bins that others decoded may be wider than these states.
+        notes.append(_by_track(session.track, events))
+    # Bins of another program's decoder may be wider than these states.
     is_ours = session.posterior is None and session.decoded is None
     kinds, kept = [], None
     for size in dict.fromkeys((judgement.state_size, *judgement.other_sizes)):
@@ -146,7 +146,7 @@ def conclude(
     )
     return Conclusions(
         events, sequences, pd.concat(kinds, ignore_index=True), states, log, visited,
-        scored.paths, calibration, tuple(told),
+        scored.paths, calibration, tuple(notes),
     )  # fmt: skip
 
 
@@ -154,9 +154,9 @@ def _calibrated(calibration: Calibration, judgement: Judgement, events: pd.DataF
     n_tested = int(events["p"].notna().sum())
     return (
         f"{n_tested} of {len(events)} events have at least {judgement.least_active} active cells "
-        f"and were tested by shuffles of {' and '.join(judgement.shuffles)}, "
-        f"{judgement.n_shuffles} each. Replay is p <= {calibration.threshold:.4g} and a "
-        f"{SCORE_LABELS[judgement.score]} of at least {judgement.least_score:g}: of "
+        f"and were tested against {judgement.n_shuffles} shuffles each of "
+        f"{' and '.join(judgement.shuffles)}. Replay has p <= {calibration.threshold:.4g} and a "
+        f"{SCORE_LABELS[judgement.score]} of at least {judgement.least_score:g}; of "
         f"{calibration.n_events} events with randomised cells, "
         f"{calibration.false_positive_rate:.1%} pass "
         f"({calibration.at_nominal:.1%} would pass p <= {judgement.level:g})."
@@ -170,9 +170,9 @@ def _by_track(track: BinnedTrack, events: pd.DataFrame) -> str:
         for number in range(1, track.n_components + 1)
     ]
     return (
-        f"The track graph has {track.n_components} components, which are taken as "
-        f"{track.n_components} tracks between which there is no way. By their decoded paths, "
-        f"events of replay are: {'; '.join(parts)}."
+        f"The track graph has {track.n_components} components, which are treated as "
+        f"{track.n_components} separate tracks. By their decoded paths, the replay events are: "
+        f"{'; '.join(parts)}."
     )
 
 
@@ -186,25 +186,26 @@ def _compared(session: Session, judgement: Judgement, events: pd.DataFrame) -> l
     if tracks is None:
         if session.track.n_components != 2:
             return []
-        return ["No track log odds: fewer than two cells have fields on both tracks."]
+        return ["Track log odds are missing: fewer than two cells have fields on both tracks."]
     n_cells = np.count_nonzero(common_cells(session.rates, *tracks))
     replayed = events.loc[events["is_replay"], "log_odds_z"].dropna()
     names = [" ".join(nodes) for nodes in judgement.tracks]
     names = names or [_nodes_of(session.track, number) for number in (1, 2)]
     return [
         f"Track log odds compare the nodes {names[0]} (above 0) with {names[1]}, by the {n_cells} "
-        f"cells with fields on both. Of {len(replayed)} events of replay, {(replayed > 2).sum()} "
-        f"are on the first and {(replayed < -2).sum()} on the second by more than 2 standard "
+        f"cells with fields on both. Of {len(replayed)} replay events, {(replayed > 2).sum()} "
+        f"favour the first and {(replayed < -2).sum()} the second by more than 2 standard "
         "deviations of shuffles that swap the fields of each cell"
-        + (f"; mean distance from chance: {replayed.abs().mean():.1f}." if len(replayed) else ".")
+        + (f"; the mean absolute z is {replayed.abs().mean():.1f}." if len(replayed) else ".")
     ]
 
 
 def path_radius(world: MDP, track: BinnedTrack) -> float:
-    """Say how near a decoded path must come to the centre of a state to enter it.
+    """Compute how near a decoded path must come to the centre of a state to enter it.
 
-    A decoded path wavers more than a running animal. The nearer it must come, the less often a
-    step back and forth between two states looks like a turn; but each state needs a bin within.
+    A decoded path fluctuates more than the position of a running animal. The smaller the radius,
+    the less often fluctuations at the border of two states look like turns; but at least one bin
+    must lie within the radius of each state.
 
     Parameters
     ----------
@@ -216,8 +217,8 @@ def path_radius(world: MDP, track: BinnedTrack) -> float:
     Returns
     -------
     float
-        In cm: a fifth of the smallest distance of two states, or more than half a bin if that is
-        larger, but at most two fifths, as for the animal.
+        Radius in cm: a fifth of the smallest distance between two states, or a little more than
+        half a bin if that is larger, but at most two fifths, as for the animal.
 
     Examples
     --------
@@ -241,7 +242,7 @@ def _sequences(
     detection: Detection,
     radius: float | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Turn the paths of replay into place sequences, and list the states that each visits.
+    """Convert paths of replay to place sequences, and list the states that each path visits.
 
     `event` is that of the table of events.
     """
@@ -277,7 +278,7 @@ def _sequences(
 
 
 def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> list[str]:
-    """Tell when the animal replays: at rest off the track, at the end of a lap, or on its way."""
+    """Return the phase of each replay: rest off the track, the end of a lap, or within a lap."""
     steps = log.steps
     before = np.searchsorted(steps["time"], time, side="right") - 1
     ended = (steps["terminated"] | steps["truncated"]).to_numpy()
@@ -291,7 +292,7 @@ def _phases(recording: Recording, log: EventLog, time: NDArray[np.float64]) -> l
 
 
 def _span(visits: pd.DataFrame, first: int, states: Sequence[int]) -> tuple[float, float]:
-    """Tell from when to when a sequence lasted; places that it jumped over were not visited."""
+    """Return begin and end of a sequence in s; places that it jumped over were not visited."""
     visited, last = visits["state"].to_numpy(), first
     for state in states:
         if last < len(visited) and visited[last] == state:

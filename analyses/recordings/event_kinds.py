@@ -1,4 +1,4 @@
-"""Kinds of sequences and of events, and how often each kind is replayed."""
+"""Kinds of sequences and of events, and the share of each kind."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ def sequence_kinds(sequences: pd.DataFrame) -> pd.Categorical:
     Parameters
     ----------
     sequences : DataFrame
-        With `direction` and `novelty`, as `analyses.place_sequences` gives them.
+        With `direction` and `novelty`, as `analyses.place_sequences` returns them.
 
     Returns
     -------
     pandas.Categorical
-        `reverse_episode` or `forward_episode` if experienced, `ambiguous` if in both directions;
-        `novel_path` if composed, also of pieces read in both directions; or `unexperienced`.
+        `reverse_episode` or `forward_episode` if experienced in one direction, `ambiguous` if in
+        both; `novel_path` if composed, even of pieces in different directions; `unexperienced`
+        otherwise.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def sequence_kinds(sequences: pd.DataFrame) -> pd.Categorical:
 
 
 def event_kinds(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
-    """Name each event by the kind of its longest sequence.
+    """Return the kind of each event: that of its longest sequence.
 
     Parameters
     ----------
@@ -64,7 +65,8 @@ def event_kinds(events: pd.DataFrame, sequences: pd.DataFrame) -> pd.Series:
     Returns
     -------
     pandas.Series of str
-        One for each event; ``no_sequence`` if it is replay without one, null if it is no replay.
+        The kind of each event; ``no_sequence`` if it is replay without a sequence, null if it is
+        not replay.
 
     Examples
     --------
@@ -86,15 +88,15 @@ def count_kinds(kinds: Iterable[str], size: float) -> pd.DataFrame:
     Parameters
     ----------
     kinds : iterable of str
-        One for each event of replay, as `event_kinds` names them.
+        The kind of each replay event, as `event_kinds` returns it.
     size : float
-        The distance of states with which they were named, in cm.
+        The state size that was used, in cm.
 
     Returns
     -------
     DataFrame
-        One row a kind: `state_size, states_per_metre, kind, n, n_events, share, ci_low, ci_high`.
-        Intervals are Wilson's, 95 %, over the events of this recording.
+        One row per kind: `state_size, states_per_metre, kind, n, n_events, share, ci_low, ci_high`.
+        Intervals are 95 % Wilson intervals over the events of this recording.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""Candidate events: when many cells fire together, or the ripple band is strong.
+"""Candidate events: bursts of population activity, or of power in the ripple band.
 
 A signal (the smoothed rate of all cells, or the power in the ripple band) is measured in standard
-deviations from its mean. An event is where it exceeds a threshold, extended to where it exceeds its
-mean, if the animal is slow and the event neither too short nor too long. The defaults are those of
-Takigawa et al. [1]_; the smoothing of the rate is that of Davidson et al. [2]_, as ripple_detection
-has it, and that of ripples is Kay et al.'s [3]_.
+deviations from its mean. An event is a period in which it exceeds a threshold, extended to where it
+exceeds its mean, if the animal is slow and the event neither too short nor too long. The defaults
+are those of Takigawa et al. [1]_; the rate is smoothed as by Davidson et al. [2]_ and in
+ripple_detection, and ripple power as by Kay et al. [3]_.
 
 References
 ----------
@@ -34,18 +34,18 @@ _RIPPLE_BAND = (150.0, 250.0)
 
 
 class Criteria(NamedTuple):
-    """What counts as a candidate event.
+    """The criteria of candidate events.
 
     Attributes
     ----------
     threshold : float
-        What the signal must reach, in standard deviations above its mean.
+        Least peak of the signal, in standard deviations above its mean.
     shortest, longest : float
         Limits of the duration, in s.
     merged_within : float
-        Events with less than this between them are one, in s.
+        Events with a shorter gap between them are merged, in s.
     largest_speed : float
-        How fast the animal may be when the event begins and when it ends, in cm/s.
+        Largest speed of the animal at the beginning and at the end of the event, in cm/s.
     """
 
     threshold: float = 3.0
@@ -56,7 +56,7 @@ class Criteria(NamedTuple):
 
 
 RIPPLES = Criteria(2.0, 0.015, 1.0, 0.0, 4.0)
-"""The criteria for ripples of Kay et al., but for the longest duration."""
+"""The criteria for ripples of Kay et al., except for the longest duration."""
 
 
 def multiunit_rate(
@@ -72,20 +72,20 @@ def multiunit_rate(
     Parameters
     ----------
     spikes : sequence of array_like of float
-        The times of the spikes of each cell, in s.
+        The spike times of each cell, in s.
     begin, end : float
-        From when to when, in s.
+        Limits of the time range, in s.
     dt : float, default 0.001
         Length of a time bin, in s.
     smoothing : float, default 0.015
-        Standard deviation of the Gaussian, in s.
+        Standard deviation of the Gaussian kernel, in s.
 
     Returns
     -------
     time : ndarray of float64, shape (n_time,)
         The centres of the time bins, in s.
     rate : ndarray of float64, shape (n_time,)
-        In Hz.
+        The rate in Hz.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def multiunit_rate(
     first, last = check_number("begin", begin), check_number("end", end)
     n_time = int((last - first) / seconds + 1e-6)
     if n_time < 1:
-        raise ValueError(f"The end must be after the beginning, got {begin} to {end} s.")
+        raise ValueError(f"The end must be after the beginning; got {begin} to {end} s.")
     n_spikes = np.zeros(n_time)
     for cell, each in enumerate(spikes):
         times = check_array(each, f"The spike times of cell {cell}", kind="number")
@@ -125,20 +125,20 @@ def ripple_power(
     band: tuple[float, float] = _RIPPLE_BAND,
     smoothing: float = 0.004,
 ) -> NDArray[np.float64]:
-    """Compute the strength of the ripple band over all channels.
+    """Compute the amplitude in the ripple band over all channels.
 
-    Each channel is filtered; the squares of the envelopes are summed over channels and smoothed.
+    Each channel is filtered; the squared envelopes are summed over channels and smoothed.
 
     Parameters
     ----------
     field_potential : array_like of float, shape (n_time,) or (n_time, n_channels)
-        As recorded, not filtered; any unit.
+        As recorded, unfiltered, in any unit.
     rate : float
         Sampling rate in Hz, more than twice the upper end of the band.
     band : (float, float), default (150, 250)
-        In Hz.
+        Limits of the band, in Hz.
     smoothing : float, default 0.004
-        Standard deviation of the Gaussian, in s.
+        Standard deviation of the Gaussian kernel, in s.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def ripple_power(
     hertz = check_number("rate", rate, at_least=1e-9)
     if not 0 < low < high < hertz / 2:
         raise ValueError(
-            f"A band from {low:g} to {high:g} Hz needs a sampling rate above {2 * high:g} Hz, got "
+            f"A band from {low:g} to {high:g} Hz needs a sampling rate above {2 * high:g} Hz; got "
             f"{hertz:g}."
         )
     channels = given[:, None] if given.ndim == 1 else given
@@ -188,19 +188,18 @@ def find_events(
     Parameters
     ----------
     time : array_like of float, shape (n_time,)
-        In s, ascending.
+        Times in s, ascending.
     values : array_like of float, shape (n_time,)
-        The signal, as `multiunit_rate` and `ripple_power` give it.
+        The signal, as `multiunit_rate` and `ripple_power` return it.
     speed : array_like of float, shape (n_time,), optional
-        Of the animal, in cm/s; where it is NaN the animal counts as slow, as in a box where nobody
-        tracks it.
+        The animal's speed in cm/s; NaN counts as slow, for example in a sleep box without tracking.
     criteria : Criteria, optional
-        What counts.
+        The criteria of detection.
 
     Returns
     -------
     pandas.DataFrame
-        One row an event: `start_time` and `end_time` (s), and `peak`, in standard deviations.
+        One row per event: `start_time` and `end_time` (s), and `peak`, in standard deviations.
 
     Raises
     ------
@@ -219,16 +218,16 @@ def find_events(
     height = check_array(values, "The signal", kind="number")
     if len(seconds) != len(height) or (np.diff(seconds) < 0).any():
         raise ValueError(
-            f"A signal needs one ascending time for each value, got {len(seconds)} times and "
+            f"A signal needs one time for each value, ascending; got {len(seconds)} times and "
             f"{len(height)} values."
         )
     _check(criteria)
     spread = height.std() if len(height) else 0.0
     if not spread > 0:
-        raise ValueError("The signal never changes, so no event can be found in it.")
+        raise ValueError("The signal is constant, so no event can be found in it.")
     score = (height - height.mean()) / spread
     start, end = _runs(score > 0)
-    # From one run to the next the signal is below its mean, so it adds no higher value.
+    # Between runs the signal is below its mean, so this adds no higher value.
     peak = np.maximum.reduceat(score, start) if len(start) else np.empty(0)
     kept = peak >= criteria.threshold
     begin, stop, peak = seconds[start[kept]], seconds[end[kept]], peak[kept]
@@ -243,7 +242,7 @@ def find_events(
         fast = check_array(speed, "speed", kind="number", missing=True)
         if len(fast) != len(seconds):
             raise ValueError(
-                f"speed needs one value for each time, got {len(fast)} for {len(seconds)}."
+                f"speed needs one value for each time; got {len(fast)} for {len(seconds)} times."
             )
         for moment in (begin, stop):
             kept &= ~(fast[np.searchsorted(seconds, moment)] > criteria.largest_speed)
@@ -263,6 +262,6 @@ def _check(criteria: Criteria) -> None:
 
 
 def _runs(is_high: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find where each run of True begins, and its last place."""
+    """Find the first and the last index of each run of True."""
     change = np.diff(is_high.astype(np.int8), prepend=0, append=0)
     return np.flatnonzero(change == 1), np.flatnonzero(change == -1) - 1

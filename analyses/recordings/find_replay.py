@@ -1,9 +1,9 @@
-"""From a recording to replay: events, decoded paths, significance, and what was replayed.
+"""From a recording to classified replay: events, decoded paths, significance and kinds.
 
-Each candidate event is decoded on the track and tested against shuffles of cells; so is the same
-event with its cells randomised, which tells how often all of this takes chance for replay. The path
-of each event that passes becomes place sequences (:func:`analyses.place_sequences`), judged against
-what the animal had run until then.
+Each candidate event is decoded on the track and tested against shuffles of cells. So is the same
+event with randomised cells, which gives the false-positive rate of the whole procedure. The path of
+each event that passes is converted to place sequences (:func:`analyses.place_sequences`), which are
+classified against what the animal had run before.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ def find_replay(
     *,
     seed: int = 0,
 ) -> Conclusions:
-    """Go the whole way from a recording to what was replayed.
+    """Find and classify the replay in a recording.
 
     Parameters
     ----------
     recording : Recording
-        As `analyses.recordings.readers.read_recording` gives it.
+        As `analyses.recordings.readers.read_recording` returns it.
     settings : Settings, optional
-        How it is decoded.
+        The settings of decoding.
     judgement : Judgement, optional
-        How events are judged.
+        The criteria for replay.
     seed : int, default 0
         Seed of the shuffles.
 
@@ -51,11 +51,11 @@ def find_replay(
     Raises
     ------
     ValueError
-        If the recording lacks what is needed, or only time bins or the posterior are shuffled.
+        If required data are missing, or only time bins or the posterior are shuffled.
 
     Examples
     --------
-    A simulated animal runs along a linear track, and replays backwards what it ran:
+    A simulated animal runs along a linear track, and replays its runs backwards:
 
     >>> from analyses.recordings.observation.observe import observe
     >>> from replay import MDP, simulate
@@ -71,8 +71,8 @@ def find_replay(
     check_judgement(judgement, recording)
     session = prepare(recording, settings)
     check_state_size(judgement.state_size, session.track)
-    told = describe_experience(recording, judgement.state_size, judgement.lap_ends)
-    session = session._replace(told=(*session.told, told))
+    note = describe_experience(recording, judgement.state_size, judgement.lap_ends)
+    session = session._replace(notes=(*session.notes, note))
     blocks = [score_block(session, judgement, block, seed) for block in range(n_blocks(session))]
     scored = Scored(*(pd.concat(parts, ignore_index=True) for parts in zip(*blocks, strict=True)))
     return conclude(recording, session, judgement, scored)

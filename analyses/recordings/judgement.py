@@ -1,4 +1,4 @@
-"""How events are judged: what counts as replay, and against which experience."""
+"""The criteria by which events count as replay, and by which experience is compared with them."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ __all__ = ["LEAST_SCORES", "Judgement", "check_judgement", "check_state_size"]
 _WITHOUT_SPIKES = "continuous"
 
 LEAST_SCORES = {"continuous": 0.5, "weighted_correlation": 0.0, "line_fit": 0.0}
-"""The usual least value of each score. Of the posterior of single time bins, which fit a line the
-less the shorter bins are, significance alone decides."""
+"""The default minimum of each score. For posteriors of single time bins, which fit a line less well
+the shorter the bins are, significance alone decides."""
 
 
 class Judgement(NamedTuple):
-    """How events are judged.
+    """The criteria for replay.
 
     Attributes
     ----------
     score : str
-        What is computed of each event, and of its shuffles; see
+        The score of each event and of its shuffles; see
         `analyses.recordings.significance.scores.SCORES`.
     least_score : float
-        The least value of it; see ``LEAST_SCORES``.
+        Least score of replay; see ``LEAST_SCORES``.
     level : float
-        How many events with randomised cells may pass.
+        The share of events with randomised cells that may pass.
     shuffles : tuple of str
-        What is shuffled; see `analyses.recordings.significance.shuffles.SHUFFLES`.
+        The shuffles; see `analyses.recordings.significance.shuffles.SHUFFLES`.
     n_shuffles : int
-        How often.
+        Number of shuffles of each.
     least_active : int
-        Events with fewer active cells are not tested.
+        Least number of active cells; other events are not tested.
     state_size : float
-        The largest distance of two neighbouring states, in cm. Results should not depend on it
-        much; they are given for `other_sizes` as well.
+        Largest distance between neighbouring states, in cm. Results should depend on it little;
+        they are also computed for `other_sizes`.
     other_sizes : tuple of float
         Other such distances, in cm.
     lap_ends : tuple of str
-        The names of nodes of the track at which laps end; none: its dead ends.
+        The names of nodes of the track at which laps end; by default its dead ends.
     tracks : tuple of tuple of str
-        The names of the nodes of two parts of the track, such as two arms, between which track log
-        odds compare events; none: the two components of a track graph that has two, else nothing
+        The names of the nodes of two parts of the track, such as two arms, that are compared by
+        track log odds. By default the two components of a track graph with two; otherwise nothing
         is compared.
     detection : Detection
-        What counts as a place sequence.
+        The criteria for place sequences.
     """
 
     score: str = "continuous"
@@ -69,28 +69,28 @@ class Judgement(NamedTuple):
 
 
 def check_judgement(judgement: Judgement, recording: Recording) -> None:
-    """Refuse what makes no sense before anything is decoded.
+    """Check the criteria for replay before decoding begins.
 
     Parameters
     ----------
     judgement : Judgement
-        What the user gave.
+        The user's criteria.
     recording : Recording
-        Whose events are to be judged.
+        The recording to which they are applied.
 
     Raises
     ------
     TypeError
-        If it is no Judgement.
+        If `judgement` is not a Judgement, or `recording` not a Recording.
     ValueError
-        If a number is out of range, there is no such score or it needs spikes and there are none,
-        or only time bins or the posterior are shuffled.
+        If a number is out of range, a score is unknown or needs spikes that are missing, or only
+        time bins or the posterior are shuffled.
     """
     if not isinstance(judgement, Judgement):
         raise TypeError(f"judgement must be a Judgement, got {type(judgement).__name__}.")
     if not isinstance(recording, Recording):
         raise TypeError(
-            f"recording must be a Recording, as read_recording(path) gives it; got "
+            f"recording must be a Recording, as read_recording(path) returns it; got "
             f"{shown(recording)}."
         )
     check_choice("score", judgement.score, SCORES)
@@ -101,34 +101,34 @@ def check_judgement(judgement: Judgement, recording: Recording) -> None:
     check_shuffles(judgement.shuffles)
     if len(judgement.tracks) not in (0, 2):
         raise ValueError(
-            f"Track log odds compare two tracks, got {len(judgement.tracks)}: name nodes of two."
+            f"Track log odds compare two tracks; got {len(judgement.tracks)}. Name nodes of two."
         )
     if judgement.tracks and not recording.spikes:
-        raise ValueError(f"{recording.name} has no spikes, which track log odds need.")
+        raise ValueError(f"Track log odds need spikes, and {recording.name} has none.")
     if judgement.score != _WITHOUT_SPIKES and not recording.spikes:
         raise ValueError(
-            f"{recording.name} has no spikes, and without them the score can only be "
-            f"{_WITHOUT_SPIKES}, as the other program decoded it; got {judgement.score}. Leave it "
-            "so, or give the spikes."
+            f"{recording.name} has no spikes, so the score must be {_WITHOUT_SPIKES}, from the "
+            f"posterior of the other program; got {judgement.score}. Keep the default, or add "
+            "spikes."
         )
     for size in (judgement.state_size, *judgement.other_sizes):
         check_number("state_size", size, at_least=1.0, hint="It is a distance in cm.")
 
 
 def check_state_size(size: float, track: BinnedTrack) -> None:
-    """Refuse states that are larger than the arms of a track.
+    """Check that states are not larger than the arms of a track.
 
     Parameters
     ----------
     size : float
-        The largest distance of two neighbouring states, in cm.
+        Largest distance between neighbouring states, in cm.
     track : BinnedTrack
         The track.
 
     Raises
     ------
     ValueError
-        If it is longer than the longest way between two ends or junctions.
+        If it is longer than the longest corridor between two ends or junctions.
 
     Examples
     --------
@@ -149,5 +149,5 @@ def check_state_size(size: float, track: BinnedTrack) -> None:
     if size > longest:
         raise ValueError(
             f"state_size must be at most {longest:.4g} cm, the length of the longest arm of the "
-            f"track, got {size:g}: states must be much smaller than the paths, such as 15 cm."
+            f"track; got {size:g}. States must be much smaller than paths, such as 15 cm."
         )

@@ -1,9 +1,9 @@
-"""A track as one line, along which decoded places can be drawn.
+"""A track laid out on a line, along which decoded places can be drawn.
 
-A graph may say in which order its edges are laid end to end, and with which gaps, as
-track_linearization does (`edge_order`, `edge_spacing`). Where it doesn't, corridor follows
-corridor, each beginning where the one before ends wherever the track allows it, with a gap where it
-doesn't; tracks that do not join follow one another.
+A graph may define the order in which its edges are laid end to end, and the gaps between them, as
+in track_linearization (`edge_order`, `edge_spacing`). Otherwise each corridor begins, wherever the
+track allows it, where the one before ends, and elsewhere after a gap; separate tracks follow one
+another.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _GAP = 0.07
 
 
 class LinearisedTrack(NamedTuple):
-    """A track as one line.
+    """A track laid out on a line.
 
     Attributes
     ----------
     low, high : ndarray of float64, shape (n_bins,)
-        From where to where each bin of the track is drawn, in cm along the line.
+        The limits of each bin of the track along the line, in cm.
     nodes : tuple of (float, str)
-        Where the line passes a node of the graph, and its name.
+        The positions at which the line passes a node of the graph, in cm, and the node's name.
     gaps : tuple of (float, float)
-        From where to where the line leaves one track for another that it does not join.
+        The limits of each gap between two separate tracks, in cm.
     length : float
-        Of the line with its gaps, in cm.
+        The length of the line with its gaps, in cm.
     """
 
     low: NDArray[np.float64]
@@ -44,16 +44,16 @@ class LinearisedTrack(NamedTuple):
 
     @property
     def centre(self) -> NDArray[np.float64]:
-        """Where the centre of each bin is drawn, in cm."""
+        """The centre of each bin along the line, in cm."""
         return (self.low + self.high) / 2
 
 
 def linearise(track: BinnedTrack) -> LinearisedTrack:
     """Lay the corridors of a track end to end.
 
-    In the order and with the gaps that the graph names, if it does. Else the line follows, from an
-    end of the track, corridors that are not drawn yet, straight on where it can, until there is
-    none; then it begins again, after a gap.
+    Order and gaps are those of the graph, if it defines them. Otherwise the line starts at an end
+    of the track and follows corridors that are not drawn yet, straight on where possible, until
+    there is none; then it begins again after a gap.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def linearise(track: BinnedTrack) -> LinearisedTrack:
     Returns
     -------
     LinearisedTrack
-        Where each bin and node is drawn.
+        The positions of bins and nodes along the line.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def linearise(track: BinnedTrack) -> LinearisedTrack:
 
 
 def _own_order(track: BinnedTrack) -> list[tuple[int, int, int]]:
-    """Order the corridors of one component after the other: each edge, its begin and its end."""
+    """Order the corridors, one component after the other: edge, begin and end of each."""
     order: list[tuple[int, int, int]] = []
     component = track.component[np.searchsorted(track.edge, np.arange(len(track.edges)))]
     for part in range(track.n_components):
@@ -121,18 +121,18 @@ def _own_order(track: BinnedTrack) -> list[tuple[int, int, int]]:
 
 
 def _beginning(track: BinnedTrack, left: set[int]) -> int:
-    """Choose where a line begins: an end of what is left, or where its corridors don't pair up."""
+    """Choose where a line begins: an end, or else an odd junction, of the remaining corridors."""
     degree = np.bincount(track.edges[sorted(left)].ravel(), minlength=len(track.nodes))
     for suits in (degree == 1, degree % 2 == 1, degree > 0):
         if suits.any():
             return int(np.flatnonzero(suits)[0])
-    raise ValueError("There is no corridor left.")
+    raise ValueError("No corridor is left.")
 
 
 def _onwards(
     track: BinnedTrack, left: set[int], here: int, heading: NDArray[np.float64]
 ) -> int | None:
-    """Choose the corridor that leads on most nearly straight."""
+    """Choose the corridor that continues most nearly straight."""
     best, found = -np.inf, None
     for edge in sorted(left):
         if here in track.edges[edge]:

@@ -1,4 +1,4 @@
-"""Which experienced pieces a replayed path is stitched from, each read forward or backward."""
+"""The experienced pieces, read forward or backward, from which a replayed path is stitched."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["ExperiencedPiece", "experienced_pieces"]
 
 
 class ExperiencedPiece(NamedTuple):
-    """A piece of a replayed path, and how it was read.
+    """A piece of a replayed path, and its experience.
 
     Attributes
     ----------
     begin, end : int
         The piece is ``states[begin:end + 1]``.
     episode : int
-        The latest episode that holds it.
+        The latest episode that contains it.
     backward : bool
-        Whether it was run the other way round.
+        Whether it was run in the opposite direction.
     """
 
     begin: int
@@ -32,21 +32,21 @@ class ExperiencedPiece(NamedTuple):
 def experienced_pieces(
     states: Sequence[int], experience: Experience, step: int | None = None
 ) -> list[ExperiencedPiece]:
-    """Find the least number of experienced pieces, read in either direction, that make up a path.
+    """Split a path into the least number of experienced pieces, each read in either direction.
 
     Parameters
     ----------
     states : sequence of int
         The path as it was replayed.
     experience : Experience
-        What was run.
+        The index of experience.
     step : int, optional
-        The last step that counts; by default all do.
+        The last step that counts; by default all steps count.
 
     Returns
     -------
     list of ExperiencedPiece
-        None if a move was never made, whichever way.
+        The pieces in order; empty if a move was never made in either direction.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What accounts of replay predict of the statistics that a recording has.
+"""Predictions of accounts of replay for the statistics of a recording.
 
-The predictions are those of the comparison with findings (`replay compare`): of each account, what
-simulated studies give of a statistic, by the maze, the laps and the criteria of the study that
-published it. They stand beside a recording's own values and are no test of them: an animal in
+The predictions are those of the comparison with findings (`replay compare`): for each account, the
+values of a statistic in simulated studies with the maze, laps and criteria of the study that
+published it. They are shown beside a recording's own values, not as a test of them: an animal in
 another maze may differ for that reason alone.
 """
 
@@ -27,24 +27,24 @@ _PREDICTED += ["predicted_low", "predicted", "predicted_high"]
 
 
 def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
-    """Read what accounts predict.
+    """Read the predictions of accounts.
 
     Parameters
     ----------
     folder : path, optional
-        What `replay compare` wrote; by default the comparison that ships with the toolkit.
+        A folder that `replay compare` wrote; by default the comparison shipped with the toolkit.
 
     Returns
     -------
     DataFrame
-        One row a finding and account: `statistic, finding, source, task, likelihood, published,
+        One row per finding and account: `statistic, finding, source, task, likelihood, published,
         published_low, published_high, account, is_control, predicted_low, predicted,
-        predicted_high` (the median of simulated studies, and 90 % of them).
+        predicted_high` (the median of simulated studies, and the range of 90 % of them).
 
     Raises
     ------
     FileNotFoundError
-        If the folder holds no comparison.
+        If the folder has no comparison.
     ValueError
         If its table lacks columns.
 
@@ -56,30 +56,30 @@ def read_predictions(folder: str | Path | None = None) -> pd.DataFrame:
     path = data_file(f"comparison/{_FILE}") if folder is None else Path(folder) / _FILE
     if not path.is_file():
         raise FileNotFoundError(
-            f"{path.parent} holds no comparison with findings: {_FILE} is missing. Name a folder "
-            "that replay compare has finished."
+            f"{path.parent} has no comparison with findings: {_FILE} is missing. Name a folder in "
+            "which replay compare has finished."
         )
     table = check_table(pd.read_csv(path), _PREDICTED, str(path))
-    # Accounts have priors; the same with published parameters are a point in these.
+    # Accounts with published parameters are single points of the priors, and are left out.
     return table.loc[~table["account"].str.endswith(_AS_PUBLISHED), _PREDICTED]
 
 
 def beside_predictions(statistics: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
-    """Put what accounts predict beside the statistics of a recording.
+    """Combine the statistics of a recording with the predictions of accounts.
 
     Parameters
     ----------
     statistics : DataFrame
-        As `analyses.studies.recorded_replay.statistics.recorded_statistics` gives them.
+        As `analyses.studies.recorded_replay.statistics.recorded_statistics` returns them.
     predictions : DataFrame
-        As `read_predictions` gives them.
+        As `read_predictions` returns them.
 
     Returns
     -------
     DataFrame
-        One row a statistic of the recording, finding and account: `statistic, label, value, ci_low,
-        ci_high, null` of the recording, then the columns of `predictions`. What was published as a
-        direction only has no `published` number.
+        One row per statistic of the recording, finding and account: `statistic, label, value,
+        ci_low, ci_high, null` of the recording, then the columns of `predictions`. Findings that
+        were published only as directions have no `published` value.
 
     Examples
     --------

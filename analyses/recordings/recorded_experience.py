@@ -101,14 +101,14 @@ def describe_experience(
     """
     world, log = experience_of(recording, state_size, lap_ends)
     n_laps = log.steps["episode"].nunique()
-    told = (
+    text = (
         f"The animal's experience is {len(log.steps):,} moves in {n_laps} lap{'s' * (n_laps != 1)} "
         f"between {world.n_states} states, {state_size:g} cm apart at most."
     )
     has_ends = any(degree == 1 for _, degree in recording.graph.degree) if recording.graph else True
     if n_laps > 1 or lap_ends or has_ends:
-        return told
+        return text
     return (
-        f"{told} The track has no dead ends, so this is one lap: name the nodes where laps end "
+        f"{text} The track has no dead ends, so this is one lap: name the nodes where laps end "
         "(lap_ends; on the command line, --lap-end)."
     )

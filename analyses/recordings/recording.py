@@ -103,7 +103,7 @@ class Recording:
         When the animal was on the track, from and to, in s; none: all the time.
     origin : mapping of str to str
         Where it is from: the file, its digest, the animal, as far as known.
-    told : tuple of str
+    notes : tuple of str
         What each reader read, a sentence each.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
@@ -134,7 +134,7 @@ class Recording:
     field_potential: FieldPotential | None = None
     on_track: NDArray[np.float64] = field(default_factory=_nowhere)
     origin: Mapping[str, str] = field(default_factory=dict)
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     most_unknown: float = 0.2
 
     def __post_init__(self) -> None:

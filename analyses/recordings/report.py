@@ -83,7 +83,7 @@ def write_report(
     text = [
         f"# Replay in {recording.name}",
         "## What was read and done",
-        *(f"- {sentence}" for sentence in found.told),
+        *(f"- {sentence}" for sentence in found.notes),
         *([f"- {more}"] if more else []),
         "## What was found",
         f"{found.events['is_replay'].sum()} of {len(found.events)} candidate events are replay. "
@@ -94,7 +94,7 @@ def write_report(
         LOW_POWER,
         "## Shares corrected by what this recording could find",
         _shares(shares.table),
-        shares.told,
+        shares.note,
         "## How the shares depend on the size of states",
         _by_size(found.kinds),
         "## Statistics",

@@ -69,7 +69,7 @@ def write_nwb(path: str | Path, found: Conclusions, origin: Mapping[str, str], d
         identifier=f"{origin.get('identifier', 'recording')}/replay/{digest[:12]}",
         session_start_time=start,
         file_create_date=start,  # a date of today would change the bytes
-        notes="\n".join(found.told),
+        notes="\n".join(found.notes),
     )
     if "subject" in origin:
         file.subject = Subject(

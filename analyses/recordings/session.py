@@ -48,7 +48,7 @@ class Session(NamedTuple):
         As another program decoded it.
     decoded : DataFrame or None
         Places as another program decoded them: `event, time, x, y`.
-    told : tuple of str
+    notes : tuple of str
         What was found out so far, a sentence each.
     """
 
@@ -61,7 +61,7 @@ class Session(NamedTuple):
     counts: list[NDArray[np.int64]]
     posterior: Posterior | None
     decoded: pd.DataFrame | None
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  # noqa: B008
@@ -94,18 +94,18 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
     time_bin = check_number("time_bin", settings.time_bin, at_least=1e-4, at_most=1.0)
     diffusion = check_number("diffusion", settings.diffusion, at_least=1e-3)
     track = cut_track(recording.graph, settings.bin_size)
-    told = []
+    notes = []
     rates, cells = np.empty((0, track.n_bins)), np.empty(0, dtype=np.int64)
     moved = running(recording)
     if recording.spikes:
         rates, cells = recorded_fields(recording, moved, track, settings)
         error = decoding_error(recording, moved, track, settings)
-        told.append(
+        notes.append(
             f"{len(cells)} of {len(recording.spikes)} cells have place fields on the track: a rate "
             f"of at least {settings.least_peak:g} Hz somewhere, and at most "
             f"{settings.largest_mean:g} Hz on average while the animal runs."
         )
-        told.append(
+        notes.append(
             f"The decoded place of the running animal is {error.distance:.0f} cm off (median along "
             f"the track; {error.by_chance:.0f} by chance), a fifth of the time with the fields of "
             "the rest."
@@ -116,15 +116,15 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
             )
         )
         if track.n_components > 1:
-            told.append(
+            notes.append(
                 f"It is on the wrong track {error.wrong_track:.0%} of the time "
                 f"({error.wrong_by_chance:.0%} by chance); distances are of the rest."
             )
     events, how = candidate_events(recording, moved, settings)
-    told.append(how)
+    notes.append(how)
     covered = is_covered(recording, events)
     if not covered.all():
-        told.append(f"{(~covered).sum()} of them lie outside of what was decoded and are left out.")
+        notes.append(f"{(~covered).sum()} of them have no decoded positions and are left out.")
         events = events[covered].reset_index(drop=True)
     counts: list[NDArray[np.int64]] = []
     if len(cells):
@@ -140,5 +140,5 @@ def prepare(recording: Recording, settings: Settings = Settings()) -> Session:  
         counts,
         recording.posterior,
         recording.decoded,
-        tuple(told),
+        tuple(notes),
     )

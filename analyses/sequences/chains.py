@@ -1,16 +1,16 @@
-"""Replay sequences: how backups hang together.
+"""Replay sequences: how backups are linked to chains.
 
 A *causal chain* is a path in the forest of causes from a root to a leaf, one chain for each leaf,
 so chains may share a beginning. A *temporal chain* is a run of consecutive backups that join end
 to end; each backup is in one. Two backups join in reverse if the later one's next state is the
-earlier one's state, forward if the later one's state is the earlier one's next state. A chain
-keeps one orientation. What fits both ways (to and fro between two states) may go on either way; if
-it never decides, and for a single backup, it is reverse, the way in which value flows. A backup
-that doesn't join its cause begins a new chain; one of a self-transition (a bump) belongs to none,
-and breaks what it would continue.
+earlier one's state, and forward if the later one's state is the earlier one's next state. A chain
+keeps one orientation. A chain that fits both (to and fro between two states) may continue either
+way; if it stays undecided, or has a single backup, it counts as reverse, the direction in which
+value propagates. A backup that does not join its cause begins a new chain; a backup of a
+self-transition (a bump) belongs to no chain and ends the one that it would continue.
 
-Decoded replay has no action (-1): its moves are listed in order of time, join only forward, and the
-orientation is unknown. Having no causes, it forms temporal chains in either order.
+Decoded replay has no actions (-1): its moves are listed in temporal order, join only forward, and
+have no known orientation. As it has no causes, it forms temporal chains whichever order is chosen.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ FITS_FORWARD, FITS_REVERSE, _DECODED = 1, 2, 4
 
 
 class Links(NamedTuple):
-    """How the backups of one run continue one another.
+    """Which backup of a run each backup continues.
 
     Attributes
     ----------
     parent : ndarray of int32, shape (n_backups,)
-        The backup that each one continues, an earlier row; -1 if it begins a chain.
+        The earlier row that each backup continues; -1 if it begins a chain.
     fits : ndarray of uint8, shape (n_backups,)
-        Orientations that fit from the beginning up to here (bits ``FITS_FORWARD`` and
-        ``FITS_REVERSE``, another of decoded replay); 0: belongs to no chain.
+        Orientations that fit from the beginning of the chain to this backup (bits ``FITS_FORWARD``
+        and ``FITS_REVERSE``, and a third for decoded replay); 0 if it belongs to no chain.
     length : ndarray of int32, shape (n_backups,)
-        Number of states from the beginning up to here.
+        Number of states from the beginning of the chain to this backup.
     is_leaf : ndarray of bool, shape (n_backups,)
         Whether a chain ends here.
     """
@@ -73,7 +73,7 @@ class Links(NamedTuple):
     is_leaf: NDArray[np.bool_]
 
     def orientation(self, rows: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Give the orientation of the chains that end in some rows."""
+        """Return the orientation of the chains that end in the given rows."""
         fits = self.fits[rows]
         walked = np.where(fits & FITS_REVERSE, REVERSE, FORWARD)
         return np.where(fits & _DECODED, UNKNOWN, walked).astype(np.int8)
@@ -85,7 +85,7 @@ class Chains(NamedTuple):
     Attributes
     ----------
     rows : ndarray of int32, shape (n_links,)
-        The backups of all chains, each from its beginning, one chain after the other.
+        The backups of all chains, from first to last, one chain after the other.
     offset : ndarray of int64, shape (n_chains + 1,)
         Where each chain begins in `rows`.
     orientation : ndarray of int8, shape (n_chains,)
@@ -103,7 +103,7 @@ def link_backups(
     across_events: bool = False,
     begun: Links | None = None,
 ) -> Links:
-    """Find which backups continue one another.
+    """Link each backup to the one that it continues.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def link_backups(
     across_events : bool, default False
         Whether causes are followed into earlier replay events.
     begun : Links, optional
-        Of the first backups, if these were linked before.
+        The links of the first backups, if these were linked before.
 
     Returns
     -------
@@ -124,8 +124,8 @@ def link_backups(
     Raises
     ------
     ValueError
-        If an option is unknown, the order is temporal across events, a column is missing or holds
-        no whole numbers, or a cause is not an earlier row.
+        If an option is unknown, temporal chains are requested across events, a column is missing or
+        does not hold whole numbers, or a cause is not an earlier row.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def _link(
     length: NDArray[np.int32],
     is_leaf: NDArray[np.bool_],
 ) -> int:
-    """Link the backups from `n_begun` on; returns a row whose cause is no earlier one, or -1."""
+    """Link the backups from `n_begun` on; return a row whose cause is not an earlier row, or -1."""
     for row in range(n_begun, len(event)):
         if cause[row] >= row:
             return row
@@ -208,25 +208,25 @@ def _link(
 
 
 def chains(links: Links, min_length: int = 2) -> Chains:
-    """List the chains, one for each leaf, in the order of their last backups.
+    """List the chains, one per leaf, in the order of their last backups.
 
     Parameters
     ----------
     links : Links
-        How backups continue one another.
+        The links between backups.
     min_length : int, default 2
-        Chains of fewer states are left out.
+        Least number of states of a chain; shorter chains are left out.
 
     Returns
     -------
     Chains
-        Their rows and orientation. Chains that share a beginning repeat it: across events the
-        list may be much longer than the backups.
+        Their rows and orientation. Chains that share a beginning repeat it, so that across events
+        the list may be much longer than the number of backups.
 
     Raises
     ------
     ValueError
-        If `min_length` is no whole number of at least 2.
+        If `min_length` is not a whole number of at least 2.
 
     Examples
     --------
@@ -261,15 +261,15 @@ def _fill(
 
 
 class DecodedPaths(NamedTuple):
-    """Paths that were decoded or emitted, and where the animal was.
+    """Decoded or emitted paths, with the time and the animal's location at each event.
 
     Attributes
     ----------
     columns : dict of ndarray, each of shape (n_paths,)
         `run, episode, step, time, phase, event, location` of each event; `step` and `episode` are
-        -1 before the first step, `time` is NaN where it is not known.
+        -1 before the first step, and `time` is NaN where it is unknown.
     states : Lists
-        The states of each.
+        The states of each path.
     """
 
     columns: dict[str, NDArray[Any]]
@@ -277,7 +277,7 @@ class DecodedPaths(NamedTuple):
 
 
 def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
-    """Check decoded paths, and look up what had been experienced when each began.
+    """Check decoded paths, and find the step of the run at which each began.
 
     Parameters
     ----------
@@ -287,8 +287,8 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     Returns
     -------
     DecodedPaths
-        When and where each event was, and its states. At a `start`, the episode is the one to
-        come, as in a model's log.
+        When and where each event occurred, and its states. At a `start`, the episode is the
+        upcoming one, as in a model's log.
 
     Raises
     ------
@@ -299,9 +299,9 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
     when = "time" if "time" in paths else "step"
     if when not in paths:
         close = difflib.get_close_matches("start_time", [str(name) for name in paths], cutoff=0.5)
-        hint = f" Rename {close[0]!r} if that is it." if close else ""
+        hint = f" If {close[0]!r} is that column, rename it." if close else ""
         raise ValueError(
-            "paths lacks a column 'time' (s) or 'step' that tells when each began: it has "
+            "paths needs a column 'time' (s) or 'step' with the beginning of each event; it has "
             f"{[name for name in paths if name != 'event']}.{hint}"
         )
     check_table(paths, [when], "paths")
@@ -316,7 +316,7 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
         steps.get("time", ()), "The column 'time' of steps", kind="number", missing=True
     )  # fmt: skip
     if len(clock) != len(step) or np.isnan(clock).any() or (np.diff(clock) < 0).any():
-        raise ValueError(f"The column {when!r} of the steps must ascend and know every step.")
+        raise ValueError(f"The column {when!r} of steps must ascend and have no missing values.")
     if when == "time":
         _warn_of_clocks(clock, began)
     n_before = np.searchsorted(clock, began, side="right")
@@ -340,25 +340,25 @@ def decoded_paths(paths: pd.DataFrame, steps: Columns) -> DecodedPaths:
 
 
 def _warn_of_clocks(clock: NDArray[np.float64], began: NDArray[np.float64]) -> None:
-    """Warn if paths and steps can hardly be on one clock."""
+    """Warn if the times of paths and steps are unlikely to be on the same clock."""
     if not len(clock) or not len(began):
         return
     first, last, usual = float(clock[0]), float(clock[-1]), float(np.median(began))
     if began.max() < first:
         warnings.warn(
-            f"All paths begin before the first step is done, at {first:g} s, so that nothing had "
-            "been experienced: are both in seconds, on one clock?",
+            f"All paths begin before the end of the first step, at {first:g} s, so that nothing "
+            "had been experienced: are both in seconds, on the same clock?",
             stacklevel=5,
         )
     elif usual - last > _FAR * max(last - first, 1.0):
         warnings.warn(
-            f"Paths begin at {usual:g} s or so, but the steps end at {last:g} s: are both in "
-            "seconds, on one clock?",
+            f"Paths begin at about {usual:g} s (median), but the steps end at {last:g} s: are both "
+            "in seconds, on the same clock?",
             stacklevel=5,
         )
 
 
-_FAR = 300.0  # durations of the run: two days after ten minutes are fewer
+_FAR = 300.0  # in durations of the run; two days after a run of ten minutes are 288
 _WIDE = {"step": np.int64, "event": np.int64}
 
 
@@ -372,9 +372,9 @@ def _phase_numbers(paths: pd.DataFrame) -> NDArray[np.int8]:
 
 
 def _states_of(paths: pd.Series[Any]) -> Lists:
-    """Put the states of paths one after the other; each must be a list of states."""
+    """Concatenate the states of all paths; each must be a list of states."""
     given = paths.tolist()
-    if all(type(path) is list for path in given):  # checked together, which is ten times faster
+    if all(type(path) is list for path in given):  # checking all at once is ten times faster
         flat = list(chain.from_iterable(given))
         if set(map(type, flat)) == {int} and min(flat) >= 0 and max(flat) < MOST_STATES:
             return Lists.of(given)
@@ -385,37 +385,37 @@ def _states_of(paths: pd.Series[Any]) -> Lists:
         except ValueError:
             raise ValueError(
                 "The column 'states' of paths must hold lists of states, whole numbers from 0 to "
-                f"{MOST_STATES - 1:,}; row {row} has {shown(path)}. Leave out what is no state."
+                f"{MOST_STATES - 1:,}; row {row} has {shown(path)}. Leave out all other values."
             ) from None
         checked.append(states)
     return Lists.of(checked)
 
 
 def decoded_backups(paths: pd.DataFrame, steps: Columns) -> dict[str, NDArray[Any]]:
-    """Write decoded paths as backups without action or cause, one for each move.
+    """Convert decoded paths to backups without action or cause, one per move.
 
     Parameters
     ----------
     paths : DataFrame
-        One row an event: `event`, `states` (lists of int; staying is no move), and `time` (s) or
-        `step`, when it began. Optional: `phase` (default ``"rest"``).
+        One row per event: `event`, `states` (lists of int; a repeated state is not a move), and
+        `time` (s) or `step`, when it began. Optional: `phase` (default ``"rest"``).
     steps : dict of ndarray
-        The steps of the same run: `run, episode, step, state, next_state`, and `time` (s) of each
-        if paths have it.
+        The steps of the same run: `run, episode, step, state, next_state`, and `time` (s) if
+        `paths` has it.
 
     Returns
     -------
     dict of ndarray
         Columns of ``backups``; `step` and `episode` are -1 before the first step. A `start` belongs
-        to the episode to come.
+        to the upcoming episode.
 
     Raises
     ------
     TypeError
-        If `paths` is no DataFrame, or `steps` no table.
+        If `paths` is not a DataFrame, or `steps` not a table.
     ValueError
-        If columns are missing, a value is not of its kind, a phase is unknown, or times of the
-        steps don't ascend.
+        If a column is missing or has values of another type, a phase is unknown, or the times of
+        the steps do not ascend.
 
     Examples
     --------

@@ -1,20 +1,20 @@
 """Classification of replay sequences: direction, novelty and kind, against what was experienced.
 
-A sequence counts as replay of an episode if its path was run contiguously within one episode before
-the replay event, as a *novel path* if all of its moves were made but never the path as a whole.
-Nothing that happened after the event counts. The path is read in the orientation in which the model
-walked; where that is unknown (in recordings), in the direction in which its moves had been made;
-where they had been made in both directions, each way.
+A sequence counts as replay of an episode if its path had been run contiguously within one episode
+before the replay event, and as a *novel path* if all of its moves had been made, but never the
+path as a whole. What happened after the event does not count. The path is read in the orientation
+of the model's chain; where that is unknown (in recordings), in the direction in which its moves
+had been made; and where they had been made in both directions, in each of the two.
 
 =================  ====================================================================
 ``kind``
 =================  ====================================================================
-reverse_episode    experienced; walked, or else taken, backwards
-forward_episode    experienced; walked, or else taken, in this order
-novel_path         all moves were made, the whole never (if read each way: neither way)
-ambiguous          experienced, to and fro between two states, or of unknown orientation and
-                   taken in both directions; or, of unknown orientation, some moves were made
-                   only forward and others only backwards
+reverse_episode    experienced, and replayed backwards
+forward_episode    experienced, and replayed in this order
+novel_path         all moves were made, but never the whole (read in either direction)
+ambiguous          experienced, but to and fro between two states; or of unknown orientation,
+                   and experienced moves in both directions, or some moves made only forward
+                   and others only backwards
 unexperienced      some move was never made (of unknown orientation: in neither direction)
 =================  ====================================================================
 """
@@ -66,60 +66,64 @@ def classify(
     by: str = "states",
     across_events: bool = False,
 ) -> pd.DataFrame:
-    """Find all replay sequences of a log, and what each one replays.
+    """Find all replay sequences of a log, and classify what each one replays.
 
     Parameters
     ----------
     log : EventLog or Run
-        A model's log, or a recording: decoded replay is backups without action (-1), one for each
-        move in the order of decoding.
+        A model's log, or a recording, in which decoded replay is stored as backups without action
+        (-1), one per move, in temporal order.
     order : {"causal", "temporal"}, default "causal"
         Whether chains follow the causes or the order of execution.
     min_length : int, default 3
-        Sequences of fewer states are left out.
+        Least number of states of a sequence; shorter ones are left out.
     by : {"states", "actions"}, default "states"
-        Whether moves between the same two states are the same whatever the action was.
+        With "states", moves between the same two states are the same, whatever the action.
     across_events : bool, default False
-        Whether causal chains go on from one replay event to the next; novelty is then judged at
-        the first. Such chains share long beginnings: to count them, use `chain_kinds`.
+        Whether causal chains continue from one replay event to the next; novelty is then judged at
+        the time of the first. Such chains share long beginnings: to count them, use `chain_kinds`.
 
     Returns
     -------
     pandas.DataFrame
-        One row a chain, with columns
+        One row per chain, with columns
 
         ``run, episode, step, event, phase, location``
-            When and where, as in the log (of the chain's first backup).
+            When and where the chain's first backup was made, as in the log.
         ``order``
             `causal` or `temporal`.
         ``first, last, states, actions, length, n_distinct``
-            The states as replayed, the actions of the backups, the number of (different) states.
+            The states as replayed, the actions of the backups, and the number of states and of
+            different states.
         ``orientation``
-            `forward` or `reverse`, how the model walked; null in recordings. What fits both, to and
-            fro between two states, counts as reverse, the way in which value flows.
+            `forward` or `reverse`, the direction in which the model's backups join; null in
+            recordings. Chains that fit both, to and fro between two states, count as reverse, the
+            direction in which value propagates.
         ``direction``
-            `forward` if each pair of states had been taken in this order, `reverse` if backwards,
-            `both` or `neither`.
+            `forward` if all moves had been made in this order, `reverse` if all had been made
+            backwards, `both` or `neither`.
         ``novelty``
             `experienced`, `composed` or `unexperienced`.
         ``kind``
             See the module's table.
         ``composition_order, n_episodes, splice_states``
-            The least number of experienced pieces, how many different episodes these need (each the
-            latest that holds the piece), and the states where they join, as experienced. Null and
-            empty if unexperienced. Of a path that is read each way, the way of fewer pieces.
+            The least number of experienced pieces, the number of different episodes from which they
+            come (the latest that contains each piece), and the states where they join, as
+            experienced. Null and empty if unexperienced. A path that is read in both directions
+            has the values of the direction with fewer pieces.
         ``episode_matched, episode_lag, from_current_episode``
-            The latest episode that holds the whole path, how many episodes ago it was, and whether
-            it is the current one. Null unless experienced.
+            The latest episode that contains the whole path, how many episodes ago it was, and
+            whether it is the current one. Null unless experienced.
 
     Raises
     ------
     ValueError
-        If an option is unknown, runs or steps don't ascend, or steps or actions are missing.
+        If an option is unknown, runs or steps do not ascend, or steps or actions are missing.
 
     Examples
     --------
-    An agent went 0, 1, 2 and 3, 1, 4; then value spread back from 4 to 0, where it never came from.
+    An agent went 0, 1, 2 and then 3, 1, 4; value then propagated from 4 back to 0, along a path
+    that the agent had never taken.
 
     >>> steps = {"state": [0, 1, 3, 1], "next_state": [1, 2, 1, 4], "action": 0,
     ...          "terminated": [False, True, False, True]}
@@ -145,7 +149,7 @@ def find_sequences(
     by: str = "states",
     across_events: bool = False,
 ) -> Sequences:
-    """Find all replay sequences of a log as `classify` does, in arrays.
+    """Find all replay sequences of a log like `classify`, but return arrays.
 
     Parameters
     ----------
@@ -155,7 +159,7 @@ def find_sequences(
     Returns
     -------
     Sequences
-        Their `table` is what `classify` gives.
+        The sequences; their `table` is what `classify` returns.
 
     Raises
     ------
@@ -177,7 +181,7 @@ def find_sequences(
     for run in runs_of(log):
         steps, backups = of_run(log, "steps", run), of_run(log, "backups", run)
         if len(backups["step"]) and not len(steps["step"]):
-            raise ValueError(f"The log has backups of run {run}, but no steps: keep these too.")
+            raise ValueError(f"The log has backups of run {run}, but no steps: keep its steps too.")
         found = chains(link_backups(backups, order, across_events), min_length)
         parts.append(classified(Experience(steps, by), backups, found, order))
     return Sequences.concat(parts)
@@ -186,21 +190,22 @@ def find_sequences(
 def classify_parts(
     experience: Experience, parts: Iterable[Columns], *, min_length: int = 3
 ) -> Iterator[pd.DataFrame]:
-    """Find all causal replay sequences of a model's run whose backups come part by part.
+    """Find all causal replay sequences of a model's run, from one part of its backups at a time.
 
     Parameters
     ----------
     experience : Experience
-        The index of the moves until the last replay at least.
+        The index of the run's moves, at least up to the last replay.
     parts : iterable of dict of ndarray
-        The backups of the run, cut between replay events; `cause` counts from its beginning.
+        The backups of the run, cut between replay events; `cause` counts rows from the beginning of
+        the run.
     min_length : int, default 3
-        Sequences of fewer states are left out.
+        Least number of states of a sequence; shorter ones are left out.
 
     Yields
     ------
     pandas.DataFrame
-        The rows that `classify` gives of each part.
+        The rows that `classify` returns, for each part.
 
     Examples
     --------
@@ -231,29 +236,29 @@ def classify_paths(
     Parameters
     ----------
     paths : DataFrame
-        One row an event: `states` (sequences of int; a state that stays counts once), and `time`
+        One row per event: `states` (sequences of int; repeats of a state count once), and `time`
         (s) or `step`, when it began. Optional: `run` (default 0) and `phase` (default ``"rest"``).
     log : EventLog or Run
-        The animal's moves, with their time if `paths` has that.
+        The animal's moves, with their times if `paths` has times.
     min_length : int, default 3
-        Sequences of fewer states are left out.
+        Least number of states of a sequence; shorter ones are left out.
 
     Returns
     -------
     pandas.DataFrame
-        As from `classify`. `event` is the row in `paths`, counted from 0. Before the first step
-        `step` and `episode` are -1, and nothing is experienced. A `start` belongs to the episode
-        to come, as in a model's log.
+        As from `classify`. `event` is the row in `paths`, counted from 0. Before the first step,
+        `step` and `episode` are -1 and nothing counts as experienced. A `start` belongs to the
+        upcoming episode, as in a model's log.
 
     Raises
     ------
     ValueError
-        If columns are missing, a run, phase or time is unknown, times of the steps don't ascend, or
-        a state is negative.
+        If columns are missing, a run, phase or time is unknown, times of the steps do not ascend,
+        or a state is negative.
 
     Examples
     --------
-    A rat ran 0, 1, 2, and this was decoded backwards, in the pause after it and on its way.
+    A rat ran 0, 1, 2. The reverse of this path was decoded in the pause after it, and on the way.
 
     >>> log = EventLog({"steps": {"state": [0, 1], "next_state": [1, 2], "time": [1.0, 2.0]}})
     >>> paths = pd.DataFrame({"time": [2.5, 1.5], "states": [[2, 1, 1, 0], [2, 1, 0]]})
@@ -280,14 +285,14 @@ def classified(experience: Experience, backups: Columns, found: Chains, order: s
     backups : dict of ndarray
         All columns of the run's backups.
     found : Chains
-        Their chains.
+        The chains of these backups.
     order : {"causal", "temporal"}
-        How the chains were found.
+        The order in which the chains were linked.
 
     Returns
     -------
     Sequences
-        One entry a chain, with the columns that `classify` describes.
+        One entry per chain, with the columns that `classify` describes.
     """
     rows, offset, orientation = found
     first, n_chains = rows[offset[:-1]], len(orientation)
@@ -336,7 +341,7 @@ def classified(experience: Experience, backups: Columns, found: Chains, order: s
 
 
 def _states(backups: Columns, found: Chains) -> NDArray[np.int32]:
-    """List the states of all chains, one chain after the other."""
+    """Concatenate the states of all chains."""
     rows, offset, orientation = found
     state, next_state = backups["state"], backups["next_state"]
     backwards, first = orientation == REVERSE, rows[offset[:-1]]

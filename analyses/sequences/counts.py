@@ -1,8 +1,8 @@
-"""How often a run replays what, counted while the run goes on.
+"""Counts of each kind of replay, made while a run is in progress.
 
-A run hands over its log block by block. Each block is chained, classified and forgotten. What is
-kept are the counts, the backups that later ones may still continue, and the index of experience,
-which grows with the moves that were made until the last replay.
+A run hands over its log in blocks. The backups of each block are linked to chains, classified and
+discarded. Only the counts are kept, the backups that later ones may still continue, and the index
+of experience, which grows with the moves made up to the last replay.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from replay.log.event_log import EventLog
 __all__ = ["CHAINS", "ReplayCounts"]
 
 CHAINS = ("within_event", "across_events")
-"""How chains are counted: each replay event on its own, or causes followed through later ones."""
+"""How chains are counted: within each replay event, or along causes across events."""
 
 _MIN_LENGTH = 3
 _MOST_WAITING = 4
@@ -39,19 +39,19 @@ class ReplayCounts:
     Parameters
     ----------
     n_steps : int
-        How many steps the run has.
+        Number of steps of the run.
     n_windows : int
-        Into how many windows they are cut.
+        Number of windows into which these steps are divided.
 
     Attributes
     ----------
     counts : ndarray of int64, shape (n_windows, len(CHAINS), len(KINDS))
-        How many chains of at least 3 states began (with their first backup) in each window, by how
-        chains are counted and by kind.
+        Number of chains of at least 3 states whose first backup is in each window, for each way of
+        counting chains and each kind.
     n_backups : int
-        How many backups were seen by now.
+        Number of backups so far.
     experience : Experience
-        The moves that were made, until the last replay at least.
+        The moves that were made, at least up to the last replay.
 
     Examples
     --------
@@ -83,9 +83,9 @@ class ReplayCounts:
         Raises
         ------
         ValueError
-            If a cause is not an earlier backup, or was to be named no more.
+            If a cause is not an earlier backup, or one that could no longer be a cause.
         OSError
-            If the index of experience is so large that it lies on disk, and the disk is full.
+            If the index of experience is so large that it is kept on disk, and the disk is full.
         """
         self.n_backups += block.n_backups
         self._waiting.append((block.log, 0))
@@ -101,7 +101,7 @@ class ReplayCounts:
                 _count(kinds, _MIN_LENGTH, self._window_ends, self.counts[:, number])
 
     def _learn(self, until: int | None = None) -> None:
-        """Add the steps that are waiting to the index; what comes after a replay can wait."""
+        """Add the waiting steps to the index; those after the last replay can wait."""
         while self._waiting:
             log, n_taken = self._waiting.popleft()
             steps = log.columns("steps")

@@ -1,9 +1,9 @@
-"""Everything that one agent has experienced, with its time.
+"""An index of everything that one agent has experienced, with the time of each experience.
 
-The text that is indexed is the sequence of moves (a state and the one entered from it) of each
-episode. Staying in a state is no move. A path was *experienced* by some step if its moves were made
-one right after the other within an episode. One that was not is stitched from *pieces*: the
-greedy longest experienced beginning, again and again, which needs the least number of pieces.
+The text that is indexed is the sequence of moves (a state and the next state) of each episode.
+Staying in a state is not a move. A path had been *experienced* by a given step if its moves had
+been made in immediate succession within one episode. Other paths are stitched from *pieces*: the
+longest experienced beginning is split off again and again, which gives the least number of pieces.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PathPiece(NamedTuple):
     begin, end : int
         The stretch is ``path[begin:end + 1]``.
     episode : int
-        The latest episode that holds it.
+        The latest episode that contains it.
     """
 
     begin: int
@@ -51,16 +51,16 @@ class PathPiece(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """The different pairs of two columns, numbered as they came, by lists that share the first.
+    """The different pairs of two columns, numbered by first occurrence; a list per first value.
 
     Attributes
     ----------
     first : ndarray of int32, shape (n_firsts,)
-        The latest pair that begins with each number; -1: none does.
+        The latest pair whose first number is this; -1 if there is none.
     second, following : ndarray of int32, shape (n_pairs,)
-        The other number of each pair, and the next pair of the list; -1 ends it.
+        The second number of each pair, and the next pair of the list; -1 at its end.
     place : ndarray of int64, shape (n_pairs,)
-        In which row each pair first came.
+        The row in which each pair first occurred.
     """
 
     first: NDArray[np.int32]
@@ -83,30 +83,30 @@ class Experience:
     steps : DataFrame or mapping of ndarray
         Steps of one run in order: `episode, step, state, next_state`, and `action` if needed.
     by : {"states", "actions"}, default "states"
-        Whether moves between the same two states are the same whatever the action was.
+        With "states", moves between the same two states are the same, whatever the action.
 
     Attributes
     ----------
     by : str
         As given.
     n_moves, n_indexed : int
-        How many moves were made, and how many of these the index holds by now.
+        Number of moves that were made, and how many of them are in the index so far.
     step : ndarray of int64, shape (n_moves,)
-        When each move was made.
+        The step at which each move was made.
     episode : ndarray of int32, shape (n_moves,)
-        In which episode.
+        The episode of each move.
     text : ndarray of int32, shape (n_moves,)
-        The number of each move in the index; the same moves have the same number.
+        The number of each move in the index; equal moves have the same number.
     begins : ndarray of bool, shape (n_moves,)
-        Whether it is the first of its episode.
+        Whether each move is the first of its episode.
 
     Raises
     ------
     TypeError
-        If `steps` is no table.
+        If `steps` is not a table.
     ValueError
-        If a column is missing or holds no whole numbers, a state is negative or too large, the
-        steps don't ascend, or `by` is unknown.
+        If a column is missing or does not hold whole numbers, a state is negative or too large, the
+        steps do not ascend, or `by` is unknown.
 
     Examples
     --------
@@ -131,19 +131,19 @@ class Experience:
         self.extend(steps)
 
     def extend(self, steps: pd.DataFrame | Columns) -> None:
-        """Go on with later steps of the run; what was found before may have changed by then.
+        """Add later steps of the run; nodes that were found before may be outdated afterwards.
 
         Parameters
         ----------
         steps : DataFrame or mapping of ndarray
-            The steps that follow those known.
+            The steps that follow those in the index.
 
         Raises
         ------
         TypeError, ValueError
-            As when the index is made.
+            As when the index is created.
         OSError
-            If the index is so large that it lies on disk, and the disk is full.
+            If the index is so large that it is kept on disk, and the disk is full.
 
         Examples
         --------
@@ -155,7 +155,7 @@ class Experience:
         wanted = ["episode", "step", "state", "next_state"] + ["action"] * (self.by == "actions")
         episode, step, state, next_state, *action = whole_columns(steps, wanted, "steps", _WIDE)
         if action and (action[0] < 0).any():
-            raise ValueError("by='actions' needs the action of every step; a recording has none.")
+            raise ValueError("by='actions' needs the action of each step; recordings have none.")
         n_before = self.n_moves
         for array in self._moves:
             array.reserve(n_before + len(step))
@@ -190,11 +190,11 @@ class Experience:
 
     @cached_property
     def second_ends(self) -> NDArray[np.int64]:
-        """How many moves had been made before each node's paths ended in a second episode."""
+        """Number of moves made before each node's paths occurred in a second episode."""
         return second_ends(self.automaton, self.episode)
 
     def moves_by(self, step: npt.ArrayLike) -> NDArray[np.int64]:
-        """Count the moves that had been made.
+        """Count the moves that had been made by a step.
 
         Parameters
         ----------
@@ -204,26 +204,26 @@ class Experience:
         Returns
         -------
         ndarray of int64
-            How many moves there were by then.
+            Number of moves made up to and including that step.
         """
         return np.asarray(np.searchsorted(self.step, step, side="right"))
 
     def symbols(
         self, state: npt.ArrayLike, next_state: npt.ArrayLike, action: npt.ArrayLike | None = None
     ) -> NDArray[np.int32]:
-        """Give the number of each move in the index.
+        """Return the number of each move in the index.
 
         Parameters
         ----------
         state, next_state : array_like of int, shape (n,)
-            Where each move leads from and to.
+            Origin and destination of each move.
         action : array_like of int, shape (n,), optional
-            By which action; counts only with ``by="actions"``.
+            The action of each move; used only with ``by="actions"``.
 
         Returns
         -------
         ndarray of int32, shape (n,)
-            The numbers; -1 of a move that was never made.
+            The numbers; -1 for a move that was never made.
         """
         symbol = _find_pairs(self._pairs, np.asarray(state), np.asarray(next_state))
         if self.by == "actions":
@@ -236,12 +236,12 @@ class Experience:
         Parameters
         ----------
         state, next_state : array_like of int, shape (n,)
-            Where each move leads from and to.
+            Origin and destination of each move.
 
         Returns
         -------
         ndarray of int64, shape (n,)
-            How many moves had been made before; of a move that was never made, all.
+            Number of moves made before its first occurrence; `n_moves` if it was never made.
         """
         symbol = _find_pairs(self._pairs, np.asarray(state), np.asarray(next_state))
         place: NDArray[np.int64] = np.append(self._pairs.place, self.n_moves)
@@ -250,14 +250,14 @@ class Experience:
     def latest_episodes(
         self, node: NDArray[np.int32], limit: NDArray[np.int64]
     ) -> NDArray[np.int32]:
-        """Find the latest episodes that hold pieces of experience.
+        """Find the latest episode that contains each piece of experience.
 
         Parameters
         ----------
         node : ndarray of int32, shape (n,)
             The pieces' nodes in the automaton.
         limit : ndarray of int64, shape (n,)
-            How many moves count.
+            Number of moves, from the first on, that count.
 
         Returns
         -------
@@ -279,28 +279,28 @@ class Experience:
         Parameters
         ----------
         path : sequence of int, at least two
-            States in the order in which they would be experienced; no two equal ones in a row.
+            States in the order in which they would be experienced, without immediate repeats.
         step : int, optional
-            The last step that counts, -1 before the first; by default all count.
+            The last step that counts; -1 is before the first. By default all steps count.
         actions : sequence of int, optional
             The action of each move, with ``by="actions"``.
 
         Returns
         -------
         list of PathPiece
-            One piece if the path was experienced, none if one of its moves never was.
+            One piece if the path was experienced; none if one of its moves was never made.
 
         Raises
         ------
         ValueError
-            If the path has no move or holds no whole numbers, or actions are missing.
+            If the path has no move or does not hold whole numbers, or actions are missing.
         """
         states = check_array(path, "path", kind="whole")
         if len(states) < 2:
             raise ValueError(f"A path needs at least two states, got {len(states)}.")
         action = None if actions is None else check_array(actions, "actions", kind="whole")
         if self.by == "actions" and (action is None or len(action) != len(states) - 1):
-            raise ValueError("With by='actions' give one action for each move of the path.")
+            raise ValueError("With by='actions', give one action for each move of the path.")
         limit = self.n_moves
         if step is not None:
             limit = int(self.moves_by(check_whole("step", step, at_least=-1)))
@@ -325,8 +325,25 @@ def stitch(
 ) -> int:
     """Cut a path into the least number of experienced pieces.
 
-    ``symbol[rows]`` are the path's moves (backwards if `reverse`). Writes after which move each
-    piece ends, and its node. Returns the number of pieces; 0 if a move was never made.
+    Parameters
+    ----------
+    automaton : SuffixAutomaton
+        The index of experience.
+    symbol : ndarray of int32, shape (n_symbols,)
+        Numbers of moves in the index; -1 for a move that was never made.
+    rows : ndarray of int, shape (n_moves,)
+        ``symbol[rows]`` are the moves of the path, from last to first if `reverse`.
+    reverse : bool
+        Whether `rows` lists the path backwards.
+    limit : int
+        Number of moves, from the first on, that count as experience.
+    ends, nodes : ndarray of int32, shape (at least n_moves,)
+        Written: the number of moves up to the end of each piece, and the node of each piece.
+
+    Returns
+    -------
+    int
+        The number of pieces; 0 if a move was never made.
     """
     n, n_pieces, node = len(rows), 0, 0
     for i in range(n):
@@ -374,7 +391,7 @@ def _add_moves(
     one: NDArray[np.int32],
     other: NDArray[np.int32],
 ) -> int:
-    """Append the steps that lead elsewhere; returns how many moves there are, -1: out of order."""
+    """Append the steps that change the state; return the number of moves, -1 if out of order."""
     n_more = 0
     for i in range(len(step)):
         if step[i] <= last_step:
@@ -398,7 +415,7 @@ def _number_pairs(
     number: NDArray[np.int32],
     pairs: _Pairs,
 ) -> _Pairs:
-    """Give each pair a number, in the order in which they first come, from some place on."""
+    """Assign numbers to pairs from row `place` on, in the order of their first occurrence."""
     n_known, n_firsts = len(pairs.second), max(len(pairs.first), one.max(initial=-1) + 1)
     first = np.full(n_firsts, -1, dtype=np.int32)
     first[: len(pairs.first)] = pairs.first
@@ -439,7 +456,7 @@ def _number(
 def _find_pairs(
     pairs: _Pairs, one: NDArray[np.integer], other: NDArray[np.integer]
 ) -> NDArray[np.int32]:
-    """Look up the numbers of pairs; -1 if there is no such pair."""
+    """Look up the number of each pair; -1 if there is no such pair."""
     number: NDArray[np.int32] = uninitialised(len(one), np.int32)
     _find(pairs, one, other, number)
     return number

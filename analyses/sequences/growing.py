@@ -1,8 +1,9 @@
 """The kinds of all causal chains of a run, in time linear in the backups, and block by block.
 
-Chains share beginnings, across replay events thousands of backups long, so listing them all may be
-out of reach. But a longer chain's path is a shorter one's with one more move before it (reverse) or
-after it (forward), and the index of experience tells in constant time what becomes of it.
+Chains share beginnings, which across replay events may be thousands of backups long, so listing all
+chains may be infeasible. But the path of a longer chain is that of a shorter one with one more move
+before it (reverse) or after it (forward), and the index of experience extends a path by one move
+in constant time.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _OPEN = np.dtype(
         ("is_leaf", np.bool_),
     ]
 )
-"""A backup that later ones may continue; `step` is that of its chain's first backup."""
+"""A backup that later ones may continue; `step` is the step of its chain's first backup."""
 
 _CARRIED = ("event", "state", "next_state", "action", "forward", "reverse", *Links._fields[1:])
 
@@ -58,11 +59,11 @@ class ChainKinds(NamedTuple):
     Attributes
     ----------
     step : ndarray of int64, shape (n_chains,)
-        When the chain's first backup was made.
+        The step of each chain's first backup.
     length : ndarray of int32, shape (n_chains,)
-        Its number of states.
+        Number of states of each chain.
     kind : ndarray of int8, shape (n_chains,)
-        Its kind, as a number in ``KINDS``.
+        The kind of each chain, as an index into ``KINDS``.
     """
 
     step: NDArray[np.int64]
@@ -75,17 +76,18 @@ def chain_kinds(
 ) -> ChainKinds:
     """Classify all causal chains of a model's run without listing them.
 
-    Of decoded replay, and of models that compute no values, the orientation is unknown: their
-    chains, which share nothing, are classified one by one.
+    In decoded replay, and in models that compute no values, orientations are unknown; their chains,
+    which have no backups in common, are classified one by one.
 
     Parameters
     ----------
     steps : dict of ndarray or Experience
-        The steps of the run, or the index made of them, to use it more than once.
+        The steps of the run, or an index of them, which can be used again.
     backups : dict of ndarray
         The backups of the run.
     across_events : bool, default False
-        Whether causes are followed into earlier replay events; novelty is then judged at the first.
+        Whether causes are followed into earlier replay events; novelty is then judged at the time
+        of the first.
 
     Returns
     -------
@@ -95,14 +97,14 @@ def chain_kinds(
     Raises
     ------
     TypeError
-        If `steps` or `backups` is no table.
+        If `steps` or `backups` is not a table.
     ValueError
-        If a column is missing or holds no whole numbers, steps descend, or a cause is not an
+        If a column is missing or does not hold whole numbers, steps descend, or a cause is not an
         earlier row.
 
     See Also
     --------
-    GrowingChains : The same for a run that comes block by block.
+    GrowingChains : The same for a run that arrives in blocks.
 
     Examples
     --------
@@ -120,19 +122,19 @@ def chain_kinds(
     wide = dict.fromkeys(("event", "step", "cause"), np.int64)
     checked = dict(zip(names, whole_columns(backups, names, "backups", wide), strict=True))
     if (checked["step"][1:] < checked["step"][:-1]).any():
-        raise ValueError("The column 'step' of backups must not descend: sort them by it.")
+        raise ValueError("The column 'step' of backups must not descend: sort backups by it.")
     return GrowingChains(across_events).extend(steps, checked)
 
 
 class GrowingChains:
-    """The causal chains of a run that comes block by block.
+    """The causal chains of a run that arrives in blocks.
 
-    Only what later backups may continue is kept from block to block.
+    From block to block, only those backups are kept that later ones may continue.
 
     Parameters
     ----------
     across_events : bool
-        As for `chain_kinds`. Chains within an event never go on in a later block.
+        As for `chain_kinds`. Chains within an event never continue in a later block.
     """
 
     def __init__(self, across_events: bool) -> None:
@@ -141,7 +143,7 @@ class GrowingChains:
 
     @property
     def n_open(self) -> int:
-        """How many backups are kept, because later ones may continue them."""
+        """Number of backups that are kept because later ones may continue them."""
         return len(self._open)
 
     def extend(
@@ -151,28 +153,29 @@ class GrowingChains:
         first_row: int = 0,
         causes: NDArray[np.int64] = _NO_ROWS,
     ) -> ChainKinds:
-        """Go on with the next block, and classify the chains that no later backup can continue.
+        """Add the next block, and classify the chains that no later backup can continue.
 
         Parameters
         ----------
         steps : dict of ndarray or Experience
-            The steps of the run until the end of the block, or the index made of them.
+            The steps of the run up to the end of the block, or an index of them.
         backups : dict of ndarray
             The backups of the block.
         first_row : int, default 0
-            How many backups came before; `cause` counts from the beginning of the run.
+            Number of backups before this block; `cause` counts rows from the beginning of the run.
         causes : ndarray of int64, optional
-            The rows, counted likewise, that later backups may name; ascending.
+            The rows, counted from the beginning of the run, that may be the cause of later backups;
+            ascending.
 
         Returns
         -------
         ChainKinds
-            Chains that end in this block or, as is known only now, in an earlier one.
+            Chains that end in this block, and those of earlier blocks that turn out to have ended.
 
         Raises
         ------
         ValueError
-            If a cause is not an earlier row or was to be named no more.
+            If a cause is not an earlier row, or one that could no longer be a cause.
         """
         opened, n_open = self._open, len(self._open)
         last = causes if self._across_events else causes[:0]
@@ -211,7 +214,7 @@ class GrowingChains:
         return kinds
 
     def _joined(self, backups: Columns, first_row: int) -> Columns:
-        """Put what is open before the backups of a block, and count causes from there."""
+        """Prepend the open backups to those of a block, and renumber causes accordingly."""
         n_open, named = len(self._open), backups["cause"]
         columns = dict(backups)
         if n_open:
@@ -240,8 +243,8 @@ def _decoded_kinds(
 def _refuse(lost: int, rows: NDArray[np.int64], first_row: int) -> None:
     if lost >= 0:
         raise ValueError(
-            f"A backup from row {first_row} on names row {rows[lost]} as its cause, which was not "
-            "among those that could be named yet: the learner's causes() must list it."
+            f"A backup in or after row {first_row} has row {rows[lost]} as its cause, which may no "
+            "longer be a cause: the learner's causes() must list it."
         )
 
 
@@ -252,9 +255,9 @@ def _find_rows(
     opened: NDArray[np.int64] | None,
     place: NDArray[np.int64],
 ) -> int:
-    """Find rows of the run among those open (None: all are over) and the block that follows.
+    """Find rows of the run among the open ones (None: none is open) and the block that follows.
 
-    Returns which one is in neither; -1: none.
+    Returns the index of a row that is in neither, or -1.
     """
     for i in range(len(rows)):
         row = rows[i]
@@ -278,7 +281,7 @@ def _count_moves(
     n_open: int,
     n_moves: NDArray[np.int64],
 ) -> None:
-    """Count the moves made by each step; after those of the open rows steps ascend."""
+    """Count the moves made by each step; steps ascend after the open rows."""
     place = 0
     for row in range(len(step)):
         if row <= n_open:
@@ -299,7 +302,7 @@ def _list_kinds(
     decoded: NDArray[np.int32],
     kinds: ChainKinds,
 ) -> None:
-    """List the chains of all leaves."""
+    """List the chains, one per leaf."""
     chain, n_decoded = 0, 0
     for row in range(len(links.is_leaf)):
         if not links.is_leaf[row]:
@@ -334,7 +337,7 @@ def _run_back(
     root: NDArray[np.int32],
     reverse: NDArray[np.int32],
 ) -> bool:
-    """Tell whether each event is what was run last, backwards, so that no index is needed."""
+    """Whether each event is the last run backwards, so that no index is needed; if so, write it."""
     last, place = -1, 0
     for row in range(len(symbol)):
         if links.fits[row] == 0:
@@ -368,7 +371,7 @@ def _follow(
     forward: NDArray[np.int32],
     reverse: NDArray[np.int32],
 ) -> None:
-    """Find the node in the index of the path up to each backup, if it was experienced."""
+    """Find the node of the path up to each backup in the index, if that path was experienced."""
     nodes = automaton.nodes
     for row in range(n_open):
         root[row] = row

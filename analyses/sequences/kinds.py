@@ -1,4 +1,4 @@
-"""Direction, novelty and kind of chains, one by one, as numbers in arrays."""
+"""Classification of listed chains: direction, novelty and kind, as arrays of numbers."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ REVERSE_EPISODE, FORWARD_EPISODE, NOVEL_PATH, AMBIGUOUS, NEVER_TAKEN = range(len
 
 
 class Classes(NamedTuple):
-    """What chains are; `direction`, `novelty` and `kind` as numbers.
+    """The classification of chains; `direction`, `novelty` and `kind` as numbers.
 
     Attributes
     ----------
     direction, novelty, kind : ndarray of int32, shape (n_chains,)
-        In ``CHAIN_DIRECTIONS``, ``CHAIN_NOVELTIES`` and ``KINDS``.
+        Indices into ``CHAIN_DIRECTIONS``, ``CHAIN_NOVELTIES`` and ``KINDS``.
     n_pieces : ndarray of int32, shape (n_chains,)
         The least number of experienced pieces; 0 if a move was never made.
     n_distinct : ndarray of int32, shape (n_chains,)
         Number of different states.
     node : ndarray of int32, shape (n_pieces.sum(),)
-        Each piece of each chain in the index of experience.
+        The node of each piece of each chain in the index of experience.
     splice : ndarray of int32, shape (n_pieces.sum(),)
         The state in which each piece ends.
     """
@@ -51,16 +51,16 @@ class Classes(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    """The transition of each backup, `along` from state to next_state and `against` it, back.
+    """The transition of each backup: `along`, from state to next_state, and `against`, back.
 
     Attributes
     ----------
     state, next_state : ndarray of int32, shape (n_backups,)
         The transition.
     along, against : ndarray of int32, shape (n_backups,)
-        Its symbol in the index; -1 if it was never made.
+        The symbol of the move in the index; -1 if it was never made.
     first_along, first_against : ndarray of int64, shape (n_backups,)
-        How many moves had been made before it first was.
+        Number of moves made before this move first was.
     """
 
     state: NDArray[np.int32]
@@ -74,7 +74,7 @@ class _Moves(NamedTuple):
 def classify_chains(
     experience: Experience, backups: Columns, chains: Chains, limit: NDArray[np.int64]
 ) -> Classes:
-    """Classify chains by what had been experienced.
+    """Classify chains by the experience that preceded them.
 
     Parameters
     ----------
@@ -83,19 +83,19 @@ def classify_chains(
     backups : dict of ndarray
         The columns `state, action, next_state` of the run's backups.
     chains : Chains
-        Their chains.
+        The chains of these backups.
     limit : ndarray of int64, shape (n_chains,)
-        How many moves count for each.
+        Number of moves, from the first on, that count as experience for each chain.
 
     Returns
     -------
     Classes
-        One entry for each chain.
+        One entry per chain.
 
     Raises
     ------
     ValueError
-        If actions count and decoded replay has none.
+        If moves differ by action (``by="actions"``) and decoded replay has none.
     """
     state, next_state = backups["state"], backups["next_state"]
     along = experience.symbols(state, next_state, backups["action"])

@@ -1,4 +1,4 @@
-"""One pause of an event log: its backups as they were replayed, one after the other."""
+"""A single replay event of a log: its backups in the order of replay."""
 
 from typing import Any
 
@@ -21,19 +21,19 @@ _SHORTEST_SEQUENCE = 3
 
 
 def longest_event(log: EventLog, run: int = 0) -> int:
-    """Find the replay event that holds a run's longest sequence.
+    """Find the replay event that contains a run's longest sequence.
 
     Parameters
     ----------
     log : EventLog
         A model's log, or a recording.
     run : int, default 0
-        Which run.
+        The number of the run.
 
     Returns
     -------
     int
-        The number of the event; of several, the first.
+        The number of the event; the first if there are several.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def longest_event(log: EventLog, run: int = 0) -> int:
     backups = _backups(log, run)
     length = link_backups(backups).length
     if not length.any():
-        raise ValueError(f"Run {run} of this log has no replay: online updates do not count.")
+        raise ValueError(f"Run {run} of this log has no replay (online updates do not count).")
     return int(backups["event"][np.argmax(length)])
 
 
@@ -65,21 +65,21 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     event : int
         The number of the event.
     run : int, default 0
-        Which run.
+        The number of the run.
 
     Returns
     -------
     pandas.DataFrame
-        One row a backup: `episode, step, phase, location`; `order` in the event; `state,
-        next_state`, the move as replayed, against its direction in reverse replay; `change` of the
-        action value (its size); and `length, kind, orientation` of the longest sequence that it
-        belongs to; the kind of a single move is null, its direction that in which it was made.
-        Backups of staying in a state are left out.
+        One row per backup: `episode, step, phase, location`; `order`, its position in the event;
+        `state, next_state`, the move as replayed, from end to start in reverse replay; `change`,
+        the absolute change of the action value; and `length, kind, orientation` of the longest
+        sequence to which it belongs. A single move has no kind (null) and is listed in the
+        direction in which it was made. Backups of staying in a state are left out.
 
     Raises
     ------
     ValueError
-        If there is no such run or event, or only staying in a state was replayed in it.
+        If there is no such run or event, or the event has no move between different states.
 
     Examples
     --------
@@ -95,20 +95,20 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
     if not len(rows):
         last = backups["event"].max(initial=-1)
         has = f"events 0 to {last}" if last >= 0 else "no replay"
-        raise ValueError(f"There is no replay event {event}: run {run} has {has}.")
+        raise ValueError(f"There is no replay event {event}; run {run} has {has}.")
     own = {name: column[rows] for name, column in backups.items()}
-    # Causes in other events are no part of it; the others count from its first row.
+    # Causes in other events do not belong to it; the others count from its first row.
     place = np.searchsorted(rows, own["cause"])
     known = rows[np.minimum(place, len(rows) - 1)] == own["cause"]
     own["cause"] = np.where(known, place, -1)
     found = chains(link_backups(own))
     if not len(found.rows):
-        raise ValueError(f"In the replay event {event} there is no move from a state to another.")
+        raise ValueError(f"Replay event {event} has no move from one state to another.")
     steps = of_run(log, "steps", run)
     n_before = np.searchsorted(steps["step"], own["step"][0], side="right")
     experience = Experience({name: column[:n_before] for name, column in steps.items()})
     sequences = classified(experience, own, found, "causal")
-    # Each backup belongs to the longest of the sequences that hold it; of several, to the first.
+    # Each backup belongs to the longest sequence that contains it, the first if there are several.
     chain = Lists(found.rows, found.offset).owner
     order = np.argsort(-sequences["length"][chain], kind="stable")
     held, first = np.unique(found.rows[order], return_index=True)
@@ -133,5 +133,5 @@ def replayed_moves(log: EventLog, event: int, run: int = 0) -> pd.DataFrame:
 def _backups(log: EventLog, run: int) -> dict[str, NDArray[Any]]:
     runs = runs_of(log)
     if check_whole("run", run) not in runs:
-        raise ValueError(f"There is no run {run}: this log has the runs {shown(runs)}.")
+        raise ValueError(f"There is no run {run}; this log has the runs {shown(runs)}.")
     return of_run(log, "backups", run)

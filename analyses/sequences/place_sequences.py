@@ -1,9 +1,9 @@
-"""Place sequences: what an electrode would see, defined alike for models and rats.
+"""Place sequences: replay as electrodes would see it, defined in the same way for models and rats.
 
 A *place sequence* is a maximal run of reactivations in one event in which each place is a
 neighbour, on the track, of the one before; it may turn round. Each of its moves is labelled by
-what had been experienced before the event: ``forward`` if that move had been made, ``backward`` if
-its reverse had, ``both`` or ``never``.
+the experience before the event: ``forward`` if that move had been made, ``backward`` if its reverse
+had been made, ``both`` or ``never``.
 
 ==================  ============================================================================
 ``direction``
@@ -19,16 +19,16 @@ neither             some move never made, in either direction
 ``novelty``
 ==================  ============================================================================
 experienced         run contiguously within one episode, as replayed or backwards
-composed            the whole never run; all moves made in the direction replayed, or all backwards
-composed_mixed      the same, but of pieces read in different directions, as the shortcuts that
+composed            never run as a whole; all moves made in this direction, or all backwards
+composed_mixed      the same, but with moves made in different directions, as in the shortcuts that
                     Gupta et al. (2010) [1]_ saw
 unexperienced       some move never made
 ==================  ============================================================================
 
 The *composition order* is the least number of experienced pieces, each read in one direction, from
-which the sequence can be stitched. The longest piece, in either direction, is taken again and
-again. That is the least: each stretch of an experienced piece is one too, so if some stitching
-begins its k-th piece no later than the greedy one does, it ends it no later either.
+which the sequence can be stitched. The longest possible piece, in either direction, is split off
+again and again. No stitching needs fewer: every stretch of an experienced piece is itself one, so a
+stitching that begins its k-th piece no later than the greedy one ends it no later either.
 
 References
 ----------
@@ -57,40 +57,40 @@ from replay.jit import kernel
 from replay.log.backups import PHASES
 from replay.log.event_log import EventLog
 
-__all__ = ["DIRECTIONS", "MOVES", "NOVELTIES", "Detection", "at_least", "classified_places"]
+__all__ = ["DIRECTIONS", "MOVE_LABELS", "NOVELTIES", "Detection", "at_least", "classified_places"]
 __all__ += ["crossed_shortcuts", "place_sequences", "runs_along"]
 
-MOVES = ("forward", "backward", "both", "never")
+MOVE_LABELS = ("forward", "backward", "both", "never")
 DIRECTIONS = ("forward", "reverse", "mixed", "both", "neither")
 NOVELTIES = ("experienced", "composed", "composed_mixed", "unexperienced")
-_FORWARD, _BACKWARD, _BOTH, _NEVER = range(len(MOVES))
+_FORWARD, _BACKWARD, _BOTH, _NEVER = range(len(MOVE_LABELS))
 _ALL_FORWARD, _ALL_REVERSE, _MIXED, _EITHER, _NEITHER = range(len(DIRECTIONS))
 _EXPERIENCED, _COMPOSED, _COMPOSED_MIXED, _UNEXPERIENCED = range(len(NOVELTIES))
 _CATEGORIES = {
     "phase": PHASES,
-    "moves": MOVES,
+    "moves": MOVE_LABELS,
     "direction": DIRECTIONS,
     "novelty": NOVELTIES,
 }
 
 
 class Detection(NamedTuple):
-    """What counts as a place sequence: the criteria of a study.
+    """The criteria of a study for place sequences.
 
     Attributes
     ----------
     min_length : int
-        The least number of different places: a sequence to and fro between two has two.
+        Least number of different places; a sequence to and fro between two places has two.
     min_distance : float
-        The least length of the way, in cm.
+        Least length of the path, in cm.
     largest_jump : int
-        How many edges apart two places in a row may be. Places that are jumped over, on the only
-        shortest path, count as reactivated; if there are several such paths, the sequence ends.
+        Largest number of edges between successive places. Places that are jumped over count as
+        reactivated if they lie on the only shortest path; if there are several, the sequence ends.
     min_extent : float
-        The least distance, along the track, between the two places that are farthest apart, in cm.
+        Least distance, along the track, between the two places that are farthest apart, in cm.
     min_correlation : float
-        The least size of the correlation of a place's order with its distance from the first place
-        (in cm, or in edges if the graph doesn't tell).
+        Least absolute correlation between the order of places and their distance from the first
+        place (in cm, or in edges if the graph has no distances).
     """
 
     min_length: int = 3
@@ -100,12 +100,12 @@ class Detection(NamedTuple):
     min_correlation: float = 0.0
 
     def check(self) -> None:
-        """Refuse criteria that are out of range.
+        """Check that all criteria are in range.
 
         Raises
         ------
         ValueError
-            If one is.
+            If a criterion is out of range.
         """
         check_whole("min_length", self.min_length, at_least=2)
         check_whole("largest_jump", self.largest_jump, at_least=1)
@@ -122,59 +122,58 @@ def place_sequences(
     graph: nx.Graph | None = None,
     detection: Detection = Detection(),  # noqa: B008 (immutable)
 ) -> pd.DataFrame:
-    """Find all place sequences of a model or of a recording, and what each one replays.
+    """Find all place sequences of a model or a recording, and classify what each one replays.
 
     Parameters
     ----------
     log : EventLog or Run
         A model's log, or the animal's moves.
     paths : DataFrame, optional
-        Places that were decoded or emitted, instead of the log's backups; see
+        Decoded or emitted places, instead of the log's backups; see
         :func:`analyses.sequences.reactivations.reactivations`.
     graph : networkx.Graph, optional
         Which places are neighbours: nodes are states of the log. Edges may have a `distance` (cm),
-        and `shortcut` and `impossible` (True, or of a shortcut of several edges its name). By
-        default the moves of the log's world, or else all that were made in the log.
+        `shortcut` (True, or the name of a shortcut of several edges) and `impossible` (True). By
+        default, edges are the moves of the log's world, or else all moves made in the log.
     detection : Detection, optional
-        Which runs of reactivations count. By default those of three different places or more.
+        Which runs of reactivations count. By default those of three or more different places.
 
     Returns
     -------
     pandas.DataFrame
-        One row a sequence, with columns
+        One row per sequence, with columns
 
         ``run, episode, step, time, event, phase, location``
             When and where, as in the log.
         ``index``
-            Which reactivation of the event is the first.
+            The position of its first reactivation in the event.
         ``first, last, states, length, n_distinct``
-            The places as replayed, the number of (different) places.
+            The places as replayed, and the number of places and of different places.
         ``moves``
             The label of each move: `forward`, `backward`, `both` or `never`.
         ``distance``
-            The length of the way in cm; NaN if the graph doesn't tell.
+            The length of the path in cm; NaN if the graph has no distances.
         ``direction, novelty``
             See the module's tables.
         ``composition_order, n_episodes, splice_states``
-            The least number of experienced pieces, how many different episodes these need (each the
-            latest that holds the piece), and the places where they join. Null and empty if
-            unexperienced.
+            The least number of experienced pieces, the number of different episodes from which they
+            come (the latest that contains each piece), and the places where they join. Null and
+            empty if unexperienced.
         ``episode_matched, episode_lag, from_current_episode``
-            The latest episode that holds the whole path, how many episodes ago it was, and whether
-            it is the current one. Null unless experienced.
-        ``shortcut``
-            Whether it runs over all of a connection that the graph calls a shortcut, and was never
-            run as a whole. Null if the graph names none.
-        ``impossible``
-            Whether it runs over an edge that the graph calls impossible. Null if it names none.
+            The latest episode that contains the whole path, how many episodes ago it was, and
+            whether it is the current one. Null unless experienced.
+        ``shortcut`` (only if the graph marks shortcuts)
+            Whether it runs along the whole of a shortcut and was never run as a whole.
+        ``impossible`` (only if the graph marks impossible edges)
+            Whether it runs along an impossible edge.
 
     Raises
     ------
     TypeError
-        If an argument is of another type.
+        If an argument is of the wrong type.
     ValueError
-        If runs or steps don't ascend, a column holds what it must not, a criterion is out of range,
-        or the graph lacks what a criterion needs.
+        If runs or steps do not ascend, a column has invalid values, a criterion is out of range, or
+        the graph lacks distances that a criterion needs.
 
     See Also
     --------
@@ -182,7 +181,7 @@ def place_sequences(
 
     Examples
     --------
-    A rat ran 0, 1, 2 and 2, 3, 4. Then it replayed back to 2 what it had run, and on to 4:
+    A rat ran 0, 1, 2 and then 2, 3, 4. It replayed the first run backwards, and both in one go:
 
     >>> steps = {"state": [0, 1, 2, 3], "next_state": [1, 2, 3, 4],
     ...          "terminated": [False, True, False, True]}
@@ -209,7 +208,7 @@ def place_sequences(
 
 
 def _warn_of_graph(steps: Columns, track: Track) -> None:
-    """Warn if the animal's moves are not along the graph: its nodes are not the log's states."""
+    """Warn if most moves are not along the graph, whose nodes may not be the log's states."""
     moves = np.unique(np.column_stack((steps["state"], steps["next_state"])), axis=0)
     moves = moves[moves[:, 0] != moves[:, 1]]
     n_off = sum(not track.graph.has_edge(*move) for move in moves.tolist())
@@ -237,16 +236,16 @@ def classified_places(
     reactivated : dict of ndarray
         The reactivations.
     rows : ndarray of int64, shape (n_sequences,)
-        The first reactivation of each sequence.
+        The row of the first reactivation of each sequence.
     states : Lists
-        The places of each.
+        The places of each sequence.
     track : Track
-        On which they are neighbours.
+        The track on which they are neighbours.
 
     Returns
     -------
     Sequences
-        Their `table` is what `place_sequences` gives.
+        The sequences; their `table` is what `place_sequences` returns.
     """
     n = len(rows)
     flat, owner = states.flat, states.owner
@@ -259,8 +258,8 @@ def classified_places(
     taken = experience.first_moves(here, there) < known
     back = experience.first_moves(there, here) < known
     label = np.select([taken & back, taken, back], [_BOTH, _FORWARD, _BACKWARD], _NEVER)
-    cell = of_move * len(MOVES) + label
-    has = np.bincount(cell, minlength=n * len(MOVES)).reshape(n, len(MOVES)) > 0
+    cell, n_labels = of_move * len(MOVE_LABELS) + label, len(MOVE_LABELS)
+    has = np.bincount(cell, minlength=n * n_labels).reshape(n, n_labels) > 0
     direction = np.select(
         [has[:, _NEVER], has[:, _FORWARD] & has[:, _BACKWARD], has[:, _FORWARD], has[:, _BACKWARD]],
         [_NEITHER, _MIXED, _ALL_FORWARD, _ALL_REVERSE],
@@ -292,6 +291,11 @@ def classified_places(
         [_UNEXPERIENCED, _EXPERIENCED, _COMPOSED_MIXED],
         _COMPOSED,
     )
+    marks: dict[str, NDArray[Any] | Lists] = {}
+    if track.shortcuts is not None:
+        marks["shortcut"] = crossed_shortcuts(track, along, of_move, ~whole)
+    if track.impossible is not None:
+        marks["impossible"] = _crosses(track.impossible[track.edge[along]], of_move, n)
     columns: dict[str, NDArray[Any] | Lists] = {
         **{name: reactivated[name][rows] for name in ("run", "episode", "step", "time", "event")},
         **{name: reactivated[name][rows] for name in ("phase", "location", "index")},
@@ -310,8 +314,7 @@ def classified_places(
         "episode_matched": matched,
         "episode_lag": lag,
         "from_current_episode": np.where(whole, lag == 0, -1),
-        "shortcut": crossed_shortcuts(track, along, of_move, ~whole),
-        "impossible": _impossible(track, along, of_move, n),
+        **marks,
     }
     return Sequences(columns, _CATEGORIES)
 
@@ -333,14 +336,14 @@ def runs_along(
     Returns
     -------
     rows : ndarray of int64, shape (n_sequences,)
-        The first reactivation of each.
+        The row of the first reactivation of each sequence.
     states : Lists
-        The places of each.
+        The places of each sequence.
 
     Raises
     ------
     ValueError
-        If the graph lacks what a criterion needs.
+        If the graph lacks distances that a criterion needs.
     """
     place, event = reactivated["place"], reactivated["event"]
     rows = np.arange(len(place))
@@ -369,19 +372,19 @@ def runs_along(
 
 
 def at_least(length: NDArray[np.float64], least: float) -> NDArray[np.bool_]:
-    """Tell which lengths, in cm, reach a least one, but for errors of rounding.
+    """Whether lengths reach a minimum, with a tolerance for rounding errors.
 
     Parameters
     ----------
     length : ndarray of float64, shape (n,)
-        The lengths.
+        The lengths in cm.
     least : float
-        The least one.
+        The minimum in cm.
 
     Returns
     -------
     ndarray of bool, shape (n,)
-        Whether each does.
+        Whether each length reaches it.
     """
     return length >= least * (1 - 1e-9)
 
@@ -389,7 +392,7 @@ def at_least(length: NDArray[np.float64], least: float) -> NDArray[np.bool_]:
 def _filled(
     place: NDArray[np.int32], event: NDArray[np.int64], track: Track, largest_jump: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Fill in the places that were jumped over; each belongs to the reactivation after it."""
+    """Fill in places that were jumped over; each belongs to the reactivation that follows."""
     jumps = np.flatnonzero((event[1:] == event[:-1]) & (track.move(place[:-1], place[1:]) < 0)) + 1
     pairs, of_jump = np.unique(
         np.stack((place[jumps - 1], place[jumps])), axis=1, return_inverse=True
@@ -409,7 +412,7 @@ def _filled(
 def _latest(
     experience: Experience, node: NDArray[np.int32], limit: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Find the latest episode that holds each piece, in one direction or the other."""
+    """Find the latest episode that contains each piece, in either direction."""
     episode: NDArray[np.int32] = np.full(node.shape, -1, dtype=np.int32)
     held = node > 0
     episode[held] = experience.latest_episodes(node[held], np.broadcast_to(limit, node.shape)[held])
@@ -420,23 +423,23 @@ def _latest(
 def crossed_shortcuts(
     track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], novel: NDArray[np.bool_]
 ) -> NDArray[np.int8]:
-    """Tell which sequences run over all of a connection, without turning on it, as never run.
+    """Find the novel sequences that run along the whole of a shortcut, without turning on it.
 
     Parameters
     ----------
     track : Track
-        Its shortcuts are the connections.
+        The track, with its shortcuts.
     along : ndarray of int64, shape (n_moves,)
-        The moves of all sequences, as `Track.move` numbers them; -1 leads along no edge.
+        The moves of all sequences, as `Track.move` numbers them; -1 for a move along no edge.
     of_move : ndarray of int64, shape (n_moves,)
-        The sequence that each belongs to, ascending.
+        The sequence to which each move belongs, ascending.
     novel : ndarray of bool, shape (n_sequences,)
-        Which were never run as a whole.
+        Whether each sequence was never run as a whole.
 
     Returns
     -------
     ndarray of int8, shape (n_sequences,)
-        1 or 0; -1 if the track has no shortcut.
+        1 for such sequences and 0 for others; -1 if the track has no shortcut.
     """
     if track.shortcuts is None:
         return np.full(len(novel), -1, dtype=np.int8)
@@ -458,7 +461,7 @@ def _cross(
     n_edges: NDArray[np.int64],
     found: NDArray[np.int8],
 ) -> None:
-    """Mark the sequences that have as many edges of a connection in a row as it has."""
+    """Mark the sequences with as many successive edges of a connection as it has."""
     n = 0
     for i in range(len(edge)):
         here = connection[edge[i]]
@@ -468,14 +471,10 @@ def _cross(
             found[of_move[i]] = 1
 
 
-def _impossible(
-    track: Track, along: NDArray[np.int64], of_move: NDArray[np.int64], n: int
-) -> NDArray[np.int8]:
-    """Tell which sequences run over an edge along which nothing can move."""
-    if track.impossible is None:
-        return np.full(n, -1, dtype=np.int8)
+def _crosses(marked: NDArray[np.bool_], of_move: NDArray[np.int64], n: int) -> NDArray[np.int8]:
+    """Whether each of `n` sequences has a marked move."""
     found = np.zeros(n, dtype=np.int8)
-    found[of_move[track.impossible[track.edge[along]]]] = 1
+    found[of_move[marked]] = 1
     return found
 
 
@@ -493,9 +492,9 @@ def _stitch_either(
 ) -> int:
     """Cut each sequence into the least number of experienced pieces, read in either direction.
 
-    `along` and `against` are the symbols of each move and of its reverse. Writes after which move
-    each piece ends, and its nodes as read forward and backward (-1 if it was not run so). A move
-    that was never made makes `n_pieces` 0. Returns how many pieces there are in all.
+    `along` and `against` are the symbols of each move and of its reverse. Writes the move after
+    which each piece ends, and its nodes as read forward and backward (-1 if it was never run in
+    that direction). `n_pieces` is 0 if a move was never made. Returns the total number of pieces.
     """
     n_all = 0
     nodes = automaton.nodes
@@ -518,7 +517,7 @@ def _stitch_either(
                 move += 1
                 if move < begin[sequence + 1]:
                     continue
-            if length == 0:  # a move that was never made, whichever way
+            if length == 0:  # a move that was never made, in either direction
                 n_all = n_before
                 break
             ends[n_all] = move - first

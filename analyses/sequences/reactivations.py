@@ -1,11 +1,10 @@
 """Reactivations: one place active at one moment of a replay event, in a model or in a rat.
 
-A model reactivates places by its backups, in order of execution: each adds the place at which it
-continues the one before. One that doesn't join the one before reactivates both of its states, in
-the order in which the model walked them (as its temporal chain, see
-:mod:`analyses.sequences.chains`); one of staying in a state reactivates that state. Places that
-were decoded, or that a generator emits without any backup, are listed as they are. A place that
-stays active is one reactivation.
+A model reactivates places by its backups, in order of execution: a backup that joins the one before
+adds the place by which it continues it. A backup that does not join reactivates both of its states,
+in the orientation of its temporal chain (see :mod:`analyses.sequences.chains`); a backup of staying
+in a state reactivates that state. Places that were decoded, or emitted by a model without backups,
+are listed as they are. A place that stays active is one reactivation.
 """
 
 from __future__ import annotations
@@ -31,34 +30,34 @@ _MOVE = ("event", "state", "next_state", "action")
 
 
 def reactivations(log: EventLog, paths: pd.DataFrame | None = None) -> pd.DataFrame:
-    """List the places that were reactivated, in the order in which they were.
+    """List the reactivated places in the order of reactivation.
 
     Parameters
     ----------
     log : EventLog
         A model's log, or the animal's moves.
     paths : DataFrame, optional
-        Places that were decoded or emitted, instead of the log's backups. One row an event:
-        `states` (lists of int, in order of time), and `time` (s) or `step`, when it began.
-        Optional: `run` (default 0) and `phase` (default ``"rest"``).
+        Decoded or emitted places, instead of the log's backups. One row per event: `states` (lists
+        of int, in temporal order), and `time` (s) or `step`, when it began. Optional: `run`
+        (default 0) and `phase` (default ``"rest"``).
 
     Returns
     -------
     pandas.DataFrame
-        One row a reactivation: `run, episode, step, time` (s, NaN in models), `phase`, `event` (of
-        `paths`: the row, counted from 0), `index` (its place in the event, from 0), `place` and
-        `location` (where the animal was).
+        One row per reactivation: `run, episode, step, time` (s; NaN in models), `phase`, `event`
+        (with `paths`: the row, counted from 0), `index` (its position in the event, from 0),
+        `place` and `location` (where the animal was).
 
     Raises
     ------
     TypeError
-        If `log` is no log, or `paths` no DataFrame.
+        If `log` is not a log, or `paths` not a DataFrame.
     ValueError
-        If runs don't ascend, or a column of paths is missing or holds what it must not.
+        If runs do not ascend, or a column of paths is missing or has invalid values.
 
     Examples
     --------
-    A sweep back from state 3, and the same as it would be decoded, in six bins of time:
+    A sweep back from state 3, and the same sweep as decoded in six time bins:
 
     >>> steps = {"state": [0, 1, 2], "next_state": [1, 2, 3], "terminated": [False, False, True]}
     >>> backups = {"step": 2, "phase": "episode_end", "state": [2, 1, 0], "next_state": [3, 2, 1],
@@ -76,7 +75,7 @@ def reactivations(log: EventLog, paths: pd.DataFrame | None = None) -> pd.DataFr
 def reactivations_by_run(
     log: EventLog, paths: pd.DataFrame | None = None
 ) -> Iterator[tuple[int, dict[str, NDArray[Any]]]]:
-    """Give the reactivations of each run.
+    """Yield the reactivations of each run.
 
     Parameters
     ----------
@@ -86,9 +85,9 @@ def reactivations_by_run(
     Yields
     ------
     run : int
-        Each run of the log.
+        The number of the run.
     columns : dict of ndarray, each of shape (n_reactivations,)
-        The columns that `reactivations` describes; `phase` as its number in ``PHASES``.
+        The columns that `reactivations` describes; `phase` as its index in ``PHASES``.
     """
     if paths is None:
         for run in runs_of(log):
@@ -113,7 +112,7 @@ def reactivated_by(backups: Columns) -> dict[str, NDArray[Any]]:
     Returns
     -------
     dict of ndarray, each of shape (n_reactivations,)
-        The columns that `reactivations` describes; `phase` as its number in ``PHASES``.
+        The columns that `reactivations` describes; `phase` as its index in ``PHASES``.
 
     Examples
     --------
@@ -138,9 +137,9 @@ def _walk(
     rows: NDArray[np.int64],
     place: NDArray[np.int32],
 ) -> int:
-    """Write the places of each temporal chain, in its direction; returns how many there are.
+    """Write the places of each temporal chain in its orientation; return the number of places.
 
-    A chain keeps one direction, as in `link_backups`: backups that fit both are walked in reverse.
+    A chain keeps one orientation, as in `link_backups`; backups that fit both are read in reverse.
     """
     n_places, begin = 0, 0
     while begin < len(event):
@@ -172,7 +171,7 @@ def _walk(
 
 
 def _merged(each: Columns, rows: NDArray[np.int64], place: NDArray[np.int32]) -> dict[str, Any]:
-    """Make one reactivation of equal places in a row, and count them in each event."""
+    """Merge successive equal places into one reactivation, and number these in each event."""
     index = np.empty(len(rows), dtype=np.int32)
     n = _merge(each["event"], rows, place, index)
     rows = rows[:n]

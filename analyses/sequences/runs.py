@@ -1,4 +1,4 @@
-"""The runs of a log, one at a time, and the columns that are read of them."""
+"""Reading the runs of a log one at a time, and their columns."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from replay.log.event_log import EventLog
 __all__ = ["Columns", "Logged", "log_of", "of_run", "rows_by_run", "runs_of", "whole_columns"]
 
 Columns = Mapping[str, NDArray[Any]]
-"""The columns of one table, each of shape (n_rows,); `phase` as its number in ``PHASES``."""
+"""The columns of one table, each of shape (n_rows,); `phase` as its index in ``PHASES``."""
 
 
 class Logged(Protocol):
-    """What has a log: the result of `replay.simulate`, or of `replay.run_task`."""
+    """An object with a log: the result of `replay.simulate` or `replay.run_task`."""
 
     @property
     def log(self) -> EventLog:
@@ -28,12 +28,12 @@ class Logged(Protocol):
 
 
 def log_of(given: EventLog | Logged) -> EventLog:
-    """Take a log, or what has one.
+    """Return the log of a run, or a log as it is.
 
     Parameters
     ----------
     given : EventLog, Run or TaskRun
-        What the user gave.
+        The user's argument.
 
     Returns
     -------
@@ -43,9 +43,9 @@ def log_of(given: EventLog | Logged) -> EventLog:
     Raises
     ------
     TypeError
-        If there is none.
+        If there is no log.
     ValueError
-        If nothing was kept in it.
+        If nothing was logged.
 
     Examples
     --------
@@ -73,14 +73,14 @@ def runs_of(log: EventLog) -> list[int]:
     Returns
     -------
     list of int
-        The number of each run that any table has, ascending; run 0 if none has a row.
+        The numbers of all runs in any table, ascending; run 0 if all tables are empty.
 
     Raises
     ------
     TypeError
-        If it is no event log.
+        If it is not an event log.
     ValueError
-        If the log's tables hold what they must not.
+        If the log's tables have invalid values.
     """
     if not isinstance(log, EventLog):
         raise TypeError(f"log must be an EventLog, got {shown(log)}.")
@@ -89,21 +89,21 @@ def runs_of(log: EventLog) -> list[int]:
 
 
 def of_run(log: EventLog, name: str, run: int) -> dict[str, NDArray[Any]]:
-    """Give the rows of one run.
+    """Return the rows of one run.
 
     Parameters
     ----------
     log : EventLog
-        The log; its runs ascend.
+        The log; its runs must ascend.
     name : {"steps", "backups"}
-        Which table.
+        The table.
     run : int
-        Which run.
+        The number of the run.
 
     Returns
     -------
-    dict of ndarray
-        All columns of the table; views.
+    dict of ndarray, each of shape (n_rows,)
+        All columns of the table, as views.
     """
     columns = log.columns(name)
     first, stop = np.searchsorted(columns["run"], [run, run + 1])
@@ -118,19 +118,19 @@ def rows_by_run(log: EventLog, table: pd.DataFrame) -> Iterator[tuple[int, NDArr
     log : EventLog
         The log.
     table : DataFrame
-        May have a column `run`; without it, all rows belong to run 0.
+        May have a column `run`; otherwise all rows belong to run 0.
 
     Yields
     ------
     run : int
-        Each run of the log.
-    rows : ndarray of int64
-        The rows, by place, in their order.
+        The number of the run.
+    rows : ndarray of int64, shape (n_rows,)
+        The positions of its rows, ascending.
 
     Raises
     ------
     ValueError
-        If the log lacks a run that the table has.
+        If the table has a run that the log lacks.
     """
     runs = runs_of(log)
     number: NDArray[np.int64] = np.zeros(len(table), dtype=np.int64)
@@ -139,7 +139,7 @@ def rows_by_run(log: EventLog, table: pd.DataFrame) -> Iterator[tuple[int, NDArr
     unknown = number[~np.isin(number, runs)]
     if len(unknown):
         raise ValueError(
-            f"The log has no run {unknown[0]}, which paths has; its runs are {shown(runs)}."
+            f"paths has run {unknown[0]}, but the log does not; its runs are {shown(runs)}."
         )
     for run in runs:
         yield run, np.flatnonzero(number == run)
@@ -148,7 +148,7 @@ def rows_by_run(log: EventLog, table: pd.DataFrame) -> Iterator[tuple[int, NDArr
 def whole_columns(
     table: Any, names: Iterable[str], what: str, dtypes: Mapping[str, DTypeLike] | None = None
 ) -> list[NDArray[Any]]:
-    """Check columns of whole numbers, and give them as they are used.
+    """Check columns of whole numbers, and convert them to the types in use.
 
     Parameters
     ----------
@@ -157,21 +157,21 @@ def whole_columns(
     names : iterable of str
         The columns; `state` and `next_state` must be states.
     what : str
-        What the table is called in a message.
+        The name of the table in error messages.
     dtypes : mapping of str to dtype, optional
-        The type of a column, if it is not int32.
+        The types of columns that are not int32.
 
     Returns
     -------
     list of ndarray, each of shape (n_rows,)
-        The columns, without a copy where they have the type.
+        The columns, without a copy if they have the right type.
 
     Raises
     ------
     TypeError
-        If it is no table.
+        If it is not a table.
     ValueError
-        If a column is missing, is of another length, or holds anything else.
+        If a column is missing, is of another length, or holds other values.
     """
     if not isinstance(table, Mapping | pd.DataFrame):
         raise TypeError(
@@ -180,7 +180,7 @@ def whole_columns(
     wanted = list(names)
     missing = [name for name in wanted if name not in table]
     if missing:
-        raise ValueError(f"The {what} lack the column {missing[0]!r}; they need {wanted}.")
+        raise ValueError(f"The column {missing[0]!r} of {what} is missing; {wanted} are needed.")
     columns = []
     for name in wanted:
         dtype = np.dtype((dtypes or {}).get(name, np.int32))
@@ -194,12 +194,12 @@ def whole_columns(
             values = check_array(values, title, kind="whole", at_least=least, at_most=most)
         columns.append(values.astype(dtype, copy=False))
     if len({len(column) for column in columns}) > 1:
-        raise ValueError(f"The columns of {what} must be of one length.")
+        raise ValueError(f"The columns of {what} must all have the same length.")
     return columns
 
 
 def _fits(values: Any, dtype: np.dtype[Any], least: int, most: int) -> bool:
-    """Tell fast whether a column needs no further check, as those of a simulator don't."""
+    """Whether a column needs no further check: a fast test that simulated logs pass."""
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu" or values.ndim != 1:
         return False
     if not len(values) or (values.dtype == dtype and most == np.iinfo(dtype).max):

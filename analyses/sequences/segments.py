@@ -1,9 +1,9 @@
 """Forward and reverse segments of replay events, by the rule of Mattar & Daw (2018).
 
-Of every backup the last step counts, so that a path that grows step by step is one segment. Two
-backups in a row go forward if the first one leads to the state of the second, and in reverse if the
-second one leads to the state of the first, even if both are true. A segment is a maximal run of one
-direction.
+Only the last step of each backup counts, so that a path that grows step by step is one segment. Two
+successive backups are forward if the first leads to the state of the second, and reverse if the
+second leads to the state of the first, even if both are true. A segment is a maximal run in one
+direction [1]_.
 
 References
 ----------
@@ -19,11 +19,11 @@ from replay.checks import check_table
 __all__ = ["find_segments", "segments_per_episode"]
 
 _PLACES = {"episode_end": "goal", "start": "start", "step": "start", "rest": "rest"}
-"""Learners that replay a step late replay at a start in a step."""
+"""Learners that replay one step late replay the start of an episode in phase ``step``."""
 
 
 def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
-    """Find the segments of replay events that go on in one direction.
+    """Find the segments of replay events that continue in one direction.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
         The backups of an event log, in order: `run, episode, step, phase, event, pop, state,
         action, next_state, priority`.
     min_length : int, default 5
-        Segments of fewer states are left out.
+        Least number of states of a segment; shorter ones are left out.
 
     Returns
     -------
     DataFrame
-        A row a segment: `run, episode, step, event, place` (``goal``, ``start`` or ``rest``),
-        `direction` (``forward`` or ``reverse``), `first` (which backup of the event begins it),
-        `length`, `states` and `actions` (in order of replay) and `priority` (the highest).
+        One row per segment: `run, episode, step, event, place` (``goal``, ``start`` or ``rest``),
+        `direction` (``forward`` or ``reverse``), `first` (position of its first backup in the
+        event), `length`, `states` and `actions` (in order of replay) and `priority` (the highest).
 
     Raises
     ------
@@ -57,13 +57,13 @@ def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
     columns = [*whole, "phase", "pop", "state", "action", "next_state", "priority"]
     check_table(backups, columns, "backups")
     if min_length < 2:
-        raise ValueError(f"A segment has at least 2 states, got min_length={min_length}.")
+        raise ValueError(f"A segment has at least 2 states; got min_length={min_length}.")
     replayed = backups.loc[backups["event"] >= 0, columns]
     last = replayed.drop_duplicates(["run", "event", "pop"], keep="last")
     state, next_state, run, event = (
         last[name].to_numpy() for name in ("state", "next_state", "run", "event")
     )
-    # The direction from each backup to the one after it; 0 where there is none.
+    # The direction from each backup to the next; 0 if there is none.
     together = (run[1:] == run[:-1]) & (event[1:] == event[:-1])
     reverse, forward = next_state[1:] == state[:-1], next_state[:-1] == state[1:]
     direction = np.select([together & reverse, together & forward], [2, 1], 0)
@@ -88,19 +88,19 @@ def find_segments(backups: pd.DataFrame, min_length: int = 5) -> pd.DataFrame:
 
 
 def segments_per_episode(segments: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """Count segments per episode, at the start and at the goal.
+    """Compute the number of segments per episode, at the start and at the goal.
 
     Parameters
     ----------
     segments : DataFrame
-        As `find_segments` gives them.
+        As `find_segments` returns them.
     steps : DataFrame
         The steps of the same log: `run, episode`.
 
     Returns
     -------
     DataFrame
-        `run, place, direction, n_segments, n_episodes, per_episode`, four rows a run.
+        `run, place, direction, n_segments, n_episodes, per_episode`, four rows per run.
 
     Examples
     --------

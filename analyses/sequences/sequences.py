@@ -1,8 +1,8 @@
-"""Replay sequences: one entry each, and their states one after the other in one array.
+"""Replay sequences in arrays: one entry per sequence, and the states of all in one array.
 
-Classifiers make `Sequences`, and whoever needs the states of all sequences, or a few columns, reads
-these arrays as they are. The table that a user sees, with one row a sequence and a list of states
-in it, is made of them once, at the end.
+Classifiers return `Sequences`, and code that needs the states of all sequences, or a few columns,
+reads these arrays directly. The table that a user sees, with one row per sequence and a list of
+states in each, is made from them once, at the end.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["Lists", "Sequences", "count_different"]
 
 _WHOLE = ("composition_order", "n_episodes", "episode_matched", "episode_lag")
 _FLAGS = ("from_current_episode", "shortcut", "impossible")
-_FEW = 16  # values that are compared with one another faster than they are sorted
+_FEW = 16  # up to this many values, comparing all pairs is faster than sorting
 
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Lists of numbers, one after the other in one array.
+    """Lists of numbers, concatenated in one array.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Lists:
 
     @classmethod
     def of(cls, lists: Iterable[Iterable[int]]) -> Lists:
-        """Put lists of int one after the other, as an array of int32."""
+        """Concatenate lists of int, as an array of int32."""
         arrays = [np.asarray(each, dtype=np.int32) for each in lists]
         begin = np.zeros(len(arrays) + 1, dtype=np.int64)
         np.cumsum([len(each) for each in arrays], out=begin[1:])
@@ -61,7 +61,7 @@ class Lists:
 
     @property
     def owner(self) -> NDArray[np.int64]:
-        """Which list each value belongs to, shape (n_values,)."""
+        """The list to which each value belongs, shape (n_values,)."""
         return np.repeat(np.arange(len(self.begin) - 1), self.length)
 
     @property
@@ -70,14 +70,14 @@ class Lists:
         return count_different(self.owner, self.flat, len(self.begin) - 1)
 
     def select(self, kept: NDArray[np.bool_]) -> Lists:
-        """Keep some lists: those for which `kept`, shape (n_lists,), is true."""
+        """Select the lists for which `kept`, shape (n_lists,), is true."""
         length = self.length
         begin = np.zeros(1 + int(np.count_nonzero(kept)), dtype=np.int64)
         np.cumsum(length[kept], out=begin[1:])
         return Lists(self.flat[np.repeat(kept, length)], begin)
 
     def take(self, numbers: NDArray[np.int64]) -> Lists:
-        """List the lists of these numbers, which may come in any order and more than once."""
+        """Select lists by their numbers, in any order and possibly repeated."""
         length = self.length[numbers]
         begin = np.zeros(len(numbers) + 1, dtype=np.int64)
         np.cumsum(length, out=begin[1:])
@@ -85,7 +85,7 @@ class Lists:
         return Lists(self.flat[at], begin)
 
     def arrays(self) -> NDArray[np.object_]:
-        """Cut into an array of arrays, shape (n_lists,), which is what parquet reads back."""
+        """Convert to an array of arrays, shape (n_lists,), as read from parquet files."""
         ends = zip(self.begin[:-1].tolist(), self.begin[1:].tolist(), strict=True)
         pieces = (self.flat[first:stop] for first, stop in ends)
         return np.fromiter(pieces, dtype=object, count=len(self.begin) - 1)
@@ -97,10 +97,10 @@ class Sequences:
 
     Parameters
     ----------
-    columns : mapping of str to ndarray, shape (n_sequences,), or Lists of as many
+    columns : mapping of str to ndarray, shape (n_sequences,), or Lists of the same number
         The columns of the table, in its order. Categories are numbers; -1 is null.
     categories : mapping of str to tuple of str
-        Column -> the names of its numbers.
+        The category names of each column with categories, by number.
 
     Examples
     --------
@@ -117,16 +117,17 @@ class Sequences:
 
     @classmethod
     def concat(cls, parts: Sequence[Sequences]) -> Sequences:
-        """Put sequences of one kind together.
+        """Concatenate sequences with equal columns.
 
         Parameters
         ----------
         parts : sequence of Sequences
-            At least one; all have the same columns and categories.
+            At least one; all must have the same columns and categories.
 
         Returns
         -------
         Sequences
+            All sequences, in the order of the parts.
         """
         first = parts[0]
         if len(parts) == 1:
@@ -135,12 +136,12 @@ class Sequences:
         return cls(joined, first.categories)
 
     def __getitem__(self, name: str) -> Any:
-        """Give a column: an array, or the `Lists` of what the table has lists of."""
+        """Return a column: an array, or `Lists` if the table has a list in each row."""
         return self.columns[name]
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a sequence: categories by their names, lists as arrays, what is null as null."""
+        """One row per sequence: categories by name, lists as arrays, and missing values as null."""
         columns: dict[str, Any] = {}
         for name, values in self.columns.items():
             if isinstance(values, Lists) and name in self.categories:
@@ -161,21 +162,21 @@ class Sequences:
 
 
 def count_different(owner: NDArray[np.int64], value: NDArray[Any], n: int) -> NDArray[np.int32]:
-    """Count the different values that each owner has.
+    """Count the different values of each owner.
 
     Parameters
     ----------
     owner : ndarray of int64, shape (n_values,)
-        Whose value it is, from 0, ascending.
+        The owner of each value, from 0, ascending.
     value : ndarray of int, shape (n_values,)
         The values.
     n : int
-        How many owners there are.
+        Number of owners.
 
     Returns
     -------
     ndarray of int32, shape (n,)
-        How many different values each has.
+        Number of different values of each owner.
 
     Examples
     --------

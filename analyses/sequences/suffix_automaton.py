@@ -1,11 +1,11 @@
-"""Suffix automaton: an index of all substrings of some texts, with the time of their first end.
+"""Suffix automaton: an index of all substrings of a set of texts, with their first end positions.
 
-Texts are read one after the other, symbol by symbol; no substring crosses the border between two.
-A node stands for all substrings that end at the same places. Its `link` leads to the node of their
-longest ending that occurs at more places, so links form a tree; the places where a node's
-substrings end are those of all nodes below it. Building takes time and memory linear in the texts,
-and may go on with more of them at any time. A node that was found before may have lost its shorter
-substrings by then.
+Texts are read one after the other, symbol by symbol [1]_ [2]_; no substring spans two texts. A node
+stands for all substrings that end at the same positions. Its `link` leads to the node of their
+longest suffix that occurs at more positions, so links form a tree; a node's substrings end at its
+own position and at those of all nodes below it. Construction takes time and memory linear in the
+texts, and can continue with more text at any time. A node that was found before may then have lost
+its shorter substrings.
 
 References
 ----------
@@ -38,28 +38,29 @@ _NODE = np.dtype(
         ("sibling", np.int32),
     ]
 )
-# Of 32 bits, as nodes are: with 64 the kernels that follow chains take half as long again.
+# 32 bits, as in nodes: with 64, the kernels that follow chains take half as long again.
 _NOWHERE: Any = np.int32(-1)
 _EDGE = np.dtype([("next_edge", np.int32), ("symbol", np.int32), ("target", np.int32)])
 
 
 class SuffixAutomaton(NamedTuple):
-    """An index of all substrings of some texts.
+    """An index of all substrings of a set of texts.
 
     Attributes
     ----------
     text : ndarray of int32, shape (n_symbols_read,)
         All texts, one after the other.
     nodes : structured ndarray, shape (n_nodes,)
-        `link`, `length` of the longest substring, place of the `first_end`, `first_edge` of a
-        linked list; `first_child` of those whose link it is, and `sibling`, the next of these (-1:
-        none). Node 0 is the empty string; its children are not listed.
+        `link`, `length` of the longest substring, position `first_end` of its first end,
+        `first_edge` of a linked list, `first_child`, the first node that links to this one, and
+        `sibling`, the next node with the same link (-1 if none). Node 0 is the empty string; its
+        children are not listed.
     edges : structured ndarray, shape (n_edges,)
-        `next_edge` of the list (-1: none), `symbol`, `target`.
+        `next_edge` of the list (-1 if none), `symbol`, `target`.
     from_root : ndarray of int32, shape (n_symbols,)
         The node of each single symbol; -1 if it does not occur.
     node_at : ndarray of int32, shape (n_symbols_read,)
-        The node of each text up to each place.
+        The node of the text up to each position.
     """
 
     text: NDArray[np.int32]
@@ -72,16 +73,16 @@ class SuffixAutomaton(NamedTuple):
 def suffix_automaton(
     text: NDArray[np.int32], begins: NDArray[np.bool_], n_symbols: int
 ) -> SuffixAutomaton:
-    """Index all substrings of some texts.
+    """Index all substrings of a set of texts.
 
     Parameters
     ----------
     text : ndarray of int32, shape (n_symbols_read,)
         The texts, one after the other; symbols count from 0.
     begins : ndarray of bool, shape (n_symbols_read,)
-        Where a text begins.
+        Whether a text begins at each position.
     n_symbols : int
-        How many different symbols there are.
+        Number of different symbols.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def suffix_automaton(
 
 
 class GrowingAutomaton:
-    """An index of texts that are not complete yet.
+    """An index of texts that are still growing.
 
     Examples
     --------
@@ -122,7 +123,7 @@ class GrowingAutomaton:
     def extend(
         self, text: NDArray[np.int32], begins: NDArray[np.bool_], n_symbols: int
     ) -> SuffixAutomaton:
-        """Read on, and give the index of all that was read.
+        """Continue reading, and return the index of everything read so far.
 
         Parameters
         ----------
@@ -132,15 +133,15 @@ class GrowingAutomaton:
         Returns
         -------
         SuffixAutomaton
-            The index; earlier ones must not be used any more.
+            The index; earlier ones are no longer valid.
 
         Raises
         ------
         OSError
-            If it is so large that it lies on disk, and the disk is full.
+            If the index is so large that it is kept on disk, and the disk is full.
         """
         # Memory that is never written to costs nothing: these bounds are seldom reached. They hold
-        # for all that was read, but one symbol alone may add any number of edges.
+        # for the whole text, but a single symbol may add any number of edges.
         self._nodes.reserve(2 * len(text) + 2)
         self._edges.reserve(3 * len(text) + 3)
         self._node_at.reserve(len(text))
@@ -171,7 +172,19 @@ def _find_edge(nodes: NDArray[np.void], edges: NDArray[np.void], node: int, symb
 
 @jitable
 def appended(automaton: SuffixAutomaton, node: int, symbol: int) -> int:
-    """Give the node of a node's substrings with a symbol after them; -1 if it never came there."""
+    """Return the node of a node's substrings with a symbol appended.
+
+    Parameters
+    ----------
+    automaton : SuffixAutomaton
+        The index.
+    node, symbol : int
+
+    Returns
+    -------
+    int
+        The node; -1 if the symbol never follows these substrings.
+    """
     target: int = _NOWHERE
     if node == 0:
         target = automaton.from_root[symbol]
@@ -184,9 +197,20 @@ def appended(automaton: SuffixAutomaton, node: int, symbol: int) -> int:
 
 @jitable
 def prepended(automaton: SuffixAutomaton, node: int, length: int, symbol: int) -> int:
-    """Give the node of a substring with a symbol before it; -1 if it never came there.
+    """Return the node of a substring with a symbol prepended.
 
-    `node` and `length` are those of the substring.
+    Parameters
+    ----------
+    automaton : SuffixAutomaton
+        The index.
+    node, length : int
+        Those of the substring.
+    symbol : int
+
+    Returns
+    -------
+    int
+        The node; -1 if the symbol never precedes this substring.
     """
     text, nodes = automaton.text, automaton.nodes
     if node == 0:
@@ -202,7 +226,20 @@ def prepended(automaton: SuffixAutomaton, node: int, length: int, symbol: int) -
 
 @jitable
 def relocated(automaton: SuffixAutomaton, node: int, length: int) -> int:
-    """Give the node of a substring again, of which the index has read on since it was found."""
+    """Return the current node of a substring that was found before the index was extended.
+
+    Parameters
+    ----------
+    automaton : SuffixAutomaton
+        The extended index.
+    node, length : int
+        The earlier node of the substring, and its length.
+
+    Returns
+    -------
+    int
+        The node.
+    """
     nodes = automaton.nodes
     while nodes[nodes[node]["link"]]["length"] >= length:
         node = nodes[node]["link"]
@@ -237,7 +274,7 @@ def _build(
             last = 0
         new = n_nodes
         node, known = last, -1
-        while node >= 0:  # give all endings of the text an edge to the new node
+        while node >= 0:  # give all suffixes of the text an edge to the new node
             if node == 0:
                 known = from_root[symbol]
                 if known >= 0:
@@ -254,7 +291,7 @@ def _build(
                 nodes[node]["first_edge"] = n_edges
                 n_edges += 1
             node = nodes[node]["link"]
-        repeats = node == last  # an earlier text went on in the same way: nothing is new
+        repeats = node == last  # an earlier text continues in the same way: nothing is new
         if not repeats:
             nodes[new]["length"] = nodes[last]["length"] + 1
             nodes[new]["first_end"] = place
@@ -263,7 +300,7 @@ def _build(
             n_nodes += 1
         suffix = max(known, 0)
         if known >= 0 and nodes[known]["length"] > nodes[node]["length"] + 1:
-            # Only a part of its substrings ends here too: this part becomes a node of its own.
+            # Only some of its substrings also end here: these become a separate node.
             suffix = n_nodes
             _take_place(nodes, known, suffix)
             nodes[suffix]["length"] = nodes[node]["length"] + 1
@@ -291,7 +328,7 @@ def _build(
         else:
             nodes[new]["link"] = suffix
             nodes[new]["sibling"] = -1
-            if suffix > 0:  # the root may have very many children, and nobody asks for them
+            if suffix > 0:  # the root may have very many children, which are never needed
                 nodes[new]["sibling"] = nodes[suffix]["first_child"]
                 nodes[suffix]["first_child"] = new
             last = new
@@ -301,7 +338,7 @@ def _build(
 
 @jitable
 def _take_place(nodes: NDArray[np.void], node: int, other: int) -> None:
-    """Put another node between a node and its link."""
+    """Insert another node between a node and its link."""
     above = nodes[node]["link"]
     nodes[other]["link"] = above
     nodes[other]["sibling"] = nodes[node]["sibling"]
@@ -320,7 +357,7 @@ def _take_place(nodes: NDArray[np.void], node: int, other: int) -> None:
 def latest_ends(
     automaton: SuffixAutomaton, node: NDArray[np.int32], limit: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Find where substrings ended last, as of some place in the texts.
+    """Find the last end of substrings before a given position in the texts.
 
     Parameters
     ----------
@@ -329,12 +366,12 @@ def latest_ends(
     node : ndarray of int32, shape (n_queries,)
         The nodes of the substrings.
     limit : ndarray of int64, shape (n_queries,)
-        How many places of the texts count.
+        Number of positions, from the beginning of the texts, that count.
 
     Returns
     -------
     ndarray of int32, shape (n_queries,)
-        The last place below the limit where each ends; -1 if none does.
+        The last position below the limit where each substring ends; -1 if there is none.
 
     Examples
     --------
@@ -348,7 +385,7 @@ def latest_ends(
 
 
 class LatestEnds:
-    """Where substrings ended last, asked again and again; fast if limits don't fall.
+    """Repeated queries for the last ends of substrings; fast if limits do not decrease.
 
     Parameters
     ----------
@@ -372,7 +409,7 @@ class LatestEnds:
         self._latest[:] = -1
 
     def find(self, node: NDArray[np.int32], limit: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Find them.
+        """Find the last end of substrings before a given position in the texts.
 
         Parameters
         ----------
@@ -382,7 +419,7 @@ class LatestEnds:
         Returns
         -------
         ndarray of int32, shape (n_queries,)
-            The last place below the limit where each ends; -1 if none does.
+            The last position below the limit where each substring ends; -1 if there is none.
         """
         order = np.argsort(limit, kind="stable")
         if len(limit) and limit[order[0]] < self._place:
@@ -398,7 +435,7 @@ class LatestEnds:
 def _number_subtrees(
     nodes: NDArray[np.void], rank: NDArray[np.int32], stop: NDArray[np.int32]
 ) -> None:
-    """Rank nodes in preorder; those from a node on down are ``range(rank[node], stop[node])``."""
+    """Rank nodes in preorder; a node's subtree has the ranks ``range(rank[node], stop[node])``."""
     rank[0], number = 0, 1
     for top in range(1, len(nodes)):
         if nodes[top]["link"] > 0:
@@ -431,7 +468,7 @@ def _latest_ends(
     limit: NDArray[np.int64],
     result: NDArray[np.int32],
 ) -> int:
-    """Go through the texts; a segment tree over preorder holds the latest end below any node."""
+    """Scan the texts; a segment tree over preorder holds the latest end in each subtree."""
     n = len(rank)
     for query in order:
         while place < limit[query]:
@@ -455,20 +492,20 @@ def _latest_ends(
 
 
 def second_ends(automaton: SuffixAutomaton, text_of: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Find where substrings first ended in another text than the one in which they first ended.
+    """Find the first end of substrings in a second text.
 
     Parameters
     ----------
     automaton : SuffixAutomaton
         The index.
     text_of : ndarray of int, shape (n_symbols_read,)
-        The number of the text to which each place belongs, from 0, ascending.
+        The number of the text to which each position belongs, from 0, ascending.
 
     Returns
     -------
     ndarray of int64, shape (n_nodes,)
-        The first place in a second text where each node's substrings end; ``n_symbols_read`` if all
-        are in one text.
+        The first position in a second text where each node's substrings end; ``n_symbols_read`` if
+        they occur in one text only.
 
     Examples
     --------
@@ -491,7 +528,7 @@ def _second_ends(
     nodes: NDArray[np.void],
     second: NDArray[np.int64],
 ) -> None:
-    """Go up from each place; where two texts, or this one, came before, they also came above."""
+    """Climb the tree from each position, up to a node that has this text, or two, already."""
     nowhere = len(node_at)
     first_text = np.full(len(nodes), -1)
     for place in range(len(node_at)):

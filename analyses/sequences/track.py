@@ -1,4 +1,4 @@
-"""The track as place sequences see it: which places are neighbours, and how far apart they are."""
+"""The track of place sequences: which places are neighbours, and how far apart they are."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["Track", "closed_edges", "graph_of_log", "graph_of_task"]
 
 
 def graph_of_log(log: EventLog) -> nx.Graph:
-    """Give the track of a log: the moves of its world, or else those that were made in it.
+    """Build the track of a log from the moves of its world, or else from those in the log.
 
     Parameters
     ----------
     log : EventLog
-        Its `mdp` tells the moves; without one, all steps of all runs do.
+        Moves are those of its `mdp`, or without one, the steps of all runs.
 
     Returns
     -------
@@ -61,22 +61,22 @@ def graph_of_log(log: EventLog) -> nx.Graph:
 
 
 def graph_of_task(task: Task, block: str | None = None) -> nx.Graph:
-    """Give the track of a task, with its shortcuts and the edges along which nothing can move.
+    """Build the track of a task, with its shortcuts and impossible edges.
 
     Parameters
     ----------
     task : Task
-        Its analysed states are the places; landmarks whose name begins with ``shortcut`` are the
-        connections.
+        Its analysed states are the places; landmarks whose names begin with ``shortcut`` are
+        shortcuts.
     block : str, optional
-        Edges that are closed in this block, both ways, are impossible. By default those that are
-        closed in every block that has laps.
+        Edges that are closed in both directions in this block are impossible. By default, those
+        that are closed in every block that has laps.
 
     Returns
     -------
     networkx.Graph
-        As `graph_of_log` gives it, with what is closed; the edges of a connection have its name as
-        `shortcut`, those that are closed are `impossible`.
+        As from `graph_of_log`, with closed edges; the edges of a shortcut have its name as
+        `shortcut`, and closed edges are `impossible`.
 
     Raises
     ------
@@ -113,17 +113,18 @@ def graph_of_task(task: Task, block: str | None = None) -> nx.Graph:
 
 
 def closed_edges(task: Task) -> dict[str, frozenset[frozenset[str]]]:
-    """List the edges that are closed in each block of a task, both ways.
+    """List the edges that are closed in both directions in each block of a task.
 
     Parameters
     ----------
     task : Task
-        Its blocks tell which moves are closed.
+        The task; its blocks define which moves are closed.
 
     Returns
     -------
     dict of str to frozenset
-        Block -> pairs of nodes; of several blocks of one name, those that are closed in all.
+        Pairs of nodes for the name of each block; if several blocks share a name, the pairs that
+        are closed in all of them.
 
     Examples
     --------
@@ -148,16 +149,16 @@ class Track:
     graph : networkx.Graph
         Undirected; nodes are places, numbered from 0.
     key : ndarray of int64, shape (n_moves,)
-        Each move from a place to a neighbour, both ways, as ``place * MOST_STATES + neighbour``,
-        ascending.
+        Each move from a place to a neighbour, in both directions, as
+        ``place * MOST_STATES + neighbour``, ascending.
     edge : ndarray of int64, shape (n_moves,)
-        The number of its edge.
+        The number of each move's edge.
     distance : ndarray of float64, shape (n_moves,)
-        Its length in cm; NaN if the graph doesn't tell.
+        The length of each move in cm; NaN if the graph has no distances.
     shortcuts : list of ndarray of int64, or None
-        The edges of each connection that is a shortcut; None if the graph names none.
+        The edges of each shortcut; None if the graph marks none.
     impossible : ndarray of bool, shape (n_edges,), or None
-        Whether nothing can move along each edge; None if the graph doesn't tell.
+        Whether each edge is impossible to move along; None if the graph marks none.
     """
 
     graph: nx.Graph
@@ -169,29 +170,30 @@ class Track:
 
     @classmethod
     def of(cls, graph: nx.Graph) -> Track:
-        """Check a graph, and write it in arrays.
+        """Check a graph, and convert it to arrays.
 
         Parameters
         ----------
         graph : networkx.Graph or DiGraph
-            Nodes are places, numbered from 0; an edge makes neighbours of two places, whatever its
-            direction. Edges may have a `distance` (cm), `shortcut` (True, or the name of a
-            connection of several edges) and `impossible` (True).
+            Nodes are places, numbered from 0; two places with an edge between them, in either
+            direction, are neighbours. Edges may have a `distance` (cm), `shortcut` (True, or the
+            name of a shortcut of several edges) and `impossible` (True).
 
         Returns
         -------
         Track
+            The graph in arrays.
 
         Raises
         ------
         TypeError
-            If it is no graph.
+            If it is not a graph.
         ValueError
-            If a node is no number of a place, or an attribute of an edge is of another kind.
+            If a node is not the number of a place, or an attribute of an edge has the wrong type.
         """
         if not isinstance(graph, nx.Graph):
             raise TypeError(f"graph must be a networkx.Graph, got {type(graph).__name__}.")
-        hint = "Number the places as the states of the log."
+        hint = "Number places like the states of the log."
         for node in graph:
             check_whole("A node of the graph", node, at_most=MOST_STATES - 1, hint=hint)
         plain = nx.Graph()
@@ -204,7 +206,7 @@ class Track:
         impossible = np.zeros(n_edges, dtype=np.bool_)
         for number, (u, v, data) in enumerate(plain.edges(data=True)):
             if "distance" in data:
-                what = f"The distance of the edge from {u} to {v}"
+                what = f"The 'distance' of the edge from {u} to {v}"
                 distance[number] = check_number(what, data["distance"], at_least=0)
             name = data.get("shortcut", False)
             if isinstance(name, str):
@@ -226,25 +228,36 @@ class Track:
         )
 
     def move(self, place: NDArray[Any], next_place: NDArray[Any]) -> NDArray[np.int64]:
-        """Find moves from place to place in `key`; -1 where they are no neighbours."""
+        """Find the numbers of moves between places; -1 if these are not neighbours.
+
+        Parameters
+        ----------
+        place, next_place : ndarray of int, shape (n,)
+            Origin and destination of each move.
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Positions in `key`.
+        """
         found = np.empty(len(place), dtype=np.int64)
         _find_moves(self.key, place, next_place, found)
         return found
 
     def between(self, place: int, next_place: int, at_most: int) -> list[int]:
-        """List the places on the only shortest way between two places.
+        """List the places on the only shortest path between two places.
 
         Parameters
         ----------
         place, next_place : int
-            Where the way leads from and to.
+            Origin and destination of the path.
         at_most : int
-            How many moves long it may be.
+            Largest number of moves.
 
         Returns
         -------
         list of int
-            The places between; empty if the way is longer, there is another one as short, or none.
+            The places between; empty if the path is longer, is not unique, or does not exist.
         """
         if place not in self.graph or next_place not in self.graph:
             return []
@@ -258,7 +271,7 @@ class Track:
         return way[-2::-1]
 
     def extent(self, states: Lists) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Measure how far sequences reach along the track, and how steadily they go.
+        """Measure how far sequences reach along the track, and how steadily they progress.
 
         Parameters
         ----------
@@ -268,10 +281,10 @@ class Track:
         Returns
         -------
         extent : ndarray of float64, shape (n_sequences,)
-            The largest distance along the track between two of its places, in cm.
+            The largest distance along the track between two places of each sequence, in cm.
         correlation : ndarray of float64, shape (n_sequences,)
-            Pearson's correlation of a place's order in the sequence with its distance from the
-            first place; NaN if all are equally far.
+            Pearson's correlation between the order of places in the sequence and their distance
+            from the first place; NaN if all distances are equal.
         """
         extent, correlation = np.empty(len(states.length)), np.empty(len(states.length))
         visited, number = np.unique(states.flat, return_inverse=True)
@@ -279,23 +292,23 @@ class Track:
         return extent, correlation
 
     def _distances(self, places: NDArray[Any]) -> NDArray[np.float64]:
-        """Measure the ways between places, shape (n_places, n_places); infinite without one."""
+        """Compute shortest-path lengths, shape (n_places, n_places); infinite without a path."""
         here, there = np.divmod(self.key, MOST_STATES)
         nodes = np.unique(np.concatenate((here, there, places)))
-        # An edge of unknown length counts 1; the smallest number stands for a length of zero, which
-        # a sparse matrix has none of.
+        # An edge of unknown length counts 1; the smallest positive number stands for a length of
+        # zero, which a sparse matrix cannot hold.
         length = np.where(np.isnan(self.distance), 1.0, np.maximum(self.distance, _TINY))
         at = np.searchsorted(nodes, here), np.searchsorted(nodes, there)
         edges = sparse.csr_array((length, at), shape=(len(nodes), len(nodes)))
         own = np.searchsorted(nodes, places)
         ways: NDArray[np.float64] = np.empty((len(places), len(places)))
-        for first in range(0, len(places), _ROWS):  # not the ways to all places at once
+        for first in range(0, len(places), _ROWS):  # not all rows at once, to save memory
             rows = slice(first, first + _ROWS)
             ways[rows] = csgraph.dijkstra(edges, indices=own[rows])[:, own]
         return ways
 
     def require_distances(self) -> None:
-        """Refuse a graph that doesn't tell how long each edge is.
+        """Check that the graph has the length of each edge.
 
         Raises
         ------
@@ -306,14 +319,14 @@ class Track:
         if len(unknown):
             here, there = divmod(int(self.key[unknown[0]]), MOST_STATES)
             raise ValueError(
-                f"Criteria in cm need the 'distance' of each edge of the graph; that from {here} "
-                f"to {there} has none."
+                f"Criteria in cm need the 'distance' of each edge of the graph; the edge from "
+                f"{here} to {there} has none."
             )
 
 
 @lru_cache(maxsize=4096)
 def _predecessors(track: Track, place: int, at_most: int) -> dict[int, list[int]]:
-    """List the last places but one of the shortest ways from a place to those near it."""
+    """List the last but one places on the shortest paths from a place to each place near it."""
     before: dict[int, list[int]] = nx.predecessor(track.graph, place, cutoff=at_most)
     return before
 
@@ -345,7 +358,7 @@ def _measure(
     extent: NDArray[np.float64],
     correlation: NDArray[np.float64],
 ) -> None:
-    """Measure the extent and the correlation of each sequence; `place` counts rows of `way`."""
+    """Measure the extent and the correlation of each sequence; `place` is a row of `way`."""
     last_in = np.full(len(way), -1)
     visited = np.empty(len(way), dtype=np.int64)
     for sequence in range(len(extent)):

@@ -12,7 +12,7 @@ from replay.learners import Learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
 from replay.parts.known_world import likeliest_outcomes
-from replay.simulation.driver import Driver, LogWriter, world_of
+from replay.simulation.driver import Driver, LogWriter, changing_tables
 from replay.worlds.mdp import MDP
 
 __all__ = ["LapProtocol", "run_laps"]
@@ -92,9 +92,7 @@ def run_laps(
     reward, start_state = np.zeros_like(mdp.reward), np.zeros(1, dtype=np.int32)
     paid = np.flatnonzero((mdp.terminal & protocol.pays)[mdp.successor])
     leads_to = likeliest_outcomes(mdp)
-    world = world_of(mdp)._replace(
-        reward=_read_only(reward), start_state=start_state, start_cumulative=np.ones(1)
-    )
+    world = changing_tables(mdp, reward, start_state)
     driver.begin(int(rng.choice(np.flatnonzero(mdp.start_probability))))
     lap = 0
     while lap < n_laps:
@@ -117,10 +115,3 @@ def _expect(chain: Any, end: int, starts: NDArray[np.intp]) -> None:
         expected = np.isin(chain.edges["next_state"][edge], starts)
         chain.edges["probability"][edge] = expected / len(starts)
         edge = chain.edges["next_out"][edge]
-
-
-def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give a view that compiled code takes for an MDP's own table."""
-    view = array.view()
-    view.setflags(write=False)
-    return view

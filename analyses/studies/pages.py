@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from analyses.jobs.mdp_files import world_of_log
 from analyses.jobs.results import Results
 from analyses.plots.page.writing import write_page
 from analyses.recordings.readers.track_graphs import read_track
-from analyses.studies.brea_2018.reproduction import log_folder
+from analyses.studies.brea_2018.reproduction import log_folder, world_of_log
 from replay.checks import check_list, unknown_name
 from replay.files import check_path
 from replay.log.event_log import EventLog

@@ -1,7 +1,7 @@
-"""Checks of what a user gives: what it is, what is expected, what came, and in which row.
+"""Checks of the user's input, with messages that say what was expected, what came, and where.
 
-Every number, flag, choice and column that enters the toolkit passes one of these functions once, at
-the edge; what lies within relies on it.
+Every number, flag, choice and column passes one of these functions once, where it enters the
+toolkit; the code behind relies on that.
 """
 
 from replay.checks.names import (

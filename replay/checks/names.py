@@ -1,4 +1,4 @@
-"""Names that a user gives: of things, arguments, attributes; and values as messages show them."""
+"""Checks of names: of entries, arguments and attributes; and values as messages show them."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import numpy as np
 __all__ = ["Named", "UnknownNameError", "known_arguments", "no_attribute", "shown", "unknown_name"]
 
 _LONGEST = 60
-_ALIKE = 0.75  # learning_rate is no learner
+_ALIKE = 0.75  # so that learner is not suggested for learning_rate
 
-Value = TypeVar("Value")
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+_Value = TypeVar("_Value")
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 def shown(value: object) -> str:
-    """Write a value into a message: its `repr`, cut short if it is long.
+    """Return the text of a value for a message: its `repr`, cut short if it is long.
 
     Parameters
     ----------
     value : object
-        Anything; a `repr` that fails is replaced by the name of the type.
+        Anything; if `repr` fails, the name of the type is used.
 
     Returns
     -------
     str
-        At most some sixty characters, on one line.
+        At most 60 characters, on one line.
 
     Examples
     --------
@@ -46,16 +46,16 @@ def shown(value: object) -> str:
 
 
 def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
-    """Make the error for a name that is none of the choices.
+    """Make the error for a name that is not among the choices.
 
     Parameters
     ----------
     what : str
-        What it should be the name of.
+        What kind of thing it should be the name of.
     name : object
-        What was given for a name.
+        The user's input.
     choices : iterable of str
-        The names there are.
+        The possible names.
 
     Returns
     -------
@@ -76,33 +76,33 @@ def unknown_name(what: str, name: object, choices: Iterable[str]) -> ValueError:
 
 
 def _hint(name: str, names: list[str], alike: float = 0.6) -> str:
-    """Say which of the names may be meant, if one is like the name given."""
+    """Return a sentence with the name that may be meant, if one is similar."""
     close = difflib.get_close_matches(name, names, n=1, cutoff=alike)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
 class UnknownNameError(KeyError):
-    """A name that is not there; its message is a sentence, where `KeyError` shows a key."""
+    """The error for an unknown name; a `KeyError` whose message is a sentence."""
 
     def __str__(self) -> str:
         """Show the message as it is."""
         return str(self.args[0])
 
 
-class Named(dict[str, Value]):
-    """A dictionary of things by name, which lists its names when it is asked for another one.
+class Named(dict[str, _Value]):
+    """A dictionary whose error for an unknown name lists the known names.
 
     Parameters
     ----------
     what : str
-        What the names are of.
+        What kind of things it holds.
     items : mapping or iterable of pairs, optional
-        The things by name.
+        Name -> thing.
 
     Raises
     ------
-    KeyError
-        When a name is looked up that is not there.
+    UnknownNameError
+        When an unknown name is looked up.
 
     Examples
     --------
@@ -114,28 +114,28 @@ Choose from: linear, w_shaped.
     """
 
     def __init__(
-        self, what: str, items: Mapping[str, Value] | Iterable[tuple[str, Value]] = ()
+        self, what: str, items: Mapping[str, _Value] | Iterable[tuple[str, _Value]] = ()
     ) -> None:
         super().__init__(items)
         self._what = what
 
     def __missing__(self, name: object) -> NoReturn:
-        """Tell the names there are."""
+        """Raise an error that lists the known names."""
         raise UnknownNameError(str(unknown_name(self._what, name, self)))
 
 
-def known_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Decorate a function so that an argument that it lacks is told with those that it has.
+def known_arguments(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Decorate a function so that an unknown argument raises an error that lists the known ones.
 
     Parameters
     ----------
     function : callable
-        Any function; if it has `params`, these are the parameters of a learner.
+        Any function; if it has an argument `params`, this holds the parameters of a learner.
 
     Returns
     -------
     callable
-        The same function, which raises TypeError in one sentence.
+        The function, which raises such a TypeError.
 
     Examples
     --------
@@ -153,7 +153,7 @@ params={'discount': 0.9}. It takes: params, n_steps.
     known = [*signature(function).parameters]
 
     @wraps(function)
-    def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+    def wrapper(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         for name, value in kwargs.items():
             if name not in known:
                 hint = _hint(name, known, _ALIKE)
@@ -170,16 +170,16 @@ params={'discount': 0.9}. It takes: params, n_steps.
 
 
 def no_attribute(owner: object, name: str, instead: Mapping[str, str]) -> AttributeError:
-    """Make the error for an attribute that is not there, but that users may look for.
+    """Make the error for a missing attribute, with a hint for those that users may look for.
 
     Parameters
     ----------
     owner : object
-        What has no such attribute.
+        The object without this attribute.
     name : str
         The attribute.
     instead : mapping of str to str
-        Names, with blanks between -> what gives what is looked for.
+        Attributes, separated by spaces -> what to use instead.
 
     Returns
     -------

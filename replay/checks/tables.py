@@ -1,4 +1,4 @@
-"""Tables, columns and arrays that a user gives."""
+"""Checks of tables, columns and arrays."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _LONGEST_STEP = 60.0  # seconds
 
 
 def check_table(table: object, columns: Iterable[str], name: str) -> pd.DataFrame:
-    """Check that something is a table with the columns that it is read for, each once.
+    """Check that an object is a table that has certain columns, each once.
 
     Parameters
     ----------
     table : object
-        What the user gave.
+        The user's input.
     columns : iterable of str
-        The columns needed.
+        The required columns.
     name : str
-        What the table is called in the message.
+        Name of the table in the message.
 
     Returns
     -------
     pandas.DataFrame
-        The table as it is.
+        The unchanged table.
 
     Raises
     ------
     TypeError
-        If it is no DataFrame.
+        If it is not a DataFrame.
     ValueError
-        If columns are missing or there twice.
+        If a column is missing or duplicated.
 
     Examples
     --------
@@ -81,9 +81,9 @@ def check_column(
     table : DataFrame
         The table.
     column : str
-        The column; the table has it.
+        A column that the table has.
     name : str
-        What the table is called in the message.
+        Name of the table in the message.
     kind, at_least, at_most, missing, hint
         As for `check_array`.
 
@@ -96,6 +96,10 @@ def check_column(
     ------
     ValueError
         If a value is of another kind or outside the limits; the message names the row.
+
+    See Also
+    --------
+    check_array : Checks values that are not in a table.
 
     Examples
     --------
@@ -122,9 +126,9 @@ def check_seconds(time: NDArray[np.float64], what: str) -> None:
     Parameters
     ----------
     time : ndarray of float64, shape (n_steps,)
-        The time of each step; NaN says nothing.
+        The time of each step; NaN is ignored.
     what : str
-        What it is called at the beginning of the message.
+        Subject of the message.
 
     Examples
     --------
@@ -134,8 +138,8 @@ def check_seconds(time: NDArray[np.float64], what: str) -> None:
     usual = float(np.median(gaps)) if len(gaps) else 0.0
     if usual > _LONGEST_STEP:
         warnings.warn(
-            f"{what} is in seconds, but has {usual:g} between two steps: divide milliseconds by "
-            "1000.",
+            f"{what} is in seconds, but successive steps are {usual:g} apart: divide milliseconds "
+            "by 1000.",
             stacklevel=3,
         )
 
@@ -154,25 +158,25 @@ def check_array(
     n_dims: int | None = 1,
     hint: str = "",
 ) -> NDArray[Any]:
-    """Check a list or table of values, and bring it into the form in which it is used.
+    """Check an array of values, and convert it to the dtype of its kind.
 
     Parameters
     ----------
     values : array_like
-        What the user gave.
+        The user's input.
     what : str
-        What it is called at the beginning of the message.
+        Subject of the message.
     kind : {"whole", "number", "flag"}
-        Whole numbers (also where all of them are written as floats or objects), finite numbers, or
-        True and False (also as 0 and 1).
+        Whole numbers (also as floats or objects), finite numbers, or True and False (also as 1 and
+        0).
     at_least, at_most : float
         Limits of numbers, both included.
     missing : bool, default False
-        Whether numbers may be NaN, which no limit refuses.
+        Whether numbers may be NaN, whatever the limits.
     n_dims : int or None, default 1
         Number of dimensions; None allows any.
     hint : str, optional
-        A sentence on what to do, which ends the message about a value.
+        A sentence on what to do, added to a message about a value.
 
     Returns
     -------
@@ -182,7 +186,8 @@ def check_array(
     Raises
     ------
     ValueError
-        If a value is of another kind or outside the limits; the message names its place.
+        If a value is of another kind or outside the limits; the message names its place. Also if
+        the number of dimensions is wrong.
 
     Examples
     --------
@@ -211,7 +216,7 @@ def check_array(
     if kind == "flag":
         fits &= (numbers == 0) | (numbers == 1)
     else:
-        exact = flat if flat.dtype.kind in "iu" else numbers  # floats round what is above 2 ** 53
+        exact = flat if flat.dtype.kind in "iu" else numbers  # floats are inexact above 2 ** 53
         limited = np.isfinite(numbers) & (exact >= at_least) & (exact <= at_most)
         if kind == "whole":
             limited &= (numbers == np.floor(numbers)) & ~_are_flags(flat)
@@ -235,16 +240,16 @@ def check_array(
 
 
 def _array(values: object) -> NDArray[Any] | None:
-    """Make an array of what a user gave; None if its rows are of several lengths, or it is none."""
+    """Make an array of the user's input; None if that fails, as with rows of different lengths."""
     try:
         given = np.asarray(values)
         if isinstance(values, list | tuple) and given.dtype.kind in "US":
-            given = np.asarray(values, dtype=object)  # of [1, "a"] numpy makes "1" and "a"
+            given = np.asarray(values, dtype=object)  # numpy turns [1, "a"] into ["1", "a"]
         if isinstance(values, np.ma.MaskedArray):
             given = given.astype(object)
             given[np.ma.getmaskarray(values)] = None
         return given
-    except Exception:  # of whatever kind of object: it is no array
+    except Exception:  # objects may raise anything here
         return None
 
 
@@ -255,7 +260,7 @@ def _are_flags(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _numbers(given: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read values as floats, and tell which of them are numbers (or NaN, or None as NaN)."""
+    """Convert values to floats, and mark those that are numbers, NaN or None (as NaN)."""
     if given.dtype.kind in "iufb":
         return given.astype(np.float64), np.ones(len(given), dtype=bool)
     numbers, fits = np.full(len(given), np.nan), np.zeros(len(given), dtype=bool)

@@ -1,4 +1,4 @@
-"""Single values that a user gives: numbers, flags, texts, lists and choices."""
+"""Checks of single values: numbers, flags, texts, lists and choices."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["LARGEST_NUMBER", "MOST_STATES", "check_bin_size", "check_choice", "c
 __all__ += ["check_list", "check_number", "check_seed", "check_text", "check_whole"]
 
 LARGEST_NUMBER = 1e100
-"""The largest reward, action value, position or length, far from where sums and squares become
-infinite."""
+"""The largest reward, action value, position or length: so small that sums and squares stay finite.
+"""
 
 MOST_STATES = 10_000_000
-"""States count from 0 to below this number in logs, trees and what is fed: tables are as long as
-the largest."""
+"""Limit of the number of states in logs, trees and recorded experience, since tables are as long as
+the largest number of a state."""
 
 _SMALLEST_BIN = 0.5  # cm
 _MOST_SMALL_BINS = 500
 _LARGEST = 2**63 - 1
-_ANY = 2**4096  # numpy makes seeds of whole numbers of any size
+_ANY = 2**4096  # numpy accepts whole numbers of any size as seeds
 
 
 def check_whole(
@@ -36,13 +36,13 @@ def check_whole(
     Parameters
     ----------
     name : str
-        What it is called in the message.
+        Name of the value in the message.
     value : object
-        What the user gave; True and False are no numbers.
+        The user's input; True and False are not numbers.
     at_least, at_most : int
-        Its limits, both included.
+        Limits, both included.
     hint : str, optional
-        A sentence on what to do, which ends the message.
+        A sentence on what to do, added to the message.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def check_whole(
     Raises
     ------
     ValueError
-        If it is no whole number, or outside the limits.
+        If it is not a whole number, or outside the limits.
 
     Examples
     --------
@@ -87,15 +87,15 @@ def check_number(
     Parameters
     ----------
     name : str
-        What it is called in the message.
+        Name of the value in the message.
     value : object
-        What the user gave; True and False are no numbers.
+        The user's input; True and False are not numbers.
     at_least, at_most : float
-        Its limits, both included.
+        Limits, both included.
     finite : bool, default True
         Whether infinity is refused; NaN always is.
     hint : str, optional
-        A sentence on what to do, which ends the message.
+        A sentence on what to do, added to the message.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def check_number(
     Raises
     ------
     ValueError
-        If it is no number, NaN, or outside the limits.
+        If it is not a number, NaN, or outside the limits.
 
     Examples
     --------
@@ -134,14 +134,14 @@ def check_number(
 
 
 def check_bin_size(size: float, n_bins: int) -> None:
-    """Refuse bins that are as small and as many as of a size in metres taken for centimetres.
+    """Refuse bins so small and so many that their size must have been given in metres.
 
     Parameters
     ----------
     size : float
         Length of a bin in cm.
     n_bins : int
-        Into how many it cuts a track.
+        Number of such bins on the track.
 
     Raises
     ------
@@ -152,12 +152,12 @@ def check_bin_size(size: float, n_bins: int) -> None:
     --------
     >>> check_bin_size(0.05, 3000)
     Traceback (most recent call last):
-    ValueError: bin_size is in cm, and 0.05 cuts the track into 3,000: multiply metres by 100.
+    ValueError: bin_size is in cm, and 0.05 makes 3,000 bins of the track: multiply metres by 100.
     """
     if size < _SMALLEST_BIN and n_bins > _MOST_SMALL_BINS:
         raise ValueError(
-            f"bin_size is in cm, and {size:g} cuts the track into {n_bins:,}: multiply metres by "
-            "100."
+            f"bin_size is in cm, and {size:g} makes {n_bins:,} bins of the track: multiply metres "
+            "by 100."
         )
 
 
@@ -167,9 +167,9 @@ def check_flag(name: str, value: object) -> bool:
     Parameters
     ----------
     name : str
-        What it is called in the message.
+        Name of the value in the message.
     value : object
-        What the user gave; numbers are no flags.
+        The user's input; numbers are not flags.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def check_flag(name: str, value: object) -> bool:
     Raises
     ------
     ValueError
-        If it is anything else.
+        If it is neither True nor False.
 
     Examples
     --------
@@ -197,11 +197,11 @@ def check_text(name: str, value: object, *, hint: str = "") -> str:
     Parameters
     ----------
     name : str
-        What it is called in the message.
+        Name of the value in the message.
     value : object
-        What the user gave.
+        The user's input.
     hint : str, optional
-        A sentence on what to do, which ends the message.
+        A sentence on what to do, added to the message.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def check_text(name: str, value: object, *, hint: str = "") -> str:
     Raises
     ------
     ValueError
-        If it is anything else, or holds characters that no file can (lone surrogates).
+        If it is not text, or has characters that no file can hold (lone surrogates).
 
     Examples
     --------
@@ -233,25 +233,26 @@ def check_text(name: str, value: object, *, hint: str = "") -> str:
 def check_seed(
     value: object, name: str = "seed"
 ) -> int | list[int] | np.random.Generator | np.random.SeedSequence | None:
-    """Check what random numbers are to be made from.
+    """Check a seed.
 
     Parameters
     ----------
     value : object
-        What the user gave: a whole number of at least 0, a list of these, a generator, a
-        `numpy.random.SeedSequence`, or None for other numbers each time.
+        The user's input: a whole number of at least 0, a list of these, a
+        `numpy.random.Generator`, a `numpy.random.SeedSequence`, or None for different random
+        numbers each time.
     name : str, default "seed"
-        What it is called in the message.
+        Name of the value in the message.
 
     Returns
     -------
     int, list of int, numpy.random.Generator, numpy.random.SeedSequence or None
-        What `numpy.random.default_rng` takes.
+        An argument for `numpy.random.default_rng`.
 
     Raises
     ------
     ValueError
-        If it is anything else.
+        If it is none of these.
 
     Examples
     --------
@@ -267,24 +268,23 @@ def check_seed(
 
 
 def check_list(name: str, values: object) -> tuple[Any, ...]:
-    """Check that there are several things, one after the other.
+    """Check that a value is iterable, and return its elements.
 
     Parameters
     ----------
     name : str
-        What they are called in the message.
+        Name of the values in the message.
     values : iterable
-        What the user gave; of a text, its letters.
+        The user's input; a text is a list of its characters.
 
     Returns
     -------
     tuple
-        What it holds.
 
     Raises
     ------
     ValueError
-        If it is a single thing.
+        If it is not iterable.
 
     Examples
     --------
@@ -303,9 +303,9 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     Parameters
     ----------
     name : str
-        What it is called in the message.
+        Name of the value in the message.
     value : object
-        What the user gave.
+        The user's input.
     choices : collection of str
         The names.
 
@@ -317,7 +317,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     Raises
     ------
     ValueError
-        If it is none of them; the message lists them.
+        If it is not among them; the message lists them.
 
     Examples
     --------

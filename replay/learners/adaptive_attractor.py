@@ -50,7 +50,7 @@ from replay.parts.attractor import (
     Dynamics,
     attractor,
     connect,
-    follow,
+    follow_bump,
     place_bump,
 )
 from replay.parts.numbering import Numbering, join, numbering
@@ -183,7 +183,7 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     place_bump(network, n, here, height, m)
     n_steps = int(params.duration / _TIME_STEP)
     for pop in range(params.n_replays):
-        following, n_steps = follow(network, n, here, dynamics, n_steps, rng)
+        following, n_steps = follow_bump(network, n, here, dynamics, n_steps, rng)
         if following < 0 or following == here:
             break
         activity = network.state[0, following]

@@ -42,7 +42,7 @@ from replay.learners.contract import (
     Value,
 )
 from replay.log.backups import ONLINE, BackupBuffer, record
-from replay.parts.evaluation import Evaluation, evaluate, note_start
+from replay.parts.evaluation import Evaluation, gain_and_need, note_start
 from replay.parts.forgetting import assume, remember, unknown_way_back
 from replay.parts.gain import greedy_gain, set_changed_values
 from replay.parts.pauses import Earnings, note_change, note_experience
@@ -66,7 +66,7 @@ from replay.parts.sweeping import (
     evaluates,
     needs_way_back,
     queue_change,
-    sweep,
+    sweep_queue,
     sweeping_memory,
     sweeping_words,
 )
@@ -275,7 +275,7 @@ def _back_up(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) 
     s, a, s_next = pair // Q.shape[1], pair % Q.shape[1], memory.changed[pair]
     if memory.model.visits[s, a] > 0.0:
         before, after = Q[s, a], _expected(params, memory, s, a)
-        gain, need = evaluate(memory.evaluation, params, Q, s, a, after)
+        gain, need = gain_and_need(memory.evaluation, params, Q, s, a, after)
         note_change(params, memory.earnings, before, after)
         row = record(log, phase, s, a, s_next, before, after, nan, priority, n, cause, gain, need)
         _set_value(params, memory, s, a, after, row)
@@ -284,4 +284,4 @@ def _back_up(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) 
 def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: BackupBuffer) -> None:
     """Back up pairs, the first in the queue first."""
     n_pops = params.max_pops if is_due(params.replay_at, pause.phase) else 0
-    sweep(_back_up, _worth, params, memory, n_pops, pause, rng, log)
+    sweep_queue(_back_up, _worth, params, memory, n_pops, pause, rng, log)

@@ -28,7 +28,13 @@ from replay.learners.contract import (
 )
 from replay.log.backups import ONLINE, TRACE, BackupBuffer
 from replay.parts.policies import best_tried
-from replay.parts.recent_steps import RecentSteps, add_step, follow, recent_steps, step_words
+from replay.parts.recent_steps import (
+    RecentSteps,
+    add_step,
+    discounted_return,
+    recent_steps,
+    step_words,
+)
 from replay.parts.traces import (
     Traces,
     add_trace,
@@ -124,7 +130,7 @@ def n_words(params: Params, memory: Memory, known: Known) -> int:
 def _n_step_return(params: Params, memory: Memory, oldest: int, s: int, a: int) -> float:
     """Return the rewards from a step on, and the value of the pair that follows n steps later."""
     Q = memory.action_values
-    total, weight, _, last = follow(memory.window, oldest, params.n, params.discount)
+    total, weight, _, last = discounted_return(memory.window, oldest, params.n, params.discount)
     step = memory.window.rows[last]
     if step["terminated"]:
         return total

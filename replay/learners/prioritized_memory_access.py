@@ -92,7 +92,7 @@ from replay.parts.traces import (
     trace_at,
     traces,
 )
-from replay.parts.world_model import WorldModel, model_words, observe, world_model
+from replay.parts.world_model import WorldModel, count_transition, model_words, world_model
 from replay.worlds.mdp import MDP
 
 __all__ = ["Memory", "Params", "act", "description", "evaluates", "explore", "init", "learn"]
@@ -311,7 +311,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     Q, traces, n_actions = memory.action_values, memory.traces, memory.action_values.shape[1]
     s, a, r, s_next = transition.state, transition.action, transition.reward, transition.next_state
     note_step(memory.whereabouts, s, r)
-    observe(memory.model, s, a, s_next, transition.terminated)
+    count_transition(memory.model, s, a, s_next, transition.terminated)
     move(memory.need.chain, s, s_next, params.transition_rate)
     memory.next_state[s, a], memory.reward[s, a] = s_next, r
     target = r + params.discount * state_value(params, memory, s_next, params.act_policy)

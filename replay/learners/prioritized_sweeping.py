@@ -45,7 +45,7 @@ from replay.learners.contract import (
     Value,
 )
 from replay.log.backups import EPISODE_END, ONLINE, BackupBuffer, record
-from replay.parts.evaluation import Evaluation, evaluate, note_start, worth_of_telling
+from replay.parts.evaluation import Evaluation, gain_and_need, note_start, worth_of_propagating
 from replay.parts.forgetting import assume, remember, unknown_way_back
 from replay.parts.pauses import Earnings, note_change, note_experience
 from replay.parts.policies import best_tried
@@ -68,11 +68,11 @@ from replay.parts.sweeping import (
     evaluates,
     needs_way_back,
     queue_change,
-    sweep,
+    sweep_queue,
     sweeping_memory,
     sweeping_words,
 )
-from replay.parts.world_model import WorldModel, forget
+from replay.parts.world_model import WorldModel, clear_model
 
 __all__ = ["Memory", "Params", "acts_before_learning", "causes", "description", "evaluates"]
 __all__ += ["forgets_at_end", "init", "learn", "most_backups", "n_words", "needs_way_back"]
@@ -274,10 +274,10 @@ def _worth(params: Params, memory: Memory, evaluation: Evaluation, s: int) -> fl
     if params.priority == NEED:
         return float(evaluation.need.expected[s] * abs(change))
     Q, told = memory.action_values, params.discount * change
-    return worth_of_telling(evaluation, params.epsilon, memory.model, Q, s, told)
+    return worth_of_propagating(evaluation, params.epsilon, memory.model, Q, s, told)
 
 
-def _tell(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) -> None:
+def _propagate(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) -> None:
     """Tell the predecessors of a state, by small backups, how its value has changed."""
     Q, V, U, model = memory.action_values, memory.values, memory.known_values, memory.model
     s_next, priority, n, cause, phase = popped
@@ -288,7 +288,7 @@ def _tell(params: Params, memory: Memory, popped: Popped, log: BackupBuffer) -> 
         s, a = model.edges[edge]["state"], model.edges[edge]["action"]
         before = Q[s, a]
         after = before + change * model.edges[edge]["count"] / model.visits[s, a]
-        gain, need = evaluate(memory.evaluation, params, Q, s, a, after)
+        gain, need = gain_and_need(memory.evaluation, params, Q, s, a, after)
         Q[s, a] = after
         V[s] = best_tried(Q, s)
         note_change(params, memory.earnings, before, after)
@@ -303,8 +303,8 @@ def replay(params: Params, memory: Memory, pause: Pause, rng: Generator, log: Ba
     n_pops = params.max_pops if is_due(params.replay_at, pause.phase) else 0
     if params.reset_model:
         n_pops = memory.n_steps[0] if pause.phase == EPISODE_END else 0
-    sweep(_tell, _worth, params, memory, n_pops, pause, rng, log)
+    sweep_queue(_propagate, _worth, params, memory, n_pops, pause, rng, log)
     if params.reset_model and pause.phase == EPISODE_END:
-        forget(memory.model)
+        clear_model(memory.model)
         clear(memory.queue)
         memory.n_steps[0] = 0

@@ -48,7 +48,13 @@ from replay.parts.pauses import (
     note_experience,
 )
 from replay.parts.policies import best_tried
-from replay.parts.recent_steps import RecentSteps, add_step, follow, recent_steps, step_words
+from replay.parts.recent_steps import (
+    RecentSteps,
+    add_step,
+    discounted_return,
+    recent_steps,
+    step_words,
+)
 
 __all__ = ["Memory", "Params", "description", "init", "learn", "most_backups", "n_words"]
 __all__ += ["replay"]
@@ -153,7 +159,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
 def _remembered_return(params: Params, memory: Memory, time: int) -> tuple[float, int]:
     """Follow what happened from a step on; return its return and the number of its steps."""
     rows, n_followed = memory.steps.rows, min(params.n, memory.steps.n_seen[0] - time)
-    total, weight, n_followed, last = follow(
+    total, weight, n_followed, last = discounted_return(
         memory.steps, time % len(rows), n_followed, params.discount
     )
     if not rows[last]["terminated"]:

@@ -26,7 +26,7 @@ from replay.log import closed_moves
 from replay.log.backups import PHASES
 from replay.log.schema import SCHEMA, Columns, check_values, schema_of
 from replay.worlds.mdp import MDP
-from replay.worlds.node_link import from_json, to_json
+from replay.worlds.node_link import mdp_from_json, mdp_to_json
 
 __all__ = ["LogError", "LogFileWriter", "beginning", "parts", "read", "read_closed"]
 __all__ += ["read_world", "writing"]
@@ -115,7 +115,7 @@ class LogFileWriter:
             file.add_key_value_metadata({_KEY: text})
             file.close()
         if self.world is not None:
-            (self._folder / _WORLD).write_text(to_json(self.world), encoding="utf-8")
+            (self._folder / _WORLD).write_text(mdp_to_json(self.world), encoding="utf-8")
         if self.closed:
             text = closed_moves.to_json(self.closed)
             (self._folder / _CLOSED).write_text(text, encoding="utf-8")
@@ -246,7 +246,7 @@ def read_world(folder: str | os.PathLike[str]) -> MDP | None:
     """
     path = check_path("folder", folder) / _WORLD
     try:
-        return from_json(path.read_bytes())
+        return mdp_from_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

@@ -1,15 +1,15 @@
 """A continuous attractor network on a graph of places, with firing-rate adaptation.
 
-Each place has a neuron, with input u, adaptation v and firing rate r. Neurons excite those of near
-places, and inhibit all alike by dividing their rates:
+Each place has a neuron with input u, adaptation v and firing rate r. Neurons excite those of nearby
+places, and inhibit all neurons equally by divisive normalisation:
 
     tau   du/dt = -u + sum over j of J_ij r_j - v,        u >= 0,
     tau_v dv/dt = -v + (m + noise) u,
-    r = u^2 / (1 + k sum of u^2),
+    r = u^2 / (1 + k sum of u^2).
 
-so that a bump of activity stays where it is; adaptation lets it move on where it is strong, and its
-noise where it is weak. Time is cut into steps, by Euler's method; noise is drawn evenly, since of
-many steps only the variance counts.
+Without adaptation a bump of activity stays where it is. Strong adaptation makes the bump move; if
+adaptation is weak, its noise does. The equations are integrated by Euler's method; the noise is
+uniform, since over many steps only its variance matters.
 
 References
 ----------
@@ -28,15 +28,15 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined, kernel
 
-__all__ = ["Attractor", "Dynamics", "attractor", "connect", "follow", "place_bump"]
+__all__ = ["Attractor", "Dynamics", "attractor", "connect", "follow_bump", "place_bump"]
 
-_REACH = 4.0  # connections over more than so many widths are left out
-_SILENT = 1e-12  # rates below count as 0, lest most of the time goes to the tails of a bump
-_QUIET = 1e-6  # noise is in proportion to u; with rates below it would not be seen
+_REACH = 4.0  # connections over more widths than this are left out
+_SILENT = 1e-12  # lower rates count as 0: the tails of a bump would take most of the time
+_QUIET = 1e-6  # at lower rates there is no noise: being proportional to u, it would have no effect
 
 
 class Dynamics(NamedTuple):
-    """The rules of such a network, in units of tau.
+    """The parameters of the network's dynamics; times are in units of tau.
 
     Attributes
     ----------
@@ -45,10 +45,10 @@ class Dynamics(NamedTuple):
     adaptation_time : float
         tau_v.
     adaptation, noise : float
-        m, and how much it fluctuates: the noise of v in a step of time has the standard deviation
-        ``noise * u * sqrt(time_step / adaptation_time)``.
+        m, and the size of its fluctuations: the noise of v in one time step has the standard
+        deviation ``noise * u * sqrt(time_step / adaptation_time)``.
     time_step : float
-        Of Euler's method.
+        The step of Euler's method.
     """
 
     inhibition: float
@@ -59,16 +59,16 @@ class Dynamics(NamedTuple):
 
 
 class Attractor(NamedTuple):
-    """The connections and the state of such a network.
+    """The connections and the state of a network.
 
     Attributes
     ----------
     weights : ndarray of float64, shape (n_places, n_places)
-        J; that of a smaller graph fills its upper left.
+        J; a smaller graph uses the upper left.
     state : ndarray of float64, shape (4, n_places)
-        u, v, the latest noise of v, and the excitation that each neuron gets.
+        u, v, the latest noise of v, and the excitation of each neuron.
     room : ndarray of int32, shape (2, n_places)
-        Room to measure distances on the graph, and to list active neurons.
+        Work space for distances on the graph, and for a list of active neurons.
     """
 
     weights: NDArray[np.float64]
@@ -82,7 +82,7 @@ def attractor(n_places: int) -> Attractor:
     Parameters
     ----------
     n_places : int
-        The most places that there may be.
+        The most places that the graph may have.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def attractor(n_places: int) -> Attractor:
     >>> network, rng = attractor(12), np.random.default_rng(0)
     >>> connect(network, ring, 1.0, 12.0)
     >>> place_bump(network, 12, 3, 4.0, 0.0)
-    >>> follow(network, 12, 3, Dynamics(1.0, 10.0, 0.0, 0.0, 0.5), 100, rng)
+    >>> follow_bump(network, 12, 3, Dynamics(1.0, 10.0, 0.0, 0.0, 0.5), 100, rng)
     (3, 0)
     """
     square = (n_places, n_places)
@@ -108,21 +108,21 @@ def attractor(n_places: int) -> Attractor:
 def connect(
     network: Attractor, is_linked: NDArray[np.bool_], width: float, excitation: float
 ) -> None:
-    """Connect the neurons of a graph by their distance d on it, in moves.
+    """Connect the neurons of a graph according to their distance d on it, in moves.
 
-    J is a Gaussian, excitation / (sqrt(2 pi) a) exp(-d^2 / (2 a^2)), whose sum over an endless line
-    of places is about `excitation`; beyond four widths it is 0.
+    J is a Gaussian, excitation / (sqrt(2 pi) a) exp(-d^2 / (2 a^2)), whose sum over an infinite
+    line of places is about `excitation`; beyond four widths it is 0.
 
     Parameters
     ----------
     network : Attractor
         Changed in place.
     is_linked : ndarray of bool, shape (n, n)
-        Which places are joined.
+        Which places are linked.
     width : float
         a, in places.
     excitation : float
-        The sum of J.
+        The sum of J over an infinite line.
     """
     n, distance, queue = len(is_linked), network.room[0], network.room[1]
     highest = excitation / (math.sqrt(2.0 * math.pi) * width)
@@ -149,7 +149,21 @@ def connect(
 
 @inlined
 def place_bump(network: Attractor, n: int, place: int, height: float, adaptation: float) -> None:
-    """Set a bump of activity around a place: u as J falls off, but over sqrt(2) as far; v = m u."""
+    """Set a bump of activity around a place: u falls off like J, sqrt(2) times as wide; v = m u.
+
+    Parameters
+    ----------
+    network : Attractor
+        Changed in place.
+    n : int
+        The number of places of its graph.
+    place : int
+        The centre of the bump.
+    height : float
+        u in the centre.
+    adaptation : float
+        m.
+    """
     state, weights = network.state, network.weights
     for i in range(n):
         u = height * math.sqrt(weights[place, i] / weights[place, place])
@@ -158,32 +172,31 @@ def place_bump(network: Attractor, n: int, place: int, height: float, adaptation
 
 
 @inlined
-def follow(
+def follow_bump(
     network: Attractor, n: int, place: int, dynamics: Dynamics, n_steps: int, rng: Generator
 ) -> tuple[int, int]:
-    """Go on until the bump is in another place, or activity died out.
+    """Integrate the dynamics until the bump is in another place, or activity has died out.
 
     Parameters
     ----------
     network : Attractor
         Changed in place.
     n : int
-        How many places its graph has.
+        The number of places of its graph.
     place : int
-        Where the bump is: the place whose neuron has the most input, the first of several.
+        Where the bump is: the place whose neuron has the largest input, the first of several.
     dynamics : Dynamics
-        The rules.
     n_steps : int
-        The most steps of time.
+        The most time steps.
     rng : numpy.random.Generator
-        Source of randomness; a number for each active neuron and step, if there is noise.
+        Source of randomness; with noise, one number per active neuron and time step.
 
     Returns
     -------
     place : int
-        Where the bump is now; -1 if there is none any more.
+        Where the bump is now; -1 if activity has died out.
     n_left : int
-        How many steps are left.
+        How many time steps are left.
     """
     active = network.room[0]
     return _follow(network.weights, network.state, active, n, place, dynamics, n_steps, rng)
@@ -202,7 +215,7 @@ def _follow(
 ) -> tuple[int, int]:
     u, v, noise, excitation = state[0], state[1], state[2], state[3]
     share, time_step = dynamics.time_step / dynamics.adaptation_time, dynamics.time_step
-    spread = dynamics.noise * math.sqrt(12.0 * share)  # of even noise the variance is 1 / 12
+    spread = dynamics.noise * math.sqrt(12.0 * share)  # uniform noise has variance 1 / 12
     best, n_active, squares = _list_active(u, active, n)
     for step in range(n_steps):
         divided = 1.0 / (1.0 + dynamics.inhibition * squares)
@@ -233,7 +246,7 @@ def _follow(
 def _list_active(
     u: NDArray[np.float64], active: NDArray[np.int32], n: int
 ) -> tuple[int, int, float]:
-    """List the neurons with input; return which has the most, how many there are, and u squared."""
+    """List the neurons with input; return the one with the most, their number, and sum of u^2."""
     best, n_active, most, squares = 0, 0, 0.0, 0.0
     for i in range(n):
         if u[i] > 0.0:

@@ -1,13 +1,10 @@
-"""Belief states: where one may be, and what one may know by then of moves that are in doubt.
+"""Belief states: where the agent may be, and what it may know by then about uncertain moves.
 
-Of a move it is known where it leads, but not for sure whether it can be made: a barrier may be
-there. What is believed is a Beta distribution, two counts: how often the move was *open*, and how
-often it was *shut* and led nowhere. To try it is to learn more. So what may come is a tree of
-belief states, pairs of a place and of what has been learned there on the way; those that are the
-same are one, unless histories are kept apart.
-
-Functions read these parameters of a learner: ``horizon``, ``n_belief_states``, ``n_uncertain``,
-``least_doubt``, ``prior_open``, ``prior_shut``, ``one_try_tells``, ``merges``.
+The agent knows where a move leads, but not for sure whether it can be made, since a barrier may
+block it. Its belief is a Beta distribution with two counts: how often the move was *open*, and how
+often it was *shut* and led nowhere. Each try changes the belief, so the possible futures are a tree
+of belief states, pairs of a place and of what was learned on the way there. Equal belief states are
+merged, unless histories are kept apart.
 
 References
 ----------
@@ -15,36 +12,57 @@ References
    processes. https://scholarworks.umass.edu/dissertations/AAI3039353
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
 
-__all__ = ["NOWHERE", "OPEN", "SHUT", "BeliefTree", "Beliefs", "add_root", "belief_tree", "beliefs"]
-__all__ += ["chance_open", "clear_tree", "fade_beliefs", "grow", "has_come_true"]
-__all__ += ["learn_outcome", "note_try"]
+__all__ = ["NOWHERE", "OPEN", "SHUT", "BeliefParams", "BeliefTree", "Beliefs", "add_root"]
+__all__ += ["belief_tree", "beliefs", "chance_open", "clear_tree", "fade_beliefs", "grow"]
+__all__ += ["has_come_true", "learn_outcome", "note_try"]
 
 OPEN, SHUT = range(2)
-UNKNOWN, NOWHERE = -1.0, -2.0
-"""Instead of how likely an action is open: it is not known where it would lead, or it is known that
-it leads nowhere, or it is beyond what is looked ahead."""
+_UNKNOWN, NOWHERE = -1.0, -2.0
+"""Values in place of the probability that an action is open. ``_UNKNOWN``: it is not known where
+the action leads. ``NOWHERE``: it is known to lead nowhere, or lies beyond the horizon."""
+
+
+class BeliefParams(Protocol):
+    """The parameters of a learner that are read here."""
+
+    @property
+    def horizon(self) -> int: ...
+    @property
+    def n_belief_states(self) -> int: ...
+    @property
+    def n_uncertain(self) -> int: ...
+    @property
+    def least_doubt(self) -> float: ...
+    @property
+    def prior_open(self) -> float: ...
+    @property
+    def prior_shut(self) -> float: ...
+    @property
+    def one_try_tells(self) -> bool: ...
+    @property
+    def merges(self) -> bool: ...
 
 
 class Beliefs(NamedTuple):
-    """What is believed of each move.
+    """The belief about each move.
 
     Attributes
     ----------
     counts : ndarray of float64, shape (n_states, n_actions, 2)
-        How often it was open and shut, prior included.
+        How often the move was open and shut, including the prior.
     next_state : ndarray of int32, shape (n_states, n_actions)
         Where it leads if it is open; -1 if that is not known, the state itself if nowhere.
     reward : ndarray of float64, shape (n_states, n_actions)
-        What it earned when it was open last.
+        Its reward when it was last open.
     ends : ndarray of bool, shape (n_states, n_actions)
-        Whether the episode ended with that.
+        Whether the episode ended then.
     """
 
     counts: NDArray[np.float64]
@@ -54,38 +72,38 @@ class Beliefs(NamedTuple):
 
 
 class BeliefTree(NamedTuple):
-    """What may come; of the nodes, the belief states, the first ``n`` count.
+    """The possible futures; each node is a belief state.
 
     Attributes
     ----------
     n : ndarray of int64, shape (2,)
-        How many nodes there are, and how many moves in doubt.
+        The number of nodes in use, and of uncertain moves.
     doubted : ndarray of int32, shape (n_uncertain,)
-        The moves in doubt, as state * n_actions + action.
+        The uncertain moves, as state * n_actions + action.
     number : ndarray of int32, shape (n_states * n_actions,)
-        Which of them a move is; -1 if none.
+        The index of a move in `doubted`; -1 if it is not uncertain.
     since : ndarray of int16, shape (n_uncertain, 2)
-        What their tries brought since the tree was grown.
+        How often each uncertain move was found open and shut since the tree was grown.
     state : ndarray of int32, shape (n_nodes,)
         The place.
     depth : ndarray of int32, shape (n_nodes,)
-        How many moves ahead it is.
+        The number of moves from the root.
     tries : ndarray of int16, shape (n_nodes, n_uncertain, 2)
-        What the moves in doubt brought on the way.
+        How often each uncertain move was found open and shut on the way from the root.
     is_now : ndarray of bool, shape (n_nodes,)
-        Whether nothing was learned on the way, and no node before it is this place.
+        Whether this is the first node of its place before which nothing was learned on the way.
     first_at : ndarray of int32, shape (n_states,)
         The latest node of each place; -1 if there is none.
     next_at : ndarray of int32, shape (n_nodes,)
-        The one before it at this place.
+        The node before it at this place.
     chance : ndarray of float64, shape (n_nodes, n_actions)
-        How likely each action is open; or ``UNKNOWN``, or ``NOWHERE``.
+        The probability that each action is open; or ``_UNKNOWN``, or ``NOWHERE``.
     child : ndarray of int32, shape (n_nodes, n_actions, 2)
         The node that follows if it is open, and if it is shut; -1 if there is none.
     first_in : ndarray of int32, shape (n_nodes,)
-        The last of the places in `child` that hold a node; -1 if there is none.
+        The last flat index of `child` that holds this node; -1 if there is none.
     next_in : ndarray of int32, shape (n_nodes * n_actions * 2,)
-        The one before it.
+        The index before it.
     """
 
     n: NDArray[np.int64]
@@ -104,8 +122,20 @@ class BeliefTree(NamedTuple):
     next_in: NDArray[np.int32]
 
 
-def beliefs(params: Any, n_states: int, n_actions: int) -> Beliefs:
-    """Make the beliefs of one who has tried nothing, and knows of no move where it leads."""
+def beliefs(params: BeliefParams, n_states: int, n_actions: int) -> Beliefs:
+    """Make the beliefs of an agent that has tried no move, and knows of none where it leads.
+
+    Parameters
+    ----------
+    params : BeliefParams
+        The learner's; the counts begin at its prior.
+    n_states, n_actions : int
+        Size of the world.
+
+    Returns
+    -------
+    Beliefs
+    """
     shape = (n_states, n_actions)
     prior = np.array([params.prior_open, params.prior_shut])
     return Beliefs(
@@ -116,13 +146,13 @@ def beliefs(params: Any, n_states: int, n_actions: int) -> Beliefs:
     )
 
 
-def belief_tree(params: Any, n_states: int, n_actions: int) -> BeliefTree:
+def belief_tree(params: BeliefParams, n_states: int, n_actions: int) -> BeliefTree:
     """Make a tree without nodes.
 
     Parameters
     ----------
-    params : NamedTuple
-        Of the learner.
+    params : BeliefParams
+        The learner's.
     n_states, n_actions : int
         Size of the world.
 
@@ -133,7 +163,7 @@ def belief_tree(params: Any, n_states: int, n_actions: int) -> BeliefTree:
 
     Examples
     --------
-    A barrier is in doubt; whoever tries it knows:
+    A barrier is possible, and one try shows whether it is there:
 
     >>> from replay.learners.bayes_adaptive import Params
     >>> params = Params(horizon=1)
@@ -169,29 +199,35 @@ def belief_tree(params: Any, n_states: int, n_actions: int) -> BeliefTree:
 
 @inlined
 def learn_outcome(
-    params: Any, known: Beliefs, state: int, action: int, reward: float, next_state: int, ends: bool
+    params: BeliefParams,
+    known: Beliefs,
+    state: int,
+    action: int,
+    reward: float,
+    next_state: int,
+    ends: bool,
 ) -> int:
-    """Learn what a try of a move brought.
+    """Learn from one try of a move.
 
     Parameters
     ----------
-    params : NamedTuple
-        Of the learner.
+    params : BeliefParams
+        The learner's.
     known : Beliefs
         Changed in place.
     state, action : int
         The move.
     reward : float
-        What it earned.
+        Its reward.
     next_state : int
         Where it led.
     ends : bool
-        Whether the episode ended with it.
+        Whether it ended the episode.
 
     Returns
     -------
     int
-        ``OPEN``; or ``SHUT`` if it led nowhere, and paid nothing.
+        ``OPEN``; or ``SHUT`` if it led nowhere and had no reward.
     """
     outcome = OPEN if next_state != state or reward != 0.0 or ends else SHUT
     if outcome == OPEN:
@@ -209,8 +245,18 @@ def learn_outcome(
 
 
 @inlined
-def fade_beliefs(params: Any, known: Beliefs, share: float) -> None:
-    """Let a share of what was believed give way to what is believed before any try."""
+def fade_beliefs(params: BeliefParams, known: Beliefs, share: float) -> None:
+    """Move all beliefs towards the prior.
+
+    Parameters
+    ----------
+    params : BeliefParams
+        The learner's.
+    known : Beliefs
+        Changed in place.
+    share : float
+        The share of the way to the prior; 1: all of it.
+    """
     for s in range(known.counts.shape[0]):
         for a in range(known.counts.shape[1]):
             counts = known.counts[s, a]
@@ -219,22 +265,24 @@ def fade_beliefs(params: Any, known: Beliefs, share: float) -> None:
 
 
 @inlined
-def chance_open(params: Any, counts: NDArray[np.float64], n_open: int, n_shut: int) -> float:
-    """Return how likely a move is open, by Bayes' rule.
+def chance_open(
+    params: BeliefParams, counts: NDArray[np.float64], n_open: int, n_shut: int
+) -> float:
+    """Return the probability that a move is open, by Bayes' rule.
 
     Parameters
     ----------
-    params : NamedTuple
-        Of the learner.
+    params : BeliefParams
+        The learner's.
     counts : ndarray of float64, shape (2,)
-        Of the move, before these tries.
+        The counts of the move, before these tries.
     n_open, n_shut : int
-        What the tries brought.
+        How often these tries found it open and shut.
 
     Returns
     -------
     float
-        The mean of the Beta distribution; 1 or 0 after a try that tells.
+        The mean of the Beta distribution; 1 or 0 after a try, with ``one_try_tells``.
     """
     if params.one_try_tells and n_open + n_shut > 0:
         return 1.0 if n_open > 0 else 0.0
@@ -248,7 +296,7 @@ def chance_open(params: Any, counts: NDArray[np.float64], n_open: int, n_shut: i
 
 @inlined
 def clear_tree(tree: BeliefTree) -> None:
-    """Remove all nodes, and all doubt."""
+    """Remove all nodes and uncertain moves."""
     for z in range(tree.n[0]):
         tree.first_at[tree.state[z]] = -1
     for k in range(tree.n[1]):
@@ -258,8 +306,23 @@ def clear_tree(tree: BeliefTree) -> None:
 
 
 @inlined
-def add_root(params: Any, tree: BeliefTree, state: int) -> int:
-    """Add a place where one may begin, and return its node; -1 if there is no room."""
+def add_root(params: BeliefParams, tree: BeliefTree, state: int) -> int:
+    """Add a place where the future may begin.
+
+    Parameters
+    ----------
+    params : BeliefParams
+        The learner's.
+    tree : BeliefTree
+        Changed in place.
+    state : int
+        The place.
+
+    Returns
+    -------
+    int
+        Its node; -1 if there is no room.
+    """
     if tree.n[0] >= len(tree.state):
         return -1
     return _reach(params, tree, -1, state, -1, OPEN)
@@ -267,7 +330,7 @@ def add_root(params: Any, tree: BeliefTree, state: int) -> int:
 
 @inlined
 def _is_known(tree: BeliefTree, z: int, parent: int, k: int, outcome: int) -> bool:
-    """Tell whether in node z as much is known as after one more try of move k in the parent."""
+    """Return whether the belief of node z is that of its parent after one more try of move k."""
     for j in range(tree.n[1]):
         for o in range(2):
             n_tries = tree.tries[parent, j, o] if parent >= 0 else 0
@@ -277,8 +340,10 @@ def _is_known(tree: BeliefTree, z: int, parent: int, k: int, outcome: int) -> bo
 
 
 @inlined
-def _reach(params: Any, tree: BeliefTree, parent: int, state: int, k: int, outcome: int) -> int:
-    """Find or add the node of a place, where one knows the outcome of move k besides."""
+def _reach(
+    params: BeliefParams, tree: BeliefTree, parent: int, state: int, k: int, outcome: int
+) -> int:
+    """Find or add the node of a place after one more outcome of move k than in the parent."""
     same = tree.first_at[state]
     while same >= 0 and not _is_known(tree, same, parent, k, outcome):
         same = tree.next_at[same]
@@ -303,8 +368,8 @@ def _reach(params: Any, tree: BeliefTree, parent: int, state: int, k: int, outco
 
 
 @inlined
-def _doubt(params: Any, known: Beliefs, tree: BeliefTree, state: int, action: int) -> int:
-    """Return the number of a move that is in doubt; -1 if it isn't, or there is no room."""
+def _doubt(params: BeliefParams, known: Beliefs, tree: BeliefTree, state: int, action: int) -> int:
+    """Return the index of an uncertain move; -1 if the move is certain, or there is no room."""
     pair = state * known.counts.shape[1] + action
     if tree.number[pair] < 0:
         chance, k = chance_open(params, known.counts[state, action], 0, 0), tree.n[1]
@@ -322,21 +387,21 @@ def _connect(tree: BeliefTree, z: int, a: int, outcome: int, child: int) -> None
 
 
 @inlined
-def grow(params: Any, known: Beliefs, tree: BeliefTree) -> None:
-    """Add what may come after the roots, the nearest first.
+def grow(params: BeliefParams, known: Beliefs, tree: BeliefTree) -> None:
+    """Add the possible futures of the roots, the nearest ones first.
 
-    The first ``n_uncertain`` moves in doubt that are met remain in doubt; of others the likelier
-    outcome is taken for sure. Nodes at the horizon, and those for which there is no room, stay
-    without moves.
+    Only the first ``n_uncertain`` uncertain moves are treated as such; for others the more probable
+    outcome is taken as certain. Nodes at the horizon, and nodes for whose children there is no
+    room, have no moves.
 
     Parameters
     ----------
-    params : NamedTuple
-        Of the learner.
+    params : BeliefParams
+        The learner's.
     known : Beliefs
-        What is believed now.
+        The present beliefs.
     tree : BeliefTree
-        With its roots; grown in place.
+        With its roots; changed in place.
     """
     z, n_actions = 0, tree.chance.shape[1]
     while z < tree.n[0]:
@@ -347,12 +412,12 @@ def grow(params: Any, known: Beliefs, tree: BeliefTree) -> None:
 
 
 @inlined
-def _branch(params: Any, known: Beliefs, tree: BeliefTree, z: int, a: int) -> None:
-    """Add what may come of an action."""
+def _branch(params: BeliefParams, known: Beliefs, tree: BeliefTree, z: int, a: int) -> None:
+    """Add the possible outcomes of an action."""
     s = tree.state[z]
     s_next = known.next_state[s, a]
     if s_next < 0:
-        tree.chance[z, a] = UNKNOWN
+        tree.chance[z, a] = _UNKNOWN
         return
     if s_next == s and known.reward[s, a] == 0.0 and not known.ends[s, a]:
         return
@@ -371,13 +436,13 @@ def _branch(params: Any, known: Beliefs, tree: BeliefTree, z: int, a: int) -> No
 
 
 @inlined
-def note_try(params: Any, tree: BeliefTree, state: int, action: int, outcome: int) -> bool:
-    """Note what a try of a move brought since the tree was grown.
+def note_try(params: BeliefParams, tree: BeliefTree, state: int, action: int, outcome: int) -> bool:
+    """Note the outcome of a move tried after the tree was grown.
 
     Parameters
     ----------
-    params : NamedTuple
-        Of the learner.
+    params : BeliefParams
+        The learner's.
     tree : BeliefTree
         Changed in place.
     state, action : int
@@ -388,7 +453,7 @@ def note_try(params: Any, tree: BeliefTree, state: int, action: int, outcome: in
     Returns
     -------
     bool
-        Whether the move was in doubt, so that more is known now.
+        Whether the move was uncertain, so that the belief has changed.
     """
     k = tree.number[state * tree.chance.shape[1] + action]
     if k < 0 or (params.one_try_tells and tree.since[k, outcome] > 0):
@@ -401,7 +466,18 @@ def note_try(params: Any, tree: BeliefTree, state: int, action: int, outcome: in
 
 @inlined
 def has_come_true(tree: BeliefTree, z: int) -> bool:
-    """Tell whether in a node as much is known as was learned since the tree was grown."""
+    """Return whether a node's belief is the present one, given what was learned since `grow`.
+
+    Parameters
+    ----------
+    tree : BeliefTree
+    z : int
+        The node.
+
+    Returns
+    -------
+    bool
+    """
     for k in range(tree.n[1]):
         for outcome in range(2):
             if tree.tries[z, k, outcome] != tree.since[k, outcome]:

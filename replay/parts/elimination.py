@@ -1,11 +1,11 @@
 """Expected visits of a Markov chain, by eliminating one state after another.
 
-To eliminate a state is to let the others pass to each other what went through it, as in Gaussian
-elimination. Nothing is ever subtracted [1]_: a state's diagonal is the sum of what leaves it, so
-that every number, however small, is true to the last digits. States with few neighbours go first
-[2]_, so few pairs become neighbours; that order is found anew only when the chain has a new edge.
-Rows are kept from one call to the next: only those that moved, and what they pass through, are
-computed anew.
+When a state is eliminated, the transitions through it are replaced by direct ones between the other
+states, as in Gaussian elimination. Nothing is ever subtracted [1]_: the diagonal of a state is the
+sum of what leaves it, so that every number, however small, is accurate to its last digits. States
+with few neighbours are eliminated first [2]_, so that few pairs become neighbours; the order is
+computed again only when the chain has a new edge. Rows are kept from one call to the next: only
+those that changed, and those that depend on them, are computed again.
 
 References
 ----------
@@ -30,36 +30,37 @@ _NONE = -1
 
 
 class Elimination(NamedTuple):
-    """What is kept of an elimination. A state's place is when it was eliminated.
+    """What is kept of an elimination. The place of a state is its rank in the order of elimination.
 
     Attributes
     ----------
     order, place : ndarray of int32, shape (n_states,)
-        The state at each place, and the place of each state; -1: not yet.
+        The state at each place, and the place of each state; -1: none yet.
     begin_later, begin_earlier : ndarray of int32, shape (n_states + 1,)
         Where the rows of the following tables begin, by place.
     later : ndarray of int32, shape (room,)
-        The neighbours of a state when it was eliminated, which go later.
+        The neighbours that a state had when it was eliminated; they are eliminated later.
     earlier : ndarray of int32, shape (room,)
-        The places of those for which a state was such a neighbour, in order.
+        The places of the states of which a state was such a neighbour, in order.
     onward : ndarray of float64, shape (room,)
-        What a state passes on to each of ``later``, not counting what it keeps to itself.
+        The discounted probability of going from a state to each of ``later``, directly or through
+        earlier states, except by way of the state itself.
     back : ndarray of float64, shape (room,)
         The share of visits to a state that leads to visits of each of ``earlier``.
     leaving : ndarray of float64, shape (n_states,)
-        The sum of what a place passes on, and of what it loses.
+        For each place, the sum of its ``onward`` and ``lost``.
     lost : ndarray of float64, shape (n_states,)
-        What it loses to discount.
+        For each place, the probability that is lost to discounting.
     row : ndarray of float64, shape (n_states,)
-        Room for a row of the chain; 0 between calls.
+        Work space for a row of the chain; 0 between calls.
     is_new : ndarray of bool, shape (n_states,)
-        Which places were computed anew by the latest call.
+        Which places the latest call computed again.
     neighbour, next_one : ndarray of int32, shape (2 * room,)
-        Linked lists of neighbours, while the order is found.
+        Linked lists of neighbours, used while the order is computed.
     first_one, degree, mark : ndarray of int32, shape (n_states,)
         Where these lists begin, how long they are, and which states one of them holds.
     n_edges : ndarray of int64, shape (1,)
-        How many edges the chain had when the order was found.
+        The number of edges of the chain when the order was computed.
     """
 
     order: NDArray[np.int32]
@@ -85,8 +86,8 @@ class Elimination(NamedTuple):
 def elimination(n_states: int, n_edges: int) -> Elimination:
     """Make room for an elimination.
 
-    Neighbours have room for 16 pairs an edge, or for all pairs of states if these are fewer.
-    Whether that suffices is seen when they are listed; if not, `solve_visits` does without.
+    There is room for 16 pairs of neighbours per edge, or for all pairs of states if these are
+    fewer. If that does not suffice, `solve_visits` computes visits without an elimination.
 
     Parameters
     ----------
@@ -98,7 +99,6 @@ def elimination(n_states: int, n_edges: int) -> Elimination:
     Returns
     -------
     Elimination
-        Nothing is eliminated yet.
 
     Examples
     --------
@@ -141,18 +141,18 @@ def solve_visits(
     discount: float,
     visits: NDArray[np.float64],
 ) -> None:
-    """Write how often each state will be visited from one state on, discounted.
+    """Compute the discounted number of expected visits to each state from one state on.
 
     Parameters
     ----------
     elimination : Elimination
-        What earlier calls left, for the same chain and discount.
+        As earlier calls for the same chain and discount left it; changed in place.
     chain : MarkovChain
         The chain T.
     state : int
         Where the agent is; this visit counts as 1.
     discount : float
-        Weight of the future, a step; below 1.
+        Discount per step, below 1.
     visits : ndarray of float64, shape (n_states,)
         Written to: a row of the inverse of 1 - discount * T.
     """
@@ -171,18 +171,18 @@ def solve_visits_from(
     discount: float,
     visits: NDArray[np.float64],
 ) -> None:
-    """Write how often each state will be visited from where a path may begin, discounted.
+    """Compute the discounted number of expected visits from a distribution of first states.
 
     Parameters
     ----------
     elimination : Elimination
-        What earlier calls left, for the same chain and discount.
+        As earlier calls for the same chain and discount left it; changed in place.
     chain : MarkovChain
         The chain T.
     begin : ndarray of float64, shape (n_states,)
-        How likely a path begins in each state.
+        The probability that a path begins in each state.
     discount : float
-        Weight of the future, a step; below 1.
+        Discount per step, below 1.
     visits : ndarray of float64, shape (n_states,)
         Written to: `begin` times the inverse of 1 - discount * T.
     """
@@ -198,13 +198,13 @@ def solve_visits_from(
 
 @inlined
 def _eliminate_all(elimination: Elimination, chain: MarkovChain, discount: float) -> bool:
-    """Eliminate what has moved; return whether there is room for that."""
+    """Eliminate the states whose rows changed; return whether there is room for that."""
     if elimination.n_edges[0] != chain.n_edges[0]:
         elimination.n_edges[0] = chain.n_edges[0]
         chain.has_moved[:] = True
         if not _find_order(elimination, chain):
             elimination.order[0] = _NONE
-    if elimination.order[0] < 0:  # too dense for the room there is
+    if elimination.order[0] < 0:  # the graph is too dense for the room there is
         return False
     for place in range(len(elimination.order)):
         if _is_due(elimination, chain, place):
@@ -224,7 +224,7 @@ def _is_due(elimination: Elimination, chain: MarkovChain, place: int) -> bool:
 
 @inlined
 def _eliminate(elimination: Elimination, chain: MarkovChain, place: int, discount: float) -> None:
-    """Reduce the row of a state to what it passes on, through those before it, to those after."""
+    """Reduce the row of a state to transitions to later states, also through earlier ones."""
     order, later, earlier, row = (
         elimination.order,
         elimination.later,
@@ -261,7 +261,7 @@ def _eliminate(elimination: Elimination, chain: MarkovChain, place: int, discoun
 
 @inlined
 def _pass_on(elimination: Elimination, first: int, visits: NDArray[np.float64]) -> None:
-    """Follow what is in the row, from a place on, to those that go later, and from there back."""
+    """Propagate what is in the row from a place on to later states, and from there back."""
     order, row = elimination.order, elimination.row
     n_states = len(visits)
     visits[:] = 0.0
@@ -282,7 +282,7 @@ def _pass_on(elimination: Elimination, first: int, visits: NDArray[np.float64]) 
 
 @inlined
 def _find_order(elimination: Elimination, chain: MarkovChain) -> bool:
-    """Find the order, and who is whose neighbour; return whether there is room for that."""
+    """Find the order, and the neighbours of each state; return whether there is room for that."""
     n_states = len(elimination.order)
     n_listed = _list_neighbours(elimination, chain)
     n_placed = 0
@@ -349,10 +349,10 @@ def _add(elimination: Elimination, s: int, t: int, n_listed: int) -> int:
 
 @inlined
 def _join_neighbours(elimination: Elimination, state: int, n_listed: int) -> int:
-    """Make the neighbours of a state that is eliminated neighbours of each other.
+    """Make the neighbours of an eliminated state neighbours of each other.
 
-    Return how many entries the lists have then, -1 if there is no room for them. The list of the
-    neighbour that has most is never gone through: others know whether they are in it.
+    Return the new number of entries of the lists; -1 if there is no room for them. The longest of
+    the neighbours' lists is never scanned: each other state's own list shows whether it is in it.
     """
     begin, end = _list_later(elimination, state)
     if end < 0:
@@ -382,7 +382,7 @@ def _join_neighbours(elimination: Elimination, state: int, n_listed: int) -> int
 
 @inlined
 def _list_later(elimination: Elimination, state: int) -> tuple[int, int]:
-    """Write down the neighbours that a state still has; return between which entries they are."""
+    """Store the neighbours that a state still has; return between which entries they are."""
     place = elimination.place[state]
     begin = elimination.begin_later[place]
     end = begin
@@ -401,7 +401,7 @@ def _list_later(elimination: Elimination, state: int) -> tuple[int, int]:
 
 @inlined
 def _mark_neighbours(elimination: Elimination, state: int) -> None:
-    """Mark the neighbours that a state still has, and take the others out of its list."""
+    """Mark the neighbours that a state still has, and remove the others from its list."""
     previous = _NONE
     one = elimination.first_one[state]
     while one >= 0:
@@ -419,7 +419,7 @@ def _mark_neighbours(elimination: Elimination, state: int) -> None:
 
 @inlined
 def _list_earlier(elimination: Elimination) -> None:
-    """Invert the table of later states: list, for each place, those before it, in order."""
+    """Invert the table of later states: list the earlier places of each place, in order."""
     n_states = len(elimination.order)
     begin_earlier, degree = elimination.begin_earlier, elimination.degree
     degree[:] = 0

@@ -22,7 +22,7 @@ class Episode(NamedTuple):
     steps : structured ndarray, shape (n_steps,)
         ``state``, ``action`` and ``reward`` of each step.
     length : ndarray of int64, shape (1,)
-        How many steps there are so far.
+        The number of steps so far.
     """
 
     steps: NDArray[np.void]
@@ -30,7 +30,16 @@ class Episode(NamedTuple):
 
 
 def episode(n_steps: int) -> Episode:
-    """Make an empty episode. There is room for ``n_steps``, the longest episode that can occur.
+    """Make an empty episode.
+
+    Parameters
+    ----------
+    n_steps : int
+        The length of the longest episode that can occur.
+
+    Returns
+    -------
+    Episode
 
     Examples
     --------
@@ -49,7 +58,15 @@ def episode_words(episode: Episode) -> int:
 
 @inlined
 def add_transition(episode: Episode, state: int, action: int, reward: float) -> None:
-    """Add one step."""
+    """Add one step.
+
+    Parameters
+    ----------
+    episode : Episode
+        Changed in place.
+    state, action : int
+    reward : float
+    """
     length = episode.length[0]
     step = episode.steps[length]
     step["state"] = state

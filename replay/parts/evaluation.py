@@ -1,11 +1,11 @@
 """What a backup is worth to the agent now: the gain of its policy times the need of a state.
 
-A change of V(s) is felt where the agent is with the weight of the need of s, as long as the policy
-stays the same, so that gain times need is the expected value of a backup [1]_. Need is that of the
-learned model under the current epsilon-greedy policy: nothing else has to be learned for it, and
-nothing is sampled. While the agent is awake the visits until the episode ends count; at an
-episode's end, those of the next episode, which begins like the earlier ones did. At rest the long
-run counts, episode after episode.
+As long as the policy stays the same, a change of V(s) changes the value of the agent's state in
+proportion to the need of s, so that gain times need is the expected value of a backup [1]_. Need is
+that of the learned model under the current epsilon-greedy policy: nothing else has to be learned
+for it, and nothing is sampled. While the agent is awake, the visits until the episode ends count;
+at an episode's end, those of the next episode, which begins as the earlier ones did. At rest, the
+visits in the long run count, over all episodes.
 
 References
 ----------
@@ -13,7 +13,7 @@ References
    https://doi.org/10.1038/s41593-018-0232-z
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,28 +21,40 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST
 from replay.parts.gain import greedy_gain, set_changed_values
+from replay.parts.interfaces import PauseLike
 from replay.parts.markov_chain import set_edge
 from replay.parts.need import SUCCESSORS, Need, count_need, need_of, set_policy_moves
 from replay.parts.priorities import GAIN, is_evaluated
 from replay.parts.world_model import WorldModel, edge_to
 
-__all__ = ["Evaluation", "evaluate", "evaluation", "evaluation_words", "look_ahead", "note_start"]
-__all__ += ["worth_of_telling"]
+__all__ = ["Evaluation", "EvaluationParams", "evaluation", "evaluation_words", "gain_and_need"]
+__all__ += ["look_ahead", "note_start", "worth_of_propagating"]
+
+
+class EvaluationParams(Protocol):
+    """The parameters of a learner that an evaluation reads."""
+
+    @property
+    def discount(self) -> float: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def priority(self) -> int: ...
 
 
 class Evaluation(NamedTuple):
-    """The arrays of an evaluation. The last state is no state, but the time between episodes.
+    """The arrays of an evaluation. Their last state stands for the time between episodes.
 
     Attributes
     ----------
     need : Need
-        Of ``n_states + 1`` states, since `look_ahead`; 1 before that.
+        The need of ``n_states + 1`` states as of the latest `look_ahead`; 1 before the first.
     after : ndarray of float64, shape (n_actions,)
-        Room for the action values of one state as they would be.
+        Work space for the new action values of one state.
     starts : ndarray of int64, shape (n_states + 1,)
         How many episodes began in each state, and how many in all.
     n_changes : ndarray of int64, shape (1,)
-        How often the edges of the model had changed at the latest look ahead.
+        How often the edges of the model had changed by the latest `look_ahead`.
     """
 
     need: Need
@@ -52,14 +64,14 @@ class Evaluation(NamedTuple):
 
 
 def evaluation(priority: int, discount: float, model: WorldModel) -> Evaluation | None:
-    """Make an evaluation of backups in a world of which nothing is known.
+    """Make an evaluation of backups for a learner that has experienced nothing.
 
     Parameters
     ----------
     priority : int
-        The place of a name in :data:`replay.parts.priorities.PRIORITIES`.
+        Index in :data:`replay.parts.priorities.PRIORITIES`.
     discount : float
-        Weight of the future, a step.
+        Discount per step.
     model : WorldModel
         The learned model.
 
@@ -67,12 +79,12 @@ def evaluation(priority: int, discount: float, model: WorldModel) -> Evaluation 
     -------
     Evaluation or None
         None if the priority depends on neither gain nor need. Its chain has room for the edges of
-        the model, for one to the time between episodes from each state, and one back to each.
+        the model, and for one edge from each state to the time between episodes and one back.
 
     Raises
     ------
     ValueError
-        If need is to be counted over all that is to come without a discount.
+        If the priority depends on need, and the discount is 1.
 
     Examples
     --------
@@ -82,11 +94,11 @@ def evaluation(priority: int, discount: float, model: WorldModel) -> Evaluation 
     >>> from replay.learners.full_backups import Params
     >>> from replay.log.backups import STEP
     >>> from replay.parts.priorities import NEED
-    >>> from replay.parts.world_model import observe, world_model
+    >>> from replay.parts.world_model import count_transition, world_model
     >>> model = world_model(3, 1, 2)
     >>> params = Params(priority=NEED, discount=0.5)
     >>> seen = evaluation(params.priority, params.discount, model)
-    >>> observe(model, 0, 0, 1, False), observe(model, 1, 0, 2, True)
+    >>> count_transition(model, 0, 0, 1, False), count_transition(model, 1, 0, 2, True)
     (None, None)
     >>> look_ahead(seen, params, model, np.zeros((3, 1)), Pause(STEP, 1, False))
     >>> seen.need.expected[:3].tolist()
@@ -96,8 +108,8 @@ def evaluation(priority: int, discount: float, model: WorldModel) -> Evaluation 
         return None
     if priority != GAIN and discount == 1.0:
         raise ValueError(
-            "Need is counted over all that is to come, so a priority with need asks for a discount "
-            "below 1, got 1."
+            "Need sums over the whole future, so a priority with need asks for a discount below 1, "
+            "got 1."
         )
     n_states, n_actions = model.visits.shape
     return Evaluation(
@@ -109,7 +121,7 @@ def evaluation(priority: int, discount: float, model: WorldModel) -> Evaluation 
 
 
 def evaluation_words(evaluation: Evaluation | None) -> int:
-    """Count the numbers held: one for each state in which episodes began. The rest is made anew."""
+    """Count the numbers held: one per state in which episodes began. The rest is recomputed."""
     if evaluation is None:
         return 0
     return int(np.count_nonzero(evaluation.starts[:-1]))
@@ -117,7 +129,16 @@ def evaluation_words(evaluation: Evaluation | None) -> int:
 
 @inlined
 def note_start(evaluation: Evaluation | None, state: int, first: bool = False) -> None:
-    """Note that an episode begins in a state; `first`: only if none was noted before."""
+    """Note that an episode begins in a state.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or None
+        Changed in place.
+    state : int
+    first : bool, default False
+        Whether to note it only if no episode was noted before.
+    """
     if evaluation is None:
         return
     between = len(evaluation.starts) - 1
@@ -127,22 +148,22 @@ def note_start(evaluation: Evaluation | None, state: int, first: bool = False) -
 
 
 @inlined
-def evaluate(
+def gain_and_need(
     evaluation: Evaluation | None,
-    params: Any,
+    params: EvaluationParams,
     action_values: NDArray[np.float64],
     state: int,
     action: int,
     after: float,
 ) -> tuple[float, float]:
-    """Evaluate one backup, for the log.
+    """Return the gain and the need of one backup, for the log.
 
     Parameters
     ----------
     evaluation : Evaluation or None
-        As of the latest look ahead.
-    params : NamedTuple
-        ``priority`` and ``epsilon`` of the learner.
+        As of the latest `look_ahead`.
+    params : EvaluationParams
+        The learner's.
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q, before the backup.
     state, action : int
@@ -153,7 +174,7 @@ def evaluate(
     Returns
     -------
     gain, need : float
-        Gain, and the need of the state; nan where it is not counted.
+        The gain, and the need of the state; nan where they are not computed.
     """
     if evaluation is None:
         return np.nan, np.nan
@@ -163,7 +184,7 @@ def evaluate(
 
 
 @inlined
-def worth_of_telling(
+def worth_of_propagating(
     evaluation: Evaluation,
     epsilon: float,
     model: WorldModel,
@@ -171,34 +192,33 @@ def worth_of_telling(
     state: int,
     change: float,
 ) -> float:
-    """Return what it is worth to tell all predecessors of a state that its value has changed.
+    """Return the expected value of propagating the change of a state's value to its predecessors.
 
     Parameters
     ----------
     evaluation : Evaluation
-        As of the latest look ahead.
+        As of the latest `look_ahead`.
     epsilon : float
         Probability of a uniformly random action.
     model : WorldModel
-        What was learned of the world.
+        The learned model of the world.
     action_values : ndarray of float64, shape (n_states, n_actions)
-        Q, before they are told.
+        Q, before the change is propagated.
     state : int
-        The state.
     change : float
-        The change of its value, discounted.
+        The discounted change of its value.
 
     Returns
     -------
     float
-        The sum over its predecessors of need x gain; of those with several actions that lead there
-        all change at once.
+        The sum of need x gain over its predecessors; where several actions of one predecessor lead
+        to the state, their values change together.
     """
     total = 0.0
     edge = model.first_in[state]
     while edge >= 0:
         s, a = model.edges[edge]["state"], model.edges[edge]["action"]
-        if a == _set_told_values(evaluation.after, model, action_values, s, state, change):
+        if a == _set_propagated_values(evaluation.after, model, action_values, s, state, change):
             gain = greedy_gain(action_values, s, evaluation.after, epsilon)
             total += evaluation.need.expected[s] * gain
         edge = model.edges[edge]["next_in"]
@@ -206,7 +226,7 @@ def worth_of_telling(
 
 
 @inlined
-def _set_told_values(
+def _set_propagated_values(
     after: NDArray[np.float64],
     model: WorldModel,
     action_values: NDArray[np.float64],
@@ -214,7 +234,7 @@ def _set_told_values(
     s_next: int,
     change: float,
 ) -> int:
-    """Write Q(s, .) as it would be if s_next told s; return the first action that leads there."""
+    """Write Q(s, .) after propagation from s_next; return the first action that leads there."""
     first = -1
     for b in range(len(after)):
         after[b] = action_values[s, b]
@@ -229,25 +249,25 @@ def _set_told_values(
 @inlined
 def look_ahead(
     evaluation: Evaluation | None,
-    params: Any,
+    params: EvaluationParams,
     model: WorldModel,
     action_values: NDArray[np.float64],
-    pause: Any,
+    pause: PauseLike,
 ) -> None:
-    """Count the need of all states, if the priority asks for it.
+    """Compute the need of all states, if the priority depends on it.
 
     Parameters
     ----------
     evaluation : Evaluation or None
-        Written to.
-    params : NamedTuple
-        ``priority``, ``epsilon`` and ``discount`` of the learner.
+        Changed in place.
+    params : EvaluationParams
+        The learner's.
     model : WorldModel
-        What was learned of the world.
+        The learned model of the world.
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
-    pause : NamedTuple
-        When, and where the agent is, a :class:`replay.learners.contract.Pause`.
+    pause : Pause
+        A :class:`replay.learners.contract.Pause`.
     """
     if evaluation is None:
         return
@@ -261,7 +281,7 @@ def look_ahead(
             set_edge(need.chain, between, s, starts[s] / starts[between])
     if model.n_changes[0] != evaluation.n_changes[0]:
         evaluation.n_changes[0] = model.n_changes[0]
-        need.elimination.n_edges[0] = -1  # other edges, be they as many: the order is found anew
+        need.elimination.n_edges[0] = -1  # the edges differ, perhaps not in number: order them anew
     need.shares[:] = 0.0
     need.shares[between] = 1.0
     origin = between if phase == EPISODE_END else pause.state

@@ -25,11 +25,11 @@ class Experiences(NamedTuple):
     ----------
     rows : structured ndarray, shape (n_states * n_actions,)
         ``state, action, reward, next_state, terminated`` and ``strength``, in the order of
-        discovery; a pair is there once, so there is room for all.
+        discovery; each pair has one row, so there is room for all.
     n_known : ndarray of int64, shape (1,)
-        How many there are.
+        The number of rows in use.
     place : ndarray of int32, shape (n_states, n_actions)
-        Where the experience of a pair is; -1 if there is none.
+        The row of each pair; -1 if it has none.
     """
 
     rows: NDArray[np.void]
@@ -39,6 +39,15 @@ class Experiences(NamedTuple):
 
 def experiences_of(n_states: int, n_actions: int) -> Experiences:
     """Make room for the experiences of a world in which nothing was tried.
+
+    Parameters
+    ----------
+    n_states, n_actions : int
+        Size of the world.
+
+    Returns
+    -------
+    Experiences
 
     Examples
     --------
@@ -56,13 +65,37 @@ def experiences_of(n_states: int, n_actions: int) -> Experiences:
 
 
 def experience_words(experiences: Experiences, n_pairs: int) -> int:
-    """Count the numbers held for some number of pairs: what each experience has, and its place."""
+    """Count the numbers held: the fields of each experience, and its row.
+
+    Parameters
+    ----------
+    experiences : Experiences
+    n_pairs : int
+        The number of pairs tried.
+
+    Returns
+    -------
+    int
+    """
     return (len(_EXPERIENCE.names or ()) + 1) * n_pairs
 
 
 @inlined
 def experience_at(experiences: Experiences, state: int, action: int) -> int:
-    """Return the place of the experience of a pair; a new one leads nowhere and has no strength."""
+    """Find the experience of a pair, and add it if it is new.
+
+    Parameters
+    ----------
+    experiences : Experiences
+        Changed in place.
+    state, action : int
+        The pair.
+
+    Returns
+    -------
+    int
+        Its row. A new experience leads back to `state` and has strength 0.
+    """
     place: int = experiences.place[state, action]
     if place < 0:
         place = experiences.n_known[0]

@@ -1,24 +1,24 @@
 """How the learned model follows a world that changes, and what it assumes without having seen it.
 
-`remember` lets the earlier outcomes of a pair lose a share kappa of their weight before it adds the
-new one, which counts 1:
+`remember` reduces the weight of the earlier outcomes of a pair by a share kappa before it adds the
+new one, which has weight 1:
 
-* kappa = 0 (``forgetting=0``): counts, for a world that stays as it is;
-* 0 < kappa < 1: leaky integration, for a world that drifts. It is the rule of [1]_,
-  p <- (1 - kappa) p + kappa 1[s'], once a pair is known well: the rate is 1 / N, and N grows from
-  1 towards 1 / kappa. Until then the outcomes are averaged, so that the first does not weigh more
-  than the others;
-* kappa = 1: the last outcome only, for a world that changes but knows no chance;
-* with ``surprise_rate`` each pair has a kappa of its own that follows its surprise, as
-  associability does [2]_ [3]_: kappa <- kappa + surprise_rate (surprise - kappa). Surprise is what
-  the outcome was less probable than outcomes of this pair are on average; chance that is known is
-  no sign of change [4]_.
+* kappa = 0 (``forgetting=0``): counts, for a stationary world;
+* 0 < kappa < 1: leaky integration, for a world that drifts. For a pair that is known well this is
+  the rule of [1]_, p <- (1 - kappa) p + kappa 1[s']: the rate is 1 / N, and N grows from 1 towards
+  1 / kappa. Until then the outcomes are averaged, so that the first has no more weight than the
+  others;
+* kappa = 1: the last outcome only, for a world that changes but is deterministic;
+* with ``surprise_rate``, the kappa of each pair follows the surprise of its outcomes, as
+  associability does [2]_ [3]_: kappa <- kappa + surprise_rate (surprise - kappa). Surprise is by
+  how much the outcome was less probable than the outcomes of this pair are on average: expected
+  randomness is no sign of change [4]_.
 
-An average of what followed a pair, such as its action value, stays true to the model by one and
-the same rule, average <- (average (N - 1) + new) / N, with the N of after the outcome.
+The same rule keeps an average over the outcomes of a pair, such as its action value, consistent
+with the model: average <- (average (N - 1) + new) / N, where N includes the new outcome.
 
-A model that has ``way_back`` knows both directions of a move at once: what was not tried is assumed
-until it is.
+A model that has ``way_back`` knows both directions of a move at once: a way back that was not tried
+is assumed until it is.
 
 References
 ----------
@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.parts.world_model import WorldModel, fade, observe
+from replay.parts.world_model import WorldModel, count_transition, fade
 
 __all__ = ["assume", "remember", "surprise", "unknown_way_back"]
 
@@ -50,14 +50,14 @@ def remember(
     next_state: int,
     terminated: bool,
 ) -> float:
-    """Count one transition, after earlier outcomes of its pair have lost weight.
+    """Count one transition, after reducing the weight of earlier outcomes of its pair.
 
     Parameters
     ----------
     model : WorldModel
-        The model.
+        Changed in place.
     surprise_rate : float
-        How fast the kappa of the pair follows its surprise; 0: it stays.
+        How fast the kappa of the pair follows its surprise; 0: kappa is constant.
     state, action, next_state : int
         The transition.
     terminated : bool
@@ -66,12 +66,12 @@ def remember(
     Returns
     -------
     float
-        What earlier outcomes of the pair still weigh, N - 1.
+        The weight that is left of earlier outcomes of the pair, N - 1.
     """
     _replace_assumption(model.is_assumed, model, state, action)
     _lose_weight(model.forgetting, model, surprise_rate, state, action, next_state)
     kept: float = model.visits[state, action]
-    observe(model, state, action, next_state, terminated)
+    count_transition(model, state, action, next_state, terminated)
     return kept
 
 
@@ -106,9 +106,19 @@ def _lose_weight(
 
 @inlined
 def surprise(model: WorldModel, state: int, action: int, next_state: int) -> float:
-    """Return what an outcome is less probable than outcomes of its pair are on average.
+    """Return by how much an outcome is less probable than outcomes of its pair are on average.
 
-    It is 1 if another outcome was certain, and 0 if the pair was never tried.
+    Parameters
+    ----------
+    model : WorldModel
+        Before the outcome.
+    state, action, next_state : int
+        The transition.
+
+    Returns
+    -------
+    float
+        1 if another outcome was certain, 0 if the pair was never tried; at least 0.
     """
     total = model.visits[state, action]
     average, this = 0.0, 0.0
@@ -126,12 +136,11 @@ def surprise(model: WorldModel, state: int, action: int, next_state: int) -> flo
 def unknown_way_back(
     model: WorldModel, state: int, action: int, next_state: int, terminated: bool
 ) -> int:
-    """Return the action that undoes a transition, if its outcome is not known yet; else -1.
+    """Return the action that undoes a transition, if its outcome is not known yet.
 
     Parameters
     ----------
     model : WorldModel
-        The model; without ``way_back`` it is -1.
     state, action, next_state : int
         A transition that was just observed.
     terminated : bool
@@ -140,7 +149,7 @@ def unknown_way_back(
     Returns
     -------
     int
-        An action of `next_state`, or -1.
+        An action of `next_state`; -1 if there is none, or the model has no ``way_back``.
     """
     if terminated:
         return -1
@@ -161,7 +170,15 @@ def _unknown_way_back(
 
 @inlined
 def assume(model: WorldModel, state: int, action: int) -> None:
-    """Note that a pair is known only as the way back of another one."""
+    """Note that a pair is known only as the way back of another one.
+
+    Parameters
+    ----------
+    model : WorldModel
+        Changed in place.
+    state, action : int
+        The pair.
+    """
     _assume(model.is_assumed, state, action)
 
 

@@ -1,8 +1,8 @@
-"""The gain of a backup: what a policy earns more in a state for having changed with its values.
+"""The gain of a backup: how much more the policy earns from a state after its values were updated.
 
-At the action values after the backup it is the sum over b of (policy after - policy before)(b) *
-Q after(b) [1]_. Only one state counts: what the change is worth elsewhere is said by its need, see
-:mod:`replay.parts.need`.
+In terms of the action values after the backup it is the sum over b of (policy after - policy
+before)(b) * Q after(b) [1]_. Gain is that of one state; need weighs it by how often the agent will
+be there, see :mod:`replay.parts.need`.
 
 References
 ----------
@@ -27,7 +27,19 @@ _LARGEST_EXPONENT = 700.0
 def set_changed_values(
     room: NDArray[np.float64], action_values: NDArray[np.float64], s: int, a: int, value: float
 ) -> None:
-    """Write the action values of a state with one of them changed, into an array of n_actions."""
+    """Copy the action values of a state, and change one of them.
+
+    Parameters
+    ----------
+    room : ndarray of float64, shape (n_actions,)
+        Written to.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    s, a : int
+        The pair whose value is changed in the copy.
+    value : float
+        Its new value.
+    """
     for b in range(len(room)):
         room[b] = action_values[s, b]
     room[a] = value
@@ -37,27 +49,26 @@ def set_changed_values(
 def greedy_gain(
     action_values: NDArray[np.float64], state: int, after: NDArray[np.float64], epsilon: float
 ) -> float:
-    """Return how much more an epsilon-greedy policy earns in a state for a change of its values.
+    """Return how much more an epsilon-greedy policy earns from a state after a change of values.
 
-    Random actions earn the same before and after. What counts is the greedy choice: the best of the
-    new values, less the mean of the new values of the actions that are best now. Actions whose
-    value is infinite, since they were never tried, are left out, as they are of maxima.
+    Random actions earn the same before and after. Only the greedy choice counts: the gain is the
+    best of the new values, less the mean of the new values of the actions that are best now.
+    Actions whose value is infinite, as they were never tried, are left out, as in maxima.
 
     Parameters
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
-        Q as it is.
+        Q before the change.
     state : int
-        The state.
     after : ndarray of float64, shape (n_actions,)
-        Q of this state as it would be.
+        Q of this state after the change.
     epsilon : float
         Probability of a uniformly random action.
 
     Returns
     -------
     float
-        At least 0, but for rounding.
+        At least 0, apart from rounding.
 
     Examples
     --------
@@ -91,26 +102,25 @@ def policy_gain(
     after: float,
     room: NDArray[np.float64],
 ) -> float:
-    """Return how much more a policy earns in a state once one action value has changed.
+    """Return how much more a policy earns from a state after one of its action values has changed.
 
     Parameters
     ----------
     policy : Policy
-        Softmax or epsilon-greedy.
     action_values : ndarray of float64, shape (n_states, n_actions)
-        As they are before; finite.
+        Q before the change; finite.
     state, action : int
-        Which of them changes.
+        The pair whose value changes.
     after : float
         Its new value.
     room : ndarray of float64, shape (n_actions,)
-        Written to.
+        Work space.
 
     Returns
     -------
     float
-        The gain. It is negative if a softmax policy turns away from an action that has become
-        worse, but is still better than the others.
+        It is negative if a softmax policy turns away from an action that has become worse, but is
+        still better than the others.
 
     Examples
     --------
@@ -131,9 +141,10 @@ def policy_gain(
 def _softmax_gain(
     beta: float, action_values: NDArray[np.float64], state: int, action: int, after: float
 ) -> float:
-    """Only the probability p of the action against all others changes.
+    """Return the gain of a softmax policy, for which only the probability p of the action changes.
 
-    So the gain is the change of p times what the action is now better than the mean of the others.
+    It is the change of p times the difference between the action's new value and the mean of the
+    others.
     """
     best = -np.inf
     for b in range(action_values.shape[1]):

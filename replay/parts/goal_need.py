@@ -1,9 +1,9 @@
-"""The way to each of several goals: the policy that leads there, its gain, and its need.
+"""The paths to several goals: for each goal the policy that leads there, its gain, and its need.
 
-A policy towards a goal takes the latest known move of each action, and ends in the goal. So each
-goal has a chain of its own: where one goes from each state. Chains have the same edges, those of
-the learned model, in the same places; what differs is how likely they are. Policies are set anew
-only where values have changed, and visits are counted anew only where policies have.
+A policy towards a goal uses the latest known outcome of each action, and ends in the goal, so each
+goal has its own Markov chain. All chains have the edges of the learned model, in the same order,
+and differ in their probabilities. Policies are recomputed only where values have changed, and
+visits only where policies have.
 """
 
 import math
@@ -17,7 +17,7 @@ from replay.parts.elimination import Elimination, elimination, solve_visits_from
 from replay.parts.markov_chain import MarkovChain, markov_chain, set_edge
 from replay.parts.numbering import Numbering, meet, numbering
 from replay.parts.policies import SOFTMAX, Policy
-from replay.parts.world_model import WorldModel, edge_to, observe
+from replay.parts.world_model import WorldModel, count_transition, edge_to
 
 __all__ = ["GoalNeed", "begin_at", "begin_in_proportion", "count_goal_need", "gain_on_the_way"]
 __all__ += ["goal_need", "mark_changed", "note_move", "set_policy"]
@@ -26,26 +26,26 @@ _Table = TypeVar("_Table", MarkovChain, Elimination)
 
 
 class GoalNeed(NamedTuple):
-    """The ways to all goals.
+    """The paths to all goals.
 
     Attributes
     ----------
     visits : ndarray of float64, shape (n_goals, n_states)
-        Need, as counted last.
+        Need, as computed last.
     is_due : ndarray of bool, shape (n_goals,)
-        Which of its rows have to be counted anew.
+        Which rows of `visits` have to be recomputed.
     begin : ndarray of float64, shape (n_states,)
-        How likely the agent starts from each state.
+        The probability that the agent starts from each state.
     latest : ndarray of int32, shape (n_states, n_actions)
         The edge that each pair took last; -1 if it was never tried.
     stale : Numbering
-        Where policy and gain have to be computed anew, as goal * n_states + state.
+        Where policy and gain have to be recomputed, as goal * n_states + state.
     weights : ndarray of float64, shape (n_actions,)
-        Room for what the probabilities of actions are proportional to.
+        Work space for the unnormalised probabilities of actions.
     chains : MarkovChain
-        Where one goes from each state, with one more axis, the first: the goal.
+        The chain of each goal; all arrays have the goal as an additional first axis.
     eliminations : Elimination
-        What is kept of solving for visits, with the same axis.
+        What is kept from one computation of expected visits to the next, with the same axis.
     """
 
     visits: NDArray[np.float64]
@@ -59,7 +59,7 @@ class GoalNeed(NamedTuple):
 
 
 def goal_need(n_goals: int, n_states: int, n_actions: int, n_edges: int) -> GoalNeed:
-    """Make need of an agent that knows no move: 0 everywhere.
+    """Make the need of an agent that knows no move: 0 everywhere.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def goal_need(n_goals: int, n_states: int, n_actions: int, n_edges: int) -> Goal
 
     Examples
     --------
-    Of two actions, the first one leads to state 1, the second one nowhere:
+    The first of two actions leads to state 1, the second one nowhere:
 
     >>> from replay.parts.policies import EPSILON_GREEDY
     >>> from replay.parts.world_model import world_model
@@ -152,7 +152,17 @@ def _elimination(need: GoalNeed, goal: int) -> Elimination:
 
 @inlined
 def mark_changed(need: GoalNeed, model: WorldModel, goal: int, s: int) -> None:
-    """Mark a state whose values changed, and those that lead there: policies and gains follow."""
+    """Mark policy and gain as stale in a state whose values changed, and in its predecessors.
+
+    Parameters
+    ----------
+    need : GoalNeed
+        Changed in place.
+    model : WorldModel
+        The moves seen.
+    goal, s : int
+        For which goal, and the state.
+    """
     first = goal * need.visits.shape[1]
     meet(need.stale, first + s)
     edge = model.first_in[s]
@@ -163,21 +173,21 @@ def mark_changed(need: GoalNeed, model: WorldModel, goal: int, s: int) -> None:
 
 @inlined
 def note_move(need: GoalNeed, model: WorldModel, n_goals: int, s: int, a: int, s_next: int) -> None:
-    """Remember a move, also where an episode ends: the map goes on from there.
+    """Remember a move, even if it ends an episode: other paths may lead on from there.
 
     Parameters
     ----------
     need : GoalNeed
         Changed in place.
     model : WorldModel
-        The moves seen; the edges of the chains are its edges.
+        The moves seen; changed in place. The edges of the chains are its edges.
     n_goals : int
-        How many goals count.
+        The number of goals known.
     s, a, s_next : int
         The move.
     """
     n_known, before = model.n_edges[0], need.latest[s, a]
-    observe(model, s, a, s_next, False)
+    count_transition(model, s, a, s_next, False)
     edge = edge_to(model, s, a, s_next)
     if edge == before:
         return
@@ -193,7 +203,7 @@ def note_move(need: GoalNeed, model: WorldModel, n_goals: int, s: int, a: int, s
 
 @inlined
 def _set_chance(need: GoalNeed, goal: int, edge: int, s: int, probability: float) -> None:
-    """Say how likely an edge is taken from its state, on the way to a goal."""
+    """Set the probability of an edge from its state, on the way to a goal."""
     if need.chains.edges[goal, edge]["probability"] != probability:
         need.chains.edges[goal, edge]["probability"] = probability
         need.chains.has_moved[goal, s] = True
@@ -220,22 +230,20 @@ def _weight(policy: Policy, value: float, best: float) -> float:
 def set_policy(
     need: GoalNeed, policy: Policy, goal: int, s: int, values: NDArray[np.float64], goes_on: bool
 ) -> None:
-    """Say how likely each move is taken from a state, on the way to a goal.
+    """Set the probability of each move from a state, on the way to a goal.
 
     Parameters
     ----------
     need : GoalNeed
         Changed in place.
     policy : Policy
-        Softmax, or greedy: epsilon does not count. Only moves that are known are made.
-    goal : int
-        Which goal.
-    s : int
-        The state.
+        Softmax, or greedy: its epsilon is ignored. Only known moves are made.
+    goal, s : int
+        The goal, and the state.
     values : ndarray of float64, shape (n_states, n_actions)
-        How near each pair is to the goal.
+        Action values for this goal: the nearer a pair is to it, the larger.
     goes_on : bool
-        Whether the way goes on from here; it does not from the goal.
+        Whether the path goes on from here; False in the goal.
     """
     best, total = _best_known(need, s, values), 0.0
     for a in range(values.shape[1]):
@@ -252,19 +260,19 @@ def set_policy(
 def gain_on_the_way(
     need: GoalNeed, policy: Policy, goal: int, s: int, values: NDArray[np.float64]
 ) -> float:
-    """Return what the policy for values as they are now earns more in a state than the one set.
+    """Return how much more the policy for the present values earns from a state than the one set.
 
     Parameters
     ----------
     need : GoalNeed
         With the policy as `set_policy` left it.
     policy, goal, s, values
-        As there.
+        As in `set_policy`.
 
     Returns
     -------
     float
-        The gain, at these values.
+        The gain, in terms of the present values.
     """
     latest, chances = need.latest, need.chains.edges[goal]
     best, total, mean, earned = -np.inf, 0.0, 0.0, 0.0
@@ -284,7 +292,14 @@ def gain_on_the_way(
 
 @inlined
 def begin_at(need: GoalNeed, state: int) -> None:
-    """Count need from a state on."""
+    """Let paths begin in one state.
+
+    Parameters
+    ----------
+    need : GoalNeed
+        Changed in place.
+    state : int
+    """
     for s in range(len(need.begin)):
         need.begin[s] = 1.0 if s == state else 0.0
     need.is_due[:] = True
@@ -292,7 +307,15 @@ def begin_at(need: GoalNeed, state: int) -> None:
 
 @inlined
 def begin_in_proportion(need: GoalNeed, counts: NDArray[np.float64]) -> None:
-    """Count need from all states on, each as often as it was counted; the sum is above 0."""
+    """Let paths begin in each state in proportion to a count.
+
+    Parameters
+    ----------
+    need : GoalNeed
+        Changed in place.
+    counts : ndarray of float64, shape (n_states,)
+        Not negative, with a sum above 0.
+    """
     total = 0.0
     for s in range(len(counts)):
         total += counts[s]
@@ -303,16 +326,16 @@ def begin_in_proportion(need: GoalNeed, counts: NDArray[np.float64]) -> None:
 
 @inlined
 def count_goal_need(need: GoalNeed, n_goals: int, discount: float) -> None:
-    """Count the need of all states for the first goals, where it may have changed.
+    """Compute the need of all states for the goals known, where it may have changed.
 
     Parameters
     ----------
     need : GoalNeed
         Rows of its ``visits`` are written to.
     n_goals : int
-        How many goals count.
+        The number of goals known; they are the first ones.
     discount : float
-        Weight of the future, a step; below 1.
+        Discount per step, below 1.
     """
     for goal in range(n_goals):
         if need.is_due[goal]:

@@ -1,7 +1,7 @@
-"""The goals that an agent knows: which one it may have next, and what each pays.
+"""The goals that an agent knows: how probable each is as the next one, and what it pays.
 
-How likely a goal is moves towards 1 when it pays. When it does not, it moves towards 0, and the
-others towards equal shares of the rest; so the sum stays 1.
+The probability of a goal moves towards 1 when it pays. When it does not, the probability moves
+towards 0, and those of the others towards equal shares of the rest, so that their sum stays 1.
 """
 
 from typing import NamedTuple
@@ -20,15 +20,15 @@ class Goals(NamedTuple):
     Attributes
     ----------
     n : ndarray of int64, shape (1,)
-        How many there are.
+        The number of goals.
     place : ndarray of int32, shape (n_goals,)
-        Where each is.
+        The state of each goal.
     number : ndarray of int32, shape (n_states,)
         Which goal a state is; -1 if none.
     likely : ndarray of float64, shape (n_goals,)
-        w, how likely each is the next goal; the sum is 1.
+        w, the probability that each is the next goal; the sum is 1.
     reward : ndarray of float64, shape (n_goals,)
-        v, what it paid of late.
+        v, what each goal paid recently.
     """
 
     n: NDArray[np.int64]
@@ -39,19 +39,18 @@ class Goals(NamedTuple):
 
 
 def goals_of(n_goals: int, n_states: int) -> Goals:
-    """Make room for goals, of which none is known.
+    """Make room for goals, none of which is known yet.
 
     Parameters
     ----------
     n_goals : int
-        The most that are kept.
+        The most goals that are kept.
     n_states : int
         Number of states, each of which may be a goal.
 
     Returns
     -------
     Goals
-        The goals.
 
     Examples
     --------
@@ -73,14 +72,14 @@ def goals_of(n_goals: int, n_states: int) -> Goals:
 
 @inlined
 def new_goal(goals: Goals, s: int) -> int:
-    """Make a place a goal, which is then as likely as goals are on average.
+    """Make a state a goal, which is then as probable as goals are on average.
 
     Parameters
     ----------
     goals : Goals
-        If there is no room for one more, the least likely goal gives way.
+        Changed in place. If there is no room for one more, the least probable goal is dropped.
     s : int
-        The place; no goal yet.
+        The state; no goal yet.
 
     Returns
     -------
@@ -102,18 +101,18 @@ def new_goal(goals: Goals, s: int) -> int:
 
 @inlined
 def note_visit(goals: Goals, g: int, pays: bool, rate: float) -> None:
-    """Learn from a visit to a goal how likely each goal is.
+    """Update the probability of each goal after a visit to one of them.
 
     Parameters
     ----------
     goals : Goals
         Changed in place.
     g : int
-        Which goal was visited.
+        The goal visited.
     pays : bool
-        Whether it paid. The only goal that is known stays the only one, if it did not.
+        Whether it paid. If it did not, and no other goal is known, nothing changes.
     rate : float
-        Share of the way that w moves.
+        The learning rate of w.
     """
     if pays or goals.n[0] > 1:
         _share(goals, g, 1.0 if pays else 0.0, rate)
@@ -121,7 +120,7 @@ def note_visit(goals: Goals, g: int, pays: bool, rate: float) -> None:
 
 @inlined
 def _share(goals: Goals, g: int, target: float, rate: float) -> None:
-    """Let w of a goal move towards a target, and that of the others to equal shares of the rest."""
+    """Move w of one goal towards a target, and those of the others to equal shares of the rest."""
     n = goals.n[0]
     for j in range(n):
         aim = target if j == g else (1.0 - target) / max(n - 1, 1)

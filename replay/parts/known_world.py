@@ -1,4 +1,4 @@
-"""What a learner knows of a world before its first step: where each action leads."""
+"""What a learner knows about a world before its first step: where each action leads."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,44 +12,42 @@ __all__ = ["expect_moves", "known_world", "likeliest_outcomes"]
 
 
 def known_world(parameter: str, mdp: MDP | None, n_actions: int) -> MDP:
-    """Give the world that is known before the first step.
+    """Check that the world is known before the first step, and return it.
 
     Parameters
     ----------
     parameter : str
-        The parameter for which it must be known.
+        The parameter that requires it, for the message.
     mdp : MDP or None
         The world.
     n_actions : int
-        How many actions it must have.
+        The number of actions that it must have.
 
     Returns
     -------
     MDP
-        The world.
 
     Raises
     ------
     ValueError
-        If there is none, or it has another number of actions.
+        If there is no world, or its number of actions is another one.
     """
     if mdp is None:
         raise ValueError(f"{parameter} needs to know the world: give feed its mdp.")
     if mdp.n_actions != n_actions:
         raise ValueError(
-            f"{parameter} needs to know the world: it has {n_actions} actions, and its mdp "
-            f"{mdp.n_actions}."
+            f"{parameter} needs to know the world: the learner has {n_actions} actions, but the "
+            f"mdp has {mdp.n_actions}."
         )
     return mdp
 
 
 def likeliest_outcomes(mdp: MDP) -> NDArray[np.int32]:
-    """Tell where each pair leads; of several outcomes, the likeliest.
+    """Return the most probable next state of each pair of state and action.
 
     Parameters
     ----------
     mdp : MDP
-        The world.
 
     Returns
     -------
@@ -76,20 +74,20 @@ def expect_moves(
     strength: float,
     weight: float,
 ) -> None:
-    """Remember each move that leads elsewhere as if it had been made, without reward.
+    """Remember each move to another state as if it had been made, without reward.
 
     Parameters
     ----------
     experiences : Experiences
-        Of a learner that has tried nothing.
+        Of a learner that has tried nothing; changed in place.
     similarity : Similarity
-        Of states of which none are linked.
+        Of states without links; changed in place.
     next_state : ndarray of int32, shape (n_states, n_actions)
         Where each pair leads; -1 if nowhere.
     strength : float
-        How strong the experience of each move is.
+        The strength of each experience.
     weight : float
-        What a link adds to the discounted random walk.
+        As for :func:`replay.parts.similarity.link`.
     """
     for s in range(next_state.shape[0]):
         for a in range(next_state.shape[1]):

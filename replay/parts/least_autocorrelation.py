@@ -1,15 +1,16 @@
-"""The propagator of a graph whose sequences come back to where they were as seldom as possible.
+"""The propagator of a graph whose sequences return to earlier places as rarely as possible.
 
-Of all propagators with the eigenvectors of the random walk on the graph it is the one for which the
-probability of being back, summed over lags of 1 to 9 steps and over all places, is the least [1]_:
+Among all propagators with the eigenvectors of the random walk on the graph, it has the smallest
+probability of return, summed over lags of 1 to 9 steps and over all places [1]_:
 
     minimise sum over lags l and k of s_k^l,  with P = sum over k of s_k phi_k phi_k^-1 >= 0,
 
 where s_k = 1 for the eigenvectors that do not decay, so that rows sum to 1. Where eigenvalues are
-the same any mixture of their eigenvectors is one, too; here they share one power s_k, so that the
-solution does not depend on the choice. The published code lets each of them have its own, and
-entries and sums of rows miss their bounds by 0.001. There may be several minima: of those found
-from the spectra of diffusion, as there, and of the walk itself, the least is taken.
+equal, any mixture of their eigenvectors is an eigenvector too; here they share one power s_k, so
+that the solution does not depend on the choice. In the published code each has its own power, and
+entries and row sums violate their bounds by 0.001. There may be several minima: the smaller of two
+is taken, found from the spectrum of diffusion, as in the published code, and from that of the walk
+itself.
 
 References
 ----------
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 __all__ = ["least_autocorrelated"]
 
 _LAGS = np.arange(1, 10)
-_SAME = 1e-8  # the largest difference of eigenvalues that are the same
+_SAME = 1e-8  # eigenvalues that differ by less count as equal
 _MOST_ITERATIONS = 500
 
 
@@ -35,12 +36,12 @@ def least_autocorrelated(is_linked: NDArray[np.bool_]) -> NDArray[np.float64]:
     Parameters
     ----------
     is_linked : ndarray of bool, shape (n, n)
-        Which places are joined; symmetric, without links of a place to itself.
+        Which places are linked; symmetric, without links of a place to itself.
 
     Returns
     -------
     ndarray of float64, shape (n, n)
-        How likely each place follows each other one; read only.
+        The probability of each column's place after each row's place; read only.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def least_autocorrelated(is_linked: NDArray[np.bool_]) -> NDArray[np.float64]:
 
     Examples
     --------
-    On a line of four places it jumps to those at an odd distance:
+    On a line of four places it jumps to places at an odd distance:
 
     >>> line = np.eye(4, k=1, dtype=bool) | np.eye(4, k=-1, dtype=bool)
     >>> (least_autocorrelated(line)[0] > 0.01).tolist()

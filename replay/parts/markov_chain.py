@@ -1,8 +1,8 @@
-"""Where an agent goes from each state, whatever it does: a Markov chain learned from its moves.
+"""A Markov chain over states, learned from the agent's moves, whatever its actions.
 
 The chain is that of the policy which was followed while it was learned. Its rows are linked lists
-of edges, so that nothing ever scans pairs of states. It tells how often each state will be visited:
-from one state on (a row of the successor representation [1]_), or in the long run.
+of edges, so that nothing ever scans pairs of states. It predicts how often each state will be
+visited: from one state on (a row of the successor representation [1]_), or in the long run.
 
 References
 ----------
@@ -34,13 +34,13 @@ class MarkovChain(NamedTuple):
         ``next_state`` and its ``probability``; ``next_out`` links the edges out of one state (-1 at
         the end).
     n_edges : ndarray of int64, shape (1,)
-        How many edges are in use.
+        The number of edges in use.
     first_out : ndarray of int32, shape (n_states,)
         The latest edge out of each state; -1 if it was never left.
     has_moved : ndarray of bool, shape (n_states,)
-        Which rows changed; whoever computes something from them may set it back.
+        Which rows changed; code that computes something from them may reset it.
     arriving : ndarray of float64, shape (n_states,)
-        Room for sums.
+        Work space for sums.
     """
 
     edges: NDArray[np.void]
@@ -51,20 +51,19 @@ class MarkovChain(NamedTuple):
 
 
 def markov_chain(n_states: int, n_edges: int) -> MarkovChain:
-    """Make a chain of which nothing is known.
+    """Make a chain without edges.
 
     Parameters
     ----------
     n_states : int
         Number of states.
     n_edges : int
-        The most edges that will be set: with `move` alone, which finds the edge of a move that was
-        made before, the distinct pairs (state, next state) that can occur.
+        The most edges that will be set. `move` reuses the edge of an earlier move, so for it alone
+        this is the number of distinct pairs (state, next state) that can occur.
 
     Returns
     -------
     MarkovChain
-        The chain.
 
     Examples
     --------
@@ -92,7 +91,15 @@ def chain_words(chain: MarkovChain) -> int:
 
 @inlined
 def set_edge(chain: MarkovChain, state: int, next_state: int, probability: float) -> None:
-    """Add an edge; there must be room for it, see `markov_chain`."""
+    """Add an edge.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        Changed in place; it must have room for the edge, see `markov_chain`.
+    state, next_state : int
+    probability : float
+    """
     edge = chain.n_edges[0]
     chain.n_edges[0] = edge + 1
     chain.edges[edge]["probability"] = probability
@@ -104,7 +111,17 @@ def set_edge(chain: MarkovChain, state: int, next_state: int, probability: float
 
 @inlined
 def move(chain: MarkovChain, state: int, next_state: int, rate: float) -> None:
-    """Let the row of a state move towards its latest successor; a first move goes all the way."""
+    """Learn from a move: shift the probabilities of a state towards its latest successor.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        Changed in place.
+    state, next_state : int
+        The move.
+    rate : float
+        The learning rate; the first move from a state gets probability 1.
+    """
     if chain.first_out[state] < 0:
         set_edge(chain, state, next_state, 1.0)
         return
@@ -125,12 +142,12 @@ def move(chain: MarkovChain, state: int, next_state: int, rate: float) -> None:
 def expected_visits(
     chain: MarkovChain, state: int, discount: float, visits: NDArray[np.float64]
 ) -> None:
-    """Write how often each state will be visited from one state on, discounted.
+    """Compute the discounted number of expected visits to each state from one state on.
 
-    This is a row of the inverse of 1 - discount * T, as the sum over future steps that it is. What
-    arrives in a state is passed on to its successors until all that is left would add less than
-    1e-15 to the sum of all visits, or 10,000 sweeps over the states were made, each of which looks
-    a step ahead or more. Every number is a sum of positive ones, so none loses digits.
+    This is a row of the inverse of 1 - discount * T, computed as a sum over future steps. What
+    arrives in a state is passed on to its successors until all the rest would add less than 1e-15
+    to the sum of all visits, or until 10,000 sweeps over the states were made, each of which looks
+    at least one step ahead. All terms are positive, so no digits are lost.
 
     Parameters
     ----------
@@ -139,7 +156,7 @@ def expected_visits(
     state : int
         Where the agent is; this visit counts as 1.
     discount : float
-        Weight of the future, a step; below 1.
+        Discount per step, below 1.
     visits : ndarray of float64, shape (n_states,)
         Written to.
     """
@@ -151,14 +168,15 @@ def expected_visits(
 
 @inlined
 def sum_visits(chain: MarkovChain, discount: float, visits: NDArray[np.float64]) -> None:
-    """Write how often each state will be visited from what arrives, as `expected_visits` does.
+    """Compute expected visits as `expected_visits` does, from a distribution of first states.
 
     Parameters
     ----------
     chain : MarkovChain
-        The chain T; ``arriving`` is how likely a path begins in each state, and is used up.
+        The chain T; its ``arriving`` is the probability that a path begins in each state, and is
+        overwritten.
     discount : float
-        Weight of the future, a step; below 1.
+        Discount per step, below 1.
     visits : ndarray of float64, shape (n_states,)
         Written to.
     """
@@ -186,19 +204,18 @@ def sum_visits(chain: MarkovChain, discount: float, visits: NDArray[np.float64])
 
 @inlined
 def long_run_shares(chain: MarkovChain, shares: NDArray[np.float64]) -> None:
-    """Write the share of time spent in each state in the long run: the stationary distribution.
+    """Compute the share of time spent in each state in the long run: the stationary distribution.
 
-    Each sweep lets half of the chain's mass move on, so that periodic chains settle too, until a
-    sweep changes shares by less than 1e-12 in sum, or 10,000 sweeps were made. The next call goes
-    on from there.
+    Each sweep moves half of the probability mass on, so that periodic chains converge too, until a
+    sweep changes the shares by less than 1e-12 in sum, or 10,000 sweeps were made. The next call
+    continues from there.
 
     Parameters
     ----------
     chain : MarkovChain
-        The chain.
     shares : ndarray of float64, shape (n_states,)
-        Where to begin, with a sum above 0; written to. What leaks from states that were never left
-        is made up for: the sum is 1.
+        Initial values, with a sum above 0; written to. They are normalised to a sum of 1, although
+        mass is lost in states that were never left.
     """
     n_states = len(shares)
     arriving = chain.arriving

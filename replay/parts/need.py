@@ -1,8 +1,8 @@
-"""Need: how often the agent will be in each state, by a chain of its moves from state to state.
+"""Need: how often the agent will be in each state, computed from a Markov chain of its moves.
 
-While the agent is awake need is the expected discounted number of visits from where it is [1]_, a
-row of the successor representation [2]_. At rest it is the share of time spent in a state in the
-long run [1]_. The chain is learned from the moves that the agent makes
+While the agent is awake, need is the expected discounted number of visits from its present state
+on [1]_, a row of the successor representation [2]_. At rest it is the share of time spent in a
+state in the long run [1]_. The chain is learned from the agent's moves
 (:func:`replay.parts.markov_chain.move`), or follows from a learned model under the current policy
 (`set_policy_moves`).
 
@@ -28,25 +28,25 @@ from replay.parts.world_model import WorldModel
 __all__ = ["NEEDS", "ONE", "SUCCESSORS", "Need", "count_need", "need_of", "set_policy_moves"]
 
 NEEDS = ("successor_representation", "stationary_distribution", "current_state", "one")
-"""What need is. ``successor_representation``: the visits that are to be expected from where the
-agent is, discounted; at rest, the share of time in the long run. ``stationary_distribution``: that
+"""Definitions of need. ``successor_representation``: the discounted number of expected visits from
+the agent's state on; at rest, the share of time in the long run. ``stationary_distribution``: that
 share at all pauses. ``current_state``: 1 where the agent is, 0 elsewhere. ``one``: 1."""
-SUCCESSORS, STATIONARY, CURRENT, ONE = range(4)
+SUCCESSORS, _STATIONARY, _CURRENT, ONE = range(4)
 
 
 class Need(NamedTuple):
-    """The need of all states, and what it comes from.
+    """The need of all states, and what it is computed from.
 
     Attributes
     ----------
     expected : ndarray of float64, shape (n_states,)
-        Need, as counted last.
+        Need, as computed last.
     chain : MarkovChain
         T, where the agent goes from each state.
     elimination : Elimination
-        What is kept of solving for visits.
+        What is kept from one computation of expected visits to the next.
     shares : ndarray of float64, shape (n_states,)
-        The share of time spent in each state, as counted last; where the next count begins.
+        The share of time spent in each state, as computed last; the next computation begins there.
     """
 
     expected: NDArray[np.float64]
@@ -56,7 +56,7 @@ class Need(NamedTuple):
 
 
 def need_of(n_states: int, n_edges: int) -> Need:
-    """Make need of an agent that has not moved: 1 everywhere.
+    """Make the need of an agent that has not moved: 1 everywhere.
 
     Parameters
     ----------
@@ -85,28 +85,28 @@ def need_of(n_states: int, n_edges: int) -> Need:
 
 @inlined
 def count_need(need: Need, kind: int, phase: int, origin: int, discount: float) -> None:
-    """Count the need of all states.
+    """Compute the need of all states.
 
     Parameters
     ----------
     need : Need
         Its ``expected`` is written to.
     kind : int
-        The place of a name in ``NEEDS``; the same at each call.
+        Index in ``NEEDS``; the same at each call.
     phase : int
-        Of the pause.
+        The phase of the pause.
     origin : int
-        Where the agent is.
+        The state of the agent.
     discount : float
-        Weight of the future, a step; below 1.
+        Discount per step, below 1.
     """
-    if kind == STATIONARY or (kind == SUCCESSORS and phase == REST):
+    if kind == _STATIONARY or (kind == SUCCESSORS and phase == REST):
         long_run_shares(need.chain, need.shares)
         for s in range(len(need.shares)):
             need.expected[s] = need.shares[s]
     elif kind == SUCCESSORS:
         solve_visits(need.elimination, need.chain, origin, discount, need.expected)
-    elif kind == CURRENT:
+    elif kind == _CURRENT:
         need.expected[:] = 0.0
         need.expected[origin] = 1.0
 
@@ -119,18 +119,18 @@ def set_policy_moves(
     epsilon: float,
     goes_on: bool,
 ) -> None:
-    """Write the moves of the epsilon-greedy policy in a learned model, in place of all others.
+    """Set a chain to the moves of the epsilon-greedy policy in a learned model.
 
-    Actions whose value is infinite, since they were never tried, are left out. What follows an
-    action that is not in the model is unknown: it counts for nothing, or a new episode begins.
+    Actions whose value is infinite, as they were never tried, are left out. What follows an action
+    that is not in the model is unknown: it counts for nothing, or a new episode begins.
 
     Parameters
     ----------
     chain : MarkovChain
-        Its last state is no state of the model, but the time between episodes; there must be room
-        for an edge for each of the model's, and one more a state.
+        All its edges are replaced. Its last state is no state of the model, but the time between
+        episodes; it needs room for the edges of the model, and for one more per state.
     model : WorldModel
-        What was learned of the world.
+        The learned model of the world.
     action_values : ndarray of float64, shape (n_states, n_actions)
         Q.
     epsilon : float

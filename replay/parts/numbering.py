@@ -1,4 +1,4 @@
-"""Things that were met, numbered in the order in which they were: places, or pairs."""
+"""Places, or pairs of state and action, numbered in the order in which they were first met."""
 
 from typing import NamedTuple
 
@@ -11,16 +11,16 @@ __all__ = ["Numbering", "forget_all", "join", "meet", "numbering"]
 
 
 class Numbering(NamedTuple):
-    """The arrays of that list.
+    """The arrays of the list.
 
     Attributes
     ----------
     met : ndarray of int32, shape (n_things,)
-        What was met; the first `n` count.
+        The things met; the first `n` entries are in use.
     number : ndarray of int32, shape (n_things,)
-        The number of each in that list; -1 of one that was never met.
+        The number of each thing in that list; -1 if it was never met.
     n : ndarray of int64, shape (1,)
-        How many there are.
+        The number of things met.
     """
 
     met: NDArray[np.int32]
@@ -29,17 +29,16 @@ class Numbering(NamedTuple):
 
 
 def numbering(n_things: int) -> Numbering:
-    """Make a list of what was met, which is nothing yet.
+    """Make an empty list.
 
     Parameters
     ----------
     n_things : int
-        The most that may be met.
+        The number of different things that may be met.
 
     Returns
     -------
     Numbering
-        The list.
 
     Examples
     --------
@@ -53,7 +52,18 @@ def numbering(n_things: int) -> Numbering:
 
 @inlined
 def meet(known: Numbering, thing: int) -> int:
-    """Return the number of a thing, the next one if it is new."""
+    """Return the number of a thing, and number it if it is new.
+
+    Parameters
+    ----------
+    known : Numbering
+        Changed in place.
+    thing : int
+
+    Returns
+    -------
+    int
+    """
     if known.number[thing] < 0:
         n = known.n[0]
         known.number[thing] = n
@@ -73,7 +83,22 @@ def forget_all(known: Numbering) -> None:
 
 @inlined
 def join(known: Numbering, is_linked: NDArray[np.bool_], place: int, next_place: int) -> bool:
-    """Join two places that follow each other, both ways; return whether the graph is another."""
+    """Link two places that follow each other, in both directions.
+
+    Parameters
+    ----------
+    known : Numbering
+        The places met so far; changed in place.
+    is_linked : ndarray of bool, shape (n_places, n_places)
+        Which of them are linked, by number; changed in place.
+    place, next_place : int
+        The places; a place is not linked to itself.
+
+    Returns
+    -------
+    bool
+        Whether the graph has changed: a place or the link is new.
+    """
     n_before = known.n[0]
     i, j = meet(known, place), meet(known, next_place)
     is_new = n_before < known.n[0] or (i != j and not is_linked[i, j])

@@ -1,6 +1,6 @@
-"""What a learned model's transitions brought, so that experience can be drawn from it."""
+"""The outcomes of a learned model's transitions, so that experience can be drawn from the model."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from replay.jit import inlined
 from replay.parts.forgetting import remember
+from replay.parts.interfaces import TransitionLike
 from replay.parts.world_model import WorldModel, draw_edge, edge_to
 
 __all__ = ["Outcomes", "draw_outcome", "outcome_words", "outcomes_of", "remember_outcome"]
@@ -21,11 +22,11 @@ class Outcomes(NamedTuple):
     Attributes
     ----------
     rows : structured ndarray, shape (n_edges,)
-        ``reward`` of each edge of the model, and whether it ``terminated``.
+        ``reward`` of each edge of the model, and whether it ``terminated`` the episode.
     pairs : ndarray of int32, shape (n_states * n_actions,)
         The pairs in the model, as state * n_actions + action, each once, in the order of discovery.
     n_pairs : ndarray of int64, shape (1,)
-        How many there are.
+        The number of pairs.
     """
 
     rows: NDArray[np.void]
@@ -39,12 +40,10 @@ def outcomes_of(model: WorldModel) -> Outcomes:
     Parameters
     ----------
     model : WorldModel
-        The model.
 
     Returns
     -------
     Outcomes
-        Without any yet.
 
     Examples
     --------
@@ -65,40 +64,63 @@ def outcomes_of(model: WorldModel) -> Outcomes:
 
 
 def outcome_words(outcomes: Outcomes, model: WorldModel) -> int:
-    """Count the numbers held: the place of each pair, and what each edge brought."""
+    """Count the numbers held: one for each pair, and two for each edge.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+    model : WorldModel
+
+    Returns
+    -------
+    int
+    """
     return int(outcomes.n_pairs[0]) + len(_OUTCOME.names or ()) * int(model.n_edges[0])
 
 
 @inlined
 def remember_outcome(
-    outcomes: Outcomes, model: WorldModel, surprise_rate: float, transition: Any
+    outcomes: Outcomes, model: WorldModel, surprise_rate: float, transition: TransitionLike
 ) -> None:
-    """Count a transition in the model, and keep what it brought.
+    """Count a transition in the model, and keep its reward and whether it ended the episode.
 
     Parameters
     ----------
     outcomes : Outcomes
-        Those of the model.
+        Changed in place.
     model : WorldModel
-        The model.
+        Changed in place.
     surprise_rate : float
         As for :func:`replay.parts.forgetting.remember`.
-    transition : NamedTuple
+    transition : Transition
         A :class:`replay.learners.contract.Transition`.
     """
-    s, a, reward, s_next = transition[:4]
+    s, a, s_next = transition.state, transition.action, transition.next_state
     if model.visits[s, a] == 0:
         outcomes.pairs[outcomes.n_pairs[0]] = s * model.visits.shape[1] + a
         outcomes.n_pairs[0] += 1
     remember(model, surprise_rate, s, a, s_next, transition.terminated)
     outcome = outcomes.rows[edge_to(model, s, a, s_next)]
-    outcome["reward"] = reward
+    outcome["reward"] = transition.reward
     outcome["terminated"] = transition.terminated
 
 
 @inlined
 def draw_outcome(outcomes: Outcomes, model: WorldModel, rng: Generator) -> int:
-    """Draw any pair of the model, and what it leads to as often as it did; return the edge."""
+    """Draw a pair of the model, all alike, and then one of its outcomes, by its probability.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+    model : WorldModel
+    rng : numpy.random.Generator
+        Source of randomness; two numbers are drawn.
+
+    Returns
+    -------
+    int
+        The row in ``model.edges``, and in ``outcomes.rows``.
+    """
     pair = outcomes.pairs[int(rng.random() * outcomes.n_pairs[0])]
     n_actions = model.visits.shape[1]
     return draw_edge(model, pair // n_actions, pair % n_actions, rng)

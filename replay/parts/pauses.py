@@ -1,15 +1,15 @@
 """When a pause ends before a learner has made as many backups as it may.
 
-Time has an opportunity cost, the reward that is earned on average in a unit of it [1]_; replay that
-takes time should end where it gains less than that [2]_. Here a backup takes as long as
-``backup_cost`` steps: a pause goes on while the next backup is expected to gain more than the mean
-reward of so many steps. What it is expected to gain is its priority where that is a value, else the
-mean size of the latest changes of action values; the prediction error of each step is one of these,
-so that surprise, by reward or by novelty, makes pauses long. Apart from that, a pause may end at
+Time has an opportunity cost, the reward earned on average per unit of time [1]_; replay that takes
+time should end where it gains less than that [2]_. Here a backup takes as long as ``backup_cost``
+steps: a pause continues while the next backup is expected to gain more than the mean reward of that
+many steps. The expected gain is the backup's priority where that is a value, else the mean size of
+the latest changes of action values. These include the prediction error of each step, so that
+surprise, by reward or by novelty, makes pauses long. Independently of this, a pause may end at
 random, after ``mean_backups`` on average.
 
-The functions read these two parameters of a learner. As they are by default, 0 and infinite, they
-change nothing and draw nothing.
+With the defaults of these two parameters, 0 and infinity, pauses do not end early, and no random
+numbers are drawn.
 
 References
 ----------
@@ -19,19 +19,31 @@ References
    account of cognitive fatigue and boredom. https://doi.org/10.1037/rev0000309
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
+from replay.parts.interfaces import TransitionLike
 from replay.parts.policies import best_tried
 
-__all__ = ["Earnings", "earnings", "earnings_words", "goes_on", "is_over_by_chance"]
-__all__ += ["is_worth_it", "latest_change", "note_change", "note_experience"]
+__all__ = ["Earnings", "PauseParams", "earnings", "earnings_words", "goes_on"]
+__all__ += ["is_over_by_chance", "is_worth_it", "latest_change", "note_change", "note_experience"]
 
 _TOTAL, _N, _CHANGE = range(3)
 _LATEST = 0.2
+
+
+class PauseParams(Protocol):
+    """The parameters of a learner on which the end of a pause depends."""
+
+    @property
+    def discount(self) -> float: ...
+    @property
+    def backup_cost(self) -> float: ...
+    @property
+    def mean_backups(self) -> float: ...
 
 
 class Earnings(NamedTuple):
@@ -40,15 +52,19 @@ class Earnings(NamedTuple):
     Attributes
     ----------
     held : ndarray of float64, shape (3,)
-        The sum of all rewards so far, the number of steps, and the mean size of the latest changes
-        of action values, each of which counts a fifth at first and less with each later one.
+        The sum of all rewards so far, the number of steps, and a running mean of the sizes of
+        changes of action values, in which the latest one has weight 0.2.
     """
 
     held: NDArray[np.float64]
 
 
 def earnings() -> Earnings:
-    """Begin before the first step.
+    """Make the record of a learner that has experienced nothing.
+
+    Returns
+    -------
+    Earnings
 
     Examples
     --------
@@ -72,26 +88,29 @@ def earnings() -> Earnings:
     return Earnings(np.zeros(3))
 
 
-def earnings_words(params: Any) -> int:
-    """Count the numbers held: none as long as time costs nothing."""
+def earnings_words(params: PauseParams) -> int:
+    """Count the numbers held: none if backups cost no time."""
     return 3 if params.backup_cost > 0.0 else 0
 
 
 @inlined
 def note_experience(
-    params: Any, held: Earnings, action_values: NDArray[np.float64], transition: Any
+    params: PauseParams,
+    held: Earnings,
+    action_values: NDArray[np.float64],
+    transition: TransitionLike,
 ) -> None:
     """Note the reward of a step and the size of its prediction error, before it is learned from.
 
     Parameters
     ----------
-    params : NamedTuple
-        ``discount`` and ``backup_cost`` of the learner.
+    params : PauseParams
+        The learner's.
     held : Earnings
-        Changed in place, if time costs something.
+        Changed in place, if backups cost time.
     action_values : ndarray of float64, shape (n_states, n_actions)
-        Infinite where an action was never tried; that is no error.
-    transition : NamedTuple
+        Infinite where an action was never tried; such a pair has no prediction error.
+    transition : Transition
         A :class:`replay.learners.contract.Transition`.
     """
     if params.backup_cost > 0.0:
@@ -105,17 +124,17 @@ def note_experience(
 
 
 @inlined
-def note_change(params: Any, held: Earnings, before: float, after: float) -> None:
+def note_change(params: PauseParams, held: Earnings, before: float, after: float) -> None:
     """Note the size of a change of an action value, unless it was infinite.
 
     Parameters
     ----------
-    params : NamedTuple
-        ``backup_cost`` of the learner.
+    params : PauseParams
+        The learner's.
     held : Earnings
-        Changed in place, if time costs something.
+        Changed in place, if backups cost time.
     before, after : float
-        The value.
+        The value before and after the change.
     """
     if params.backup_cost > 0.0 and before < np.inf:
         held.held[_CHANGE] += _LATEST * (abs(after - before) - held.held[_CHANGE])
@@ -129,22 +148,22 @@ def latest_change(held: Earnings) -> float:
 
 
 @inlined
-def is_worth_it(params: Any, gain: float, mean_reward: float) -> bool:
-    """Tell whether a backup that gains so much is worth its time.
+def is_worth_it(params: PauseParams, gain: float, mean_reward: float) -> bool:
+    """Return whether a backup with this gain is worth its time.
 
     Parameters
     ----------
-    params : NamedTuple
-        ``backup_cost`` of the learner.
+    params : PauseParams
+        The learner's.
     gain : float
-        What the backup is expected to gain.
+        The expected gain of the backup.
     mean_reward : float
-        What a step earned on average.
+        The mean reward of a step.
 
     Returns
     -------
     bool
-        Always if time costs nothing. Where less than nothing is earned, whether anything is gained.
+        Always True if backups cost no time. A negative mean reward counts as 0.
     """
     if params.backup_cost == 0.0:
         return True
@@ -152,44 +171,43 @@ def is_worth_it(params: Any, gain: float, mean_reward: float) -> bool:
 
 
 @inlined
-def is_over_by_chance(params: Any, rng: np.random.Generator) -> bool:
+def is_over_by_chance(params: PauseParams, rng: np.random.Generator) -> bool:
     """Draw whether a pause ends before its next backup.
 
     Parameters
     ----------
-    params : NamedTuple
-        ``mean_backups`` of the learner.
+    params : PauseParams
+        The learner's.
     rng : numpy.random.Generator
-        Source of randomness; nothing is drawn if it is infinite.
+        Source of randomness; nothing is drawn if ``mean_backups`` is infinite.
 
     Returns
     -------
     bool
-        So that the number of backups has a geometric distribution that begins at 0.
+        The number of backups then has a geometric distribution on 0, 1, 2, ...
     """
     mean: float = params.mean_backups
     return mean < np.inf and rng.random() * (1.0 + mean) < 1.0
 
 
 @inlined
-def goes_on(params: Any, held: Earnings, gain: float, rng: np.random.Generator) -> bool:
-    """Tell whether a pause goes on with a backup.
+def goes_on(params: PauseParams, held: Earnings, gain: float, rng: np.random.Generator) -> bool:
+    """Return whether a pause continues with a backup.
 
     Parameters
     ----------
-    params : NamedTuple
-        ``backup_cost`` and ``mean_backups`` of the learner.
+    params : PauseParams
+        The learner's.
     held : Earnings
-        What steps earned so far.
     gain : float
-        What the backup is expected to gain.
+        The expected gain of the backup.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
     bool
-        Whether the backup is worth its time, and chance does not end the pause.
+        Whether the backup is worth its time, and the pause does not end at random.
     """
     mean_reward = held.held[_TOTAL] / max(held.held[_N], 1.0)
     return is_worth_it(params, gain, mean_reward) and not is_over_by_chance(params, rng)

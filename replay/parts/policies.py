@@ -1,8 +1,13 @@
 """Policies: how action values determine actions.
 
-A pair of state and action that was never tried may be marked by an infinite action value: the
+A pair of state and action that was never tried may be marked by an infinite action value [1]_: the
 greedy choice then prefers it to everything that was tried, and no maximum that is backed up
-includes it (Brea 2018, https://arxiv.org/abs/1711.06677).
+includes it.
+
+References
+----------
+.. [1] Brea (2018), Is prioritized sweeping the better episodic control?
+   https://arxiv.org/abs/1711.06677
 """
 
 import math
@@ -22,14 +27,14 @@ SOFTMAX, EPSILON_GREEDY = range(2)
 
 
 class Policy(NamedTuple):
-    """A rule by which values become actions.
+    """A policy and its parameters.
 
     Attributes
     ----------
     kind : int
-        The place of its name in ``POLICIES``.
+        Index in ``POLICIES``.
     inverse_temperature : float
-        Of softmax: an action better by 1 is ``exp(inverse_temperature)`` times as likely.
+        Of softmax: an action better by 1 is ``exp(inverse_temperature)`` times as probable.
     epsilon : float
         Of epsilon-greedy: the probability of a uniformly random action.
     """
@@ -41,14 +46,13 @@ class Policy(NamedTuple):
 
 @inlined
 def best_tried(action_values: NDArray[np.float64], state: int) -> float:
-    """Return the largest action value of a state, of the actions tried so far.
+    """Return the largest value of the actions tried so far in a state.
 
     Parameters
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
         Infinite where an action was never tried.
     state : int
-        The state.
 
     Returns
     -------
@@ -70,14 +74,14 @@ def best_tried(action_values: NDArray[np.float64], state: int) -> float:
 
 @inlined
 def draw_uniform(action_values: NDArray[np.float64], rng: np.random.Generator) -> int:
-    """Draw any action, whatever the values, with one random number.
+    """Draw an action uniformly, whatever the values.
 
     Parameters
     ----------
     action_values : ndarray of float64, shape (n_states, n_actions)
-        Only their number counts.
+        Only its shape is used.
     rng : numpy.random.Generator
-        Source of randomness.
+        Source of randomness; one number is drawn.
 
     Returns
     -------
@@ -97,7 +101,7 @@ def draw_uniform(action_values: NDArray[np.float64], rng: np.random.Generator) -
 def epsilon_greedy(
     action_values: NDArray[np.float64], state: int, epsilon: float, rng: np.random.Generator
 ) -> int:
-    """Draw an action: any with probability epsilon, else one of the best, at random.
+    """Draw any action with probability epsilon, and otherwise one of the best at random.
 
     One random number is drawn, whatever the outcome, so that learners that share a seed stay
     comparable step by step.
@@ -107,7 +111,6 @@ def epsilon_greedy(
     action_values : ndarray of float64, shape (n_states, n_actions)
         Infinite where an action was never tried.
     state : int
-        The state.
     epsilon : float
         Probability of a uniformly random action, the best included.
     rng : numpy.random.Generator
@@ -161,9 +164,8 @@ def softmax(
     action_values : ndarray of float64, shape (n_states, n_actions)
         Finite.
     state : int
-        The state.
     inverse_temperature : float
-        Of two actions, the one better by 1 is ``exp(inverse_temperature)`` times as likely.
+        An action better by 1 is ``exp(inverse_temperature)`` times as probable.
     rng : numpy.random.Generator
         Source of randomness; one number is drawn.
 
@@ -196,7 +198,21 @@ def softmax(
 def draw_action(
     policy: Policy, action_values: NDArray[np.float64], state: int, rng: np.random.Generator
 ) -> int:
-    """Draw an action of a policy; one random number is drawn."""
+    """Draw an action from a policy.
+
+    Parameters
+    ----------
+    policy : Policy
+    action_values : ndarray of float64, shape (n_states, n_actions)
+    state : int
+    rng : numpy.random.Generator
+        Source of randomness; one number is drawn.
+
+    Returns
+    -------
+    int
+        The action.
+    """
     if policy.kind == SOFTMAX:
         return softmax(action_values, state, policy.inverse_temperature, rng)
     return epsilon_greedy(action_values, state, policy.epsilon, rng)
@@ -204,7 +220,17 @@ def draw_action(
 
 @inlined
 def best_value(action_values: NDArray[np.float64], state: int) -> float:
-    """Return the largest action value of a state, infinite ones included."""
+    """Return the largest action value of a state, infinite ones included.
+
+    Parameters
+    ----------
+    action_values : ndarray of float64, shape (n_states, n_actions)
+    state : int
+
+    Returns
+    -------
+    float
+    """
     best: float = action_values[state, 0]
     for a in range(1, action_values.shape[1]):
         best = max(best, action_values[state, a])
@@ -218,16 +244,13 @@ def mean_value(policy: Policy, action_values: NDArray[np.float64], state: int) -
     Parameters
     ----------
     policy : Policy
-        Softmax or epsilon-greedy.
     action_values : ndarray of float64, shape (n_states, n_actions)
         Finite.
     state : int
-        The state.
 
     Returns
     -------
     float
-        The value of the state.
 
     Examples
     --------
@@ -251,21 +274,21 @@ def mean_value(policy: Policy, action_values: NDArray[np.float64], state: int) -
 
 @inlined
 def draw_weighted(weights: NDArray[np.float64], n: int, rng: np.random.Generator) -> int:
-    """Draw one of the first n places in proportion to its weight.
+    """Draw an index below n in proportion to its weight.
 
     Parameters
     ----------
     weights : ndarray of float64, shape (at least n,)
         Not negative.
     n : int
-        How many of them count.
+        How many weights are used.
     rng : numpy.random.Generator
         Source of randomness; one number is drawn.
 
     Returns
     -------
     int
-        The place; -1 if all weights are 0.
+        The index; -1 if all weights are 0.
 
     Examples
     --------

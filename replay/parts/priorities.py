@@ -1,7 +1,7 @@
-"""Which backup a learner with a queue makes next, and at which pauses it makes any.
+"""Which backup a learner with a queue makes next, and at which pauses it makes backups.
 
-``PRIORITIES`` orders the queue, ``MOMENTS`` are the pauses at which it is worked off. Learners keep
-the place of a name in these tuples, the whole numbers below.
+``PRIORITIES`` are the orders of the queue, ``MOMENTS`` the pauses at which queued backups are made.
+Learners keep the index of a name in these tuples, the constants below.
 
 References
 ----------
@@ -24,18 +24,18 @@ __all__ += ["describe_priority", "is_due", "is_evaluated", "most_pauses", "phase
 __all__ += ["rank"]
 
 PRIORITIES = ("change", "need", "recency", "first_in", "random", "gain", "expected_value")
-"""``change``: the size of the change that is waiting to be told [1]_ [2]_. ``need``: that, times
-the need of the state, how often the agent will be there [3]_. ``recency``: the latest change first.
-``first_in``: in the order of queueing. ``random``: any that is waiting. ``gain``: how much more the
-policy earns in the states that are told. ``expected_value``: gain x need, the expected value of
-the backup [3]_. What gain and need are is in :mod:`replay.parts.gain` and
+"""``change``: the size of the change that waits to be propagated [1]_ [2]_. ``need``: that size
+times the need of the state, which is how often the agent will be there [3]_. ``recency``: the
+latest change first. ``first_in``: in the order of queueing. ``random``: any that is waiting.
+``gain``: how much more the policy earns from the states that are updated. ``expected_value``: gain
+x need, the expected value of the backup [3]_. See :mod:`replay.parts.gain` and
 :mod:`replay.parts.need`."""
 CHANGE, NEED, RECENCY, FIRST_IN, RANDOM, GAIN, EXPECTED_VALUE = range(7)
 
 MOMENTS = ("step", "episode_end", "start_and_end", "rest", "pauses")
-"""``step``: after every step, the last of an episode included. ``episode_end``: after that only.
-``start_and_end``: there and at the next start. ``rest``: in periods of rest only. ``pauses``: at
-ends, starts and in rest."""
+"""``step``: after every step, the last one of an episode included. ``episode_end``: after the last
+step only. ``start_and_end``: then and at the next start. ``rest``: in periods of rest only.
+``pauses``: at ends, at starts and in rest."""
 EACH_STEP, END, START_AND_END, IN_REST, IN_PAUSES = range(5)
 
 
@@ -51,19 +51,18 @@ _FIRST = (
 
 
 def describe_priority(rule: int, what: str) -> str:
-    """Name what comes first by a rule.
+    """Describe which backup comes first under a priority.
 
     Parameters
     ----------
     rule : int
-        The place of a name in ``PRIORITIES``.
+        Index in ``PRIORITIES``.
     what : str
-        What it is that changes.
+        The quantity that changes.
 
     Returns
     -------
     str
-        Its name.
 
     Examples
     --------
@@ -75,19 +74,18 @@ def describe_priority(rule: int, what: str) -> str:
 
 @inlined
 def is_evaluated(rule: int) -> bool:
-    """Tell whether a priority depends on gain or need, and so on where the agent is and will go.
+    """Return whether a priority depends on gain or need, and so on where the agent is and will go.
 
-    What is queued then has to be evaluated anew before each choice.
+    Then all queued items have to be evaluated again before each choice.
 
     Parameters
     ----------
     rule : int
-        The place of a name in ``PRIORITIES``.
+        Index in ``PRIORITIES``.
 
     Returns
     -------
     bool
-        Whether.
 
     Examples
     --------
@@ -99,19 +97,18 @@ def is_evaluated(rule: int) -> bool:
 
 @inlined
 def is_due(moment: int, phase: int) -> bool:
-    """Tell whether a learner that replays at this moment does so in a pause of this phase.
+    """Return whether a learner that replays at these moments does so in a pause of this phase.
 
     Parameters
     ----------
     moment : int
-        The place of a name in ``MOMENTS``.
+        Index in ``MOMENTS``.
     phase : int
-        Of a :class:`replay.learners.contract.Pause`.
+        The phase of a :class:`replay.learners.contract.Pause`.
 
     Returns
     -------
     bool
-        Whether.
 
     Examples
     --------
@@ -133,7 +130,7 @@ def phases_of(moment: int) -> tuple[int, ...]:
     Parameters
     ----------
     moment : int
-        The place of a name in ``MOMENTS``.
+        Index in ``MOMENTS``.
 
     Returns
     -------
@@ -150,27 +147,28 @@ def phases_of(moment: int) -> tuple[int, ...]:
 
 @inlined
 def most_pauses(moment: int) -> int:
-    """Count the pauses of one step, rest left out, in which a learner replays at most."""
+    """Return in how many pauses after one step, rest not counted, a learner replays at most."""
     return 2 if moment in (START_AND_END, IN_PAUSES) else 1
 
 
 @inlined
 def rank(rule: int, queue: PriorityQueue, change: float) -> float:
-    """Return the priority of what is to be queued now.
+    """Return the priority of an item that is to be queued now.
 
     Parameters
     ----------
     rule : int
-        The place of a name in ``PRIORITIES``.
+        Index in ``PRIORITIES``.
     queue : PriorityQueue
         Its clock is the time for ``recency`` and ``first_in``.
     change : float
-        The size of the change that is waiting to be told.
+        The size of the change that waits to be propagated.
 
     Returns
     -------
     float
-        The largest comes first; nan for ``random``. What has to be evaluated waits by its change.
+        The largest comes first; nan for ``random``. For priorities with gain or need it is
+        `change`.
 
     Examples
     --------
@@ -191,23 +189,22 @@ def rank(rule: int, queue: PriorityQueue, change: float) -> float:
 
 @inlined
 def pop_next(rule: int, queue: PriorityQueue, rng: np.random.Generator) -> tuple[int, float]:
-    """Choose what is next in a queue that is not empty, and take it out.
+    """Choose the next item of a queue that is not empty, and remove it.
 
     Parameters
     ----------
     rule : int
-        The place of a name in ``PRIORITIES``.
+        Index in ``PRIORITIES``.
     queue : PriorityQueue
-        What is waiting.
+        Changed in place.
     rng : numpy.random.Generator
-        Source of randomness, for ``random`` only.
+        Source of randomness; used for ``random`` only.
 
     Returns
     -------
     state : int
-        What was taken.
+        The item.
     priority : float
-        Its priority.
 
     Examples
     --------

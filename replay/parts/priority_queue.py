@@ -1,10 +1,10 @@
 """A queue of states, the largest priority first.
 
-A binary heap in arrays that also knows where each state is, so that the priority of a queued
-state can change. Each state carries the backup that put it in the queue, for the log of causes.
-Ties are broken as in the plain textbook heap: a state moves up while it is strictly greater than
-its parent; at a pop the last entry takes the root's place and moves down while its larger child
-is strictly greater, the right child where both are equal.
+A binary heap in arrays that also stores the position of each state, so that the priority of a
+queued state can change. Each state carries the backup that put it in the queue, for the log of
+causes. Ties are broken as in the textbook heap: a state moves up while it is strictly greater than
+its parent; at a pop the last entry takes the root's place and moves down while its larger child is
+strictly greater, the right child where both are equal.
 """
 
 from typing import NamedTuple
@@ -30,11 +30,11 @@ class PriorityQueue(NamedTuple):
     priority : ndarray of float64, shape (n_states,)
         The priority of each entry of the heap.
     position : ndarray of int32, shape (n_states,)
-        Where each state is in the heap; -1 if it is not.
+        The position of each state in the heap; -1 if it is not queued.
     cause : ndarray of int64, shape (n_states,)
         The row of the backup that put each state in the queue.
     clock : ndarray of int64, shape (1,)
-        How often :func:`tick` was called, for priorities that go by time.
+        How often :func:`tick` was called, for priorities that depend on time.
     """
 
     size: NDArray[np.int64]
@@ -51,12 +51,10 @@ def priority_queue(n_states: int) -> PriorityQueue:
     Parameters
     ----------
     n_states : int
-        The number of states.
 
     Returns
     -------
     PriorityQueue
-        The queue.
 
     Examples
     --------
@@ -82,7 +80,7 @@ def queue_words(queue: PriorityQueue) -> int:
 
 
 def causes_of(queue: PriorityQueue) -> NDArray[np.int64]:
-    """List the backups that put what is queued there, -1 for none, as rows of the log."""
+    """List the backups that put the queued states in the queue, as rows of the log; -1 for none."""
     return queue.cause[queue.state[: queue.size[0]]]
 
 
@@ -123,7 +121,17 @@ def _move_down(queue: PriorityQueue, place: int, state: int, priority: float) ->
 
 @inlined
 def set_priority(queue: PriorityQueue, state: int, priority: float, cause: int) -> None:
-    """Insert a state, or change the priority of a queued one, which keeps its cause."""
+    """Insert a state, or change the priority of a queued one.
+
+    Parameters
+    ----------
+    queue : PriorityQueue
+        Changed in place.
+    state : int
+    priority : float
+    cause : int
+        The row of the backup that queues it, -1 for none; a queued state keeps its first cause.
+    """
     place = queue.position[state]
     if place < 0:
         place = queue.size[0]
@@ -138,7 +146,14 @@ def set_priority(queue: PriorityQueue, state: int, priority: float, cause: int) 
 
 @inlined
 def remove(queue: PriorityQueue, state: int) -> None:
-    """Take a state out of the queue, if it is there."""
+    """Remove a state from the queue, if it is there.
+
+    Parameters
+    ----------
+    queue : PriorityQueue
+        Changed in place.
+    state : int
+    """
     place = queue.position[state]
     if place < 0:
         return
@@ -156,7 +171,7 @@ def remove(queue: PriorityQueue, state: int) -> None:
 
 @inlined
 def pop(queue: PriorityQueue) -> int:
-    """Take the state of the largest priority out of a queue that is not empty."""
+    """Remove the state of the largest priority from a queue that is not empty, and return it."""
     state: int = queue.state[0]
     remove(queue, state)
     return state

@@ -1,8 +1,8 @@
-"""Propagators of a graph: how likely each place follows each other one, from the graph's spectrum.
+"""Propagators: how probable each place of a graph is after each other one, from its spectrum.
 
-The generator of a random walk in continuous time, O, is symmetric once its rows and columns are
-scaled. Its eigenvectors are found by Jacobi's one-sided rotations [1]_, which are slower than what
-libraries of linear algebra do, but give the same bytes everywhere.
+The generator matrix O of a random walk in continuous time is symmetric once its rows and columns
+are scaled. Its eigenvectors are computed by one-sided Jacobi rotations [1]_, which are slower than
+linear-algebra libraries, but give the same bytes on every machine.
 
 References
 ----------
@@ -24,22 +24,22 @@ __all__ += ["set_probabilities"]
 
 _MOST_SWEEPS = 60
 _TOLERANCE = 1e-14
-_ROUNDING = 1e-12  # what is left of the eigenvalue 0, whose power alpha would count
+_ROUNDING = 1e-12  # smaller eigenvalues are 0 but for rounding; their power alpha would matter
 _SHIFT = 3.0  # no eigenvalue is below -2
 
 
 class Propagator(NamedTuple):
-    """The rows of a propagator, summed up, and room to compute them.
+    """The cumulative rows of a propagator, and work space to compute them.
 
     Attributes
     ----------
     cumulative : ndarray of float64, shape (n_places, n_places)
-        Row i holds the sums of the probabilities with which places follow place i; those of a
-        smaller graph fill its upper left.
+        Row i holds the cumulative probabilities of the places that follow place i; a smaller graph
+        uses the upper left.
     phi : ndarray of float64, shape (n_places, n_places)
-        The eigenvectors of the generator, made symmetric.
+        The eigenvectors of the symmetric form of the generator matrix.
     rows : ndarray of float64, shape (2, n_places)
-        Room for its eigenvalues, and for what makes it symmetric.
+        Work space for its eigenvalues, and for the factors that make it symmetric.
     """
 
     cumulative: NDArray[np.float64]
@@ -48,7 +48,7 @@ class Propagator(NamedTuple):
 
 
 def propagator_of(n_places: int) -> Propagator:
-    """Make a propagator of which nothing is known.
+    """Make an empty propagator.
 
     Parameters
     ----------
@@ -58,11 +58,10 @@ def propagator_of(n_places: int) -> Propagator:
     Returns
     -------
     Propagator
-        From nowhere to nowhere.
 
     Examples
     --------
-    Two places that are joined; with little time nearly nothing has happened:
+    Two linked places; in a short time the walk mostly stays where it is:
 
     >>> propagator = propagator_of(2)
     >>> joined = np.array([[False, True], [True, False]])
@@ -77,14 +76,14 @@ def propagator_of(n_places: int) -> Propagator:
 def set_probabilities(
     propagator: Propagator, probabilities: NDArray[np.float64], dwell: bool
 ) -> None:
-    """Let a propagator have probabilities that were computed elsewhere.
+    """Set the probabilities of a propagator to values computed elsewhere.
 
     Parameters
     ----------
     propagator : Propagator
         Changed in place.
     probabilities : ndarray of float64, shape (n, n)
-        How likely each place follows each other one.
+        The probability of each column's place after each row's place.
     dwell : bool
         Whether a place may follow itself.
     """
@@ -110,13 +109,13 @@ def propagate(
     propagator : Propagator
         Changed in place.
     is_linked : ndarray of bool, shape (n, n)
-        Which places are joined.
+        Which places are linked.
     is_goal : ndarray of bool, shape (n,)
-        Which places are left more slowly.
+        Which places the walk leaves more slowly.
     goal_weight : float
-        By how much; at least 1.
+        By which factor it does; at least 1.
     tempo, stability : float
-        tau and alpha of exp(-|lambda|^alpha / tau), which takes the place of each eigenvalue.
+        tau and alpha: each eigenvalue lambda is replaced by exp(-|lambda|^alpha / tau).
     dwell : bool
         Whether a place may follow itself.
     """
@@ -160,7 +159,8 @@ def propagate(
 def _rotate(matrix: NDArray[np.float64], n: int, lengths: NDArray[np.float64]) -> None:
     """Turn the rows of a positive definite matrix into its eigenvectors, and find its eigenvalues.
 
-    Rotated until they are orthogonal, the rows are eigenvectors as long as their eigenvalues.
+    Once rotations have made them orthogonal, the rows are eigenvectors whose lengths are the
+    eigenvalues.
     """
     for _ in range(_MOST_SWEEPS):
         for i in range(n):
@@ -201,23 +201,22 @@ def _product(matrix: NDArray[np.float64], n: int, i: int, j: int) -> float:
 
 @inlined
 def draw_next(propagator: Propagator, n_places: int, place: int, rng: Generator) -> int:
-    """Draw which place follows one.
+    """Draw the place that follows another.
 
     Parameters
     ----------
     propagator : Propagator
-        As it was computed.
     n_places : int
-        How many places its graph has.
+        The number of places of its graph.
     place : int
-        The place.
+        The place that it follows.
     rng : numpy.random.Generator
         Source of randomness.
 
     Returns
     -------
     int
-        The next place; -1 if there is none, or nothing is drawn for want of time.
+        The next place; -1 if the probabilities of all places are 0.
     """
     total = propagator.cumulative[place, n_places - 1]
     if total <= 0.0:
@@ -234,7 +233,20 @@ def draw_next(propagator: Propagator, n_places: int, place: int, rng: Generator)
 
 @inlined
 def probability_of_next(propagator: Propagator, n_places: int, place: int, following: int) -> float:
-    """Return how likely one place follows another; see `draw_next`."""
+    """Return the probability that `draw_next` draws a place.
+
+    Parameters
+    ----------
+    propagator : Propagator
+    n_places : int
+        The number of places of its graph.
+    place, following : int
+        The place, and the one that follows it.
+
+    Returns
+    -------
+    float
+    """
     row_sum = propagator.cumulative[place, n_places - 1]
     below = propagator.cumulative[place, following - 1] if following > 0 else 0.0
     probability: float = (propagator.cumulative[place, following] - below) / row_sum

@@ -1,13 +1,14 @@
-"""The last steps of experience, in a ring: the latest one takes the place of the oldest."""
+"""The last steps of experience, in a ring buffer: the latest one replaces the oldest."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
+from replay.parts.interfaces import TransitionLike
 
-__all__ = ["RecentSteps", "add_step", "follow", "recent_steps", "step_words"]
+__all__ = ["RecentSteps", "add_step", "discounted_return", "recent_steps", "step_words"]
 
 _STEP = np.dtype(
     {
@@ -19,14 +20,14 @@ _STEP = np.dtype(
 
 
 class RecentSteps(NamedTuple):
-    """The arrays of the ring.
+    """The arrays of the ring buffer.
 
     Attributes
     ----------
     rows : structured ndarray, shape (n_kept,)
         ``state, action, reward, next_state, terminated, truncated`` of each step.
     n_seen : ndarray of int64, shape (2,)
-        How many steps were noted, and the place of the next one.
+        The number of steps noted, and the row of the next one.
     """
 
     rows: NDArray[np.void]
@@ -34,7 +35,7 @@ class RecentSteps(NamedTuple):
 
 
 def recent_steps(n_kept: int) -> RecentSteps:
-    """Make an empty ring.
+    """Make an empty ring buffer.
 
     Parameters
     ----------
@@ -44,7 +45,6 @@ def recent_steps(n_kept: int) -> RecentSteps:
     Returns
     -------
     RecentSteps
-        The ring.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def recent_steps(n_kept: int) -> RecentSteps:
     ...     place = add_step(recent, Transition(0, 0, reward, 0, -1, False, False))
     >>> recent.rows["reward"].tolist()
     [4.0, 2.0]
-    >>> follow(recent, 1, 2, 0.5)[0]
+    >>> discounted_return(recent, 1, 2, 0.5)[0]
     np.float64(4.0)
     """
     return RecentSteps(np.zeros(n_kept, dtype=_STEP), np.zeros(2, dtype=np.int64))
@@ -66,8 +66,21 @@ def step_words(recent: RecentSteps) -> int:
 
 
 @inlined
-def add_step(recent: RecentSteps, transition: Any) -> int:
-    """Keep a :class:`replay.learners.contract.Transition`; return its place."""
+def add_step(recent: RecentSteps, transition: TransitionLike) -> int:
+    """Keep a transition.
+
+    Parameters
+    ----------
+    recent : RecentSteps
+        Changed in place.
+    transition : Transition
+        A :class:`replay.learners.contract.Transition`.
+
+    Returns
+    -------
+    int
+        Its row.
+    """
     place: int = recent.n_seen[1]
     step = recent.rows[place]
     step["state"] = transition.state
@@ -82,32 +95,31 @@ def add_step(recent: RecentSteps, transition: Any) -> int:
 
 
 @inlined
-def follow(
+def discounted_return(
     recent: RecentSteps, place: int, n_steps: int, discount: float
 ) -> tuple[float, float, int, int]:
-    """Follow what happened from a step on, as far as its episode went.
+    """Sum the rewards from a step on, to the end of its episode at most.
 
     Parameters
     ----------
     recent : RecentSteps
-        The ring.
     place : int
-        Where the first step is.
+        The row of the first step.
     n_steps : int
-        How many steps are followed at most, at least 1; they were all noted.
+        How many steps are followed at most, at least 1; all of them are in the buffer.
     discount : float
-        Weight of the future, a step.
+        Discount per step.
 
     Returns
     -------
     total : float
-        The sum of the rewards, discounted.
+        The discounted sum of the rewards.
     weight : float
-        That of what came after.
+        The weight of what came after: the discount to the power of `n_followed`.
     n_followed : int
         How many steps were followed.
     last : int
-        The place of the last of them.
+        The row of the last of them.
     """
     total, weight, n_followed, last = 0.0, 1.0, 0, place
     while n_followed < n_steps:

@@ -1,4 +1,4 @@
-"""How a bounded memory chooses what to forget of the learned model."""
+"""How a bounded memory chooses what to forget from the learned model."""
 
 import math
 
@@ -15,23 +15,22 @@ RETENTION = ("recent_episodes", "recent_transitions", "valuable_transitions", "f
 """What is kept; see `retain`."""
 EPISODES, TRANSITIONS, VALUABLE, FADING = range(4)
 
-_TIE = 1e-12  # of value, for each transition by which a pair was used later than another one
+_TIE = 1e-12  # breaks ties of value: added once for each transition retained so far
 
 
 def describe_model(retention: int, capacity: float) -> str:
-    """Name what a learner keeps a model of.
+    """Describe the model that a learner keeps.
 
     Parameters
     ----------
     retention : int
-        The place of a name in ``RETENTION``.
+        Index in ``RETENTION``.
     capacity : float
         Bound of the memory; infinite: none.
 
     Returns
     -------
     str
-        Its name.
 
     Examples
     --------
@@ -47,28 +46,30 @@ def describe_model(retention: int, capacity: float) -> str:
 def retain(
     model: WorldModel, retention: int, capacity: float, state: int, action: int, value: float
 ) -> None:
-    """Note that a pair is remembered anew, and forget what no longer fits.
+    """Note that a pair was tried, and forget what no longer fits.
 
-    A pair is forgotten with all its outcomes, so that the probabilities of those that are
-    remembered stay true. The rules of ``RETENTION``:
+    A pair is forgotten with all its outcomes, so that the probabilities of the remembered ones
+    stay true. By the rules of ``RETENTION`` these pairs are forgotten:
 
-    * ``recent_episodes``: what was not tried in the last `capacity` episodes;
-    * ``recent_transitions``: the least recently tried, so that at most `capacity` edges are left;
-    * ``valuable_transitions``: the one of the least value, of equals the least recently tried or
-      replayed, likewise;
-    * ``fading``: a trace that decays to 1 / e in `capacity` episodes, from the pair's weight when
-      it was last tried, is gone below 1 / e: after capacity (1 + log N) episodes.
+    * ``recent_episodes``: those not tried in the last `capacity` episodes;
+    * ``recent_transitions``: the least recently tried one, so that at most `capacity` edges are
+      left;
+    * ``valuable_transitions``: the least valuable one (of several, the least recently tried or
+      replayed), so that at most `capacity` edges are left;
+    * ``fading``: those whose trace is below 1 / e. The trace begins at the pair's weight N when it
+      was last tried, and decays by a factor e in `capacity` episodes, so that it lasts for
+      capacity (1 + log N) episodes.
 
     Parameters
     ----------
     model : WorldModel
         The model, after the pair was observed.
     retention : int
-        The place of a name in ``RETENTION``: which pair goes.
+        Index in ``RETENTION``.
     capacity : float
         Bound of the memory: a number of episodes or of edges.
     state, action : int
-        The pair; it is not forgotten at once, whatever its value.
+        The pair; it is not forgotten now, whatever its value.
     value : float
         Its action value.
     """
@@ -106,7 +107,19 @@ def _retain(
 
 @inlined
 def revalue(model: WorldModel, retention: int, state: int, action: int, value: float) -> None:
-    """Tell a memory that keeps what is valuable about the new value of a pair in it."""
+    """Give a remembered pair its new value, if memories are kept by value.
+
+    Parameters
+    ----------
+    model : WorldModel
+        Changed in place.
+    retention : int
+        Index in ``RETENTION``.
+    state, action : int
+        The pair.
+    value : float
+        Its new action value.
+    """
     _revalue(model.expendable, model, retention, state, action, value)
 
 
@@ -128,7 +141,15 @@ def _revalue(
 
 @inlined
 def end_episode(model: WorldModel, retention: int) -> None:
-    """Forget the pairs whose time is over, at the end of an episode."""
+    """Forget the pairs whose time is over, at the end of an episode.
+
+    Parameters
+    ----------
+    model : WorldModel
+        Changed in place.
+    retention : int
+        Index in ``RETENTION``.
+    """
     model.clock[1] += 1
     _end_episode(model.expendable, model, retention)
 

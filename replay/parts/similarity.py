@@ -1,8 +1,8 @@
 """Similarity of states: the default representation, the discounted occupancy of a random walk [1]_.
 
-States are joined by links that come and go; a walk chooses each of its n moves alike, and stays
-where one has no link. T = I - L / n, with the Laplacian L of the graph of linked states, and
-D = (I - discount * T)^-1. It is kept exact by rank-one updates (Sherman and Morrison).
+Links between states come and go. The walk chooses each of its n moves with equal probability, and
+stays where it is if a move has no link. T = I - L / n, with the Laplacian L of the graph of linked
+states, and D = (I - discount * T)^-1. Rank-one updates (Sherman and Morrison) keep D exact.
 
 References
 ----------
@@ -28,9 +28,9 @@ class Similarity(NamedTuple):
     matrix : ndarray of float64, shape (n_states, n_states)
         D.
     n_links : ndarray of int32, shape (n_states, n_states)
-        How many links join two states, in either direction.
+        The number of links between two states, in either direction.
     difference : ndarray of float64, shape (n_states,)
-        What tells two rows of D apart, while these two states are linked.
+        Work space for the difference between two rows of D.
     """
 
     matrix: NDArray[np.float64]
@@ -39,14 +39,14 @@ class Similarity(NamedTuple):
 
 
 def similarity_of(n_states: int, discount: float) -> Similarity:
-    """Make the similarity of states of which none are linked.
+    """Make the similarity of states without links.
 
     Parameters
     ----------
     n_states : int
         Number of states; memory grows with its square.
     discount : float
-        Discount of the random walk, below 1; the larger, the further similarity reaches.
+        Discount of the random walk, below 1; the larger, the further similarity extends.
 
     Returns
     -------
@@ -68,24 +68,24 @@ def similarity_of(n_states: int, discount: float) -> Similarity:
 
 
 def similarity_words(similarity: Similarity) -> int:
-    """Count the numbers held: D and the links, squares of the states linked so far."""
+    """Count the numbers held: D and the links, two for each pair of states linked so far."""
     return 2 * int(np.count_nonzero(similarity.n_links.any(axis=1))) ** 2
 
 
 @inlined
 def link(similarity: Similarity, weight: float, state: int, other: int, change: int) -> None:
-    """Add a link between two states, or take one away.
+    """Add or remove a link between two states.
 
     Parameters
     ----------
     similarity : Similarity
         Changed in place.
     weight : float
-        What a link adds to discount * T: the discount over the number of moves.
+        What a link adds to discount * T: the discount divided by the number of moves.
     state, other : int
-        The states; nothing is linked to itself.
+        The states; if they are the same, nothing changes.
     change : int
-        1 to add a link, -1 to take one away.
+        1 to add a link, -1 to remove one.
     """
     if state == other:
         return

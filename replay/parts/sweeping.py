@@ -1,9 +1,4 @@
-"""What all prioritized sweeping shares: changes wait in a queue until they are passed on [1]_ [2]_.
-
-The functions that take the parameters and the memory of a learner read the parameters ``discount,
-epsilon, min_priority, backup_cost, mean_backups, priority, forgetting, surprise_rate, retention,
-capacity``, and of the memory ``action_values``, and what `sweeping_memory` makes: ``model, queue,
-evaluation, earnings``.
+"""The common part of prioritized sweeping: a queue of changes that wait to be propagated [1]_ [2]_.
 
 References
 ----------
@@ -13,7 +8,7 @@ References
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -23,12 +18,21 @@ from replay.jit import inlined
 from replay.log.backups import EPISODE_END, START, BackupBuffer
 from replay.parts.evaluation import (
     Evaluation,
+    EvaluationParams,
     evaluation,
     evaluation_words,
     look_ahead,
     note_start,
 )
-from replay.parts.pauses import Earnings, earnings, earnings_words, goes_on, latest_change
+from replay.parts.interfaces import PauseLike, SizesLike
+from replay.parts.pauses import (
+    Earnings,
+    PauseParams,
+    earnings,
+    earnings_words,
+    goes_on,
+    latest_change,
+)
 from replay.parts.priorities import CHANGE, FIRST_IN, is_evaluated, pop_next, rank
 from replay.parts.priority_queue import (
     PriorityQueue,
@@ -41,25 +45,65 @@ from replay.parts.priority_queue import (
 from replay.parts.retention import end_episode
 from replay.parts.world_model import WorldModel, model_words, world_model
 
-__all__ = ["Popped", "causes", "evaluates", "needs_way_back", "queue_change", "sweep"]
-__all__ += ["sweeping_memory", "sweeping_words"]
+__all__ = ["Popped", "SweepingMemory", "SweepingParams", "causes", "evaluates", "needs_way_back"]
+__all__ += ["queue_change", "sweep_queue", "sweeping_memory", "sweeping_words"]
+
+
+class SweepingParams(PauseParams, EvaluationParams, Protocol):
+    """The parameters of a sweeping learner that are read here."""
+
+    @property
+    def discount(self) -> float: ...
+    @property
+    def min_priority(self) -> float: ...
+    @property
+    def forgetting(self) -> float: ...
+    @property
+    def surprise_rate(self) -> float: ...
+    @property
+    def retention(self) -> int: ...
+    @property
+    def capacity(self) -> float: ...
+    @property
+    def reversible(self) -> bool: ...
+
+
+class SweepingMemory(Protocol):
+    """The memory of a sweeping learner, as far as it is used here.
+
+    `sweeping_memory` makes all fields but the action values, whose shape is (n_states, n_actions).
+    """
+
+    @property
+    def action_values(self) -> NDArray[np.float64]: ...
+    @property
+    def model(self) -> WorldModel: ...
+    @property
+    def queue(self) -> PriorityQueue: ...
+    @property
+    def evaluation(self) -> Evaluation | None: ...
+    @property
+    def earnings(self) -> Earnings: ...
+
+
+_P = TypeVar("_P", bound=SweepingParams)
+_M = TypeVar("_M", bound=SweepingMemory)
 
 
 class Popped(NamedTuple):
-    """What was taken out of the queue.
+    """An item that was removed from the queue.
 
     Attributes
     ----------
     item : int
         A state, or a pair of state and action.
     priority : float
-        Its priority.
     number : int
-        How many were taken out before it in this pause.
+        How many items were removed before it in this pause.
     cause : int
-        The row of the backup that put it in the queue; -1 if it was an online one.
+        The row of the backup that put it in the queue; -1 if that was an online one.
     phase : int
-        Of the pause.
+        The phase of the pause.
     """
 
     item: int
@@ -70,16 +114,16 @@ class Popped(NamedTuple):
 
 
 def sweeping_memory(
-    params: Any, sizes: Any, n_items: int
+    params: SweepingParams, sizes: SizesLike, n_items: int
 ) -> tuple[WorldModel, PriorityQueue, Evaluation | None, Earnings]:
     """Make what a learner that has experienced nothing keeps for sweeping.
 
     Parameters
     ----------
-    params : NamedTuple
-        Of the learner.
-    sizes : NamedTuple
-        How large the world is, a :class:`replay.learners.contract.Sizes`.
+    params : SweepingParams
+        The learner's.
+    sizes : Sizes
+        The size of the world, a :class:`replay.learners.contract.Sizes`.
     n_items : int
         How many different states, or pairs, may wait in the queue.
 
@@ -88,11 +132,16 @@ def sweeping_memory(
     model : WorldModel
         The transitions seen.
     queue : PriorityQueue
-        What waits.
+        What waits to be propagated.
     evaluation : Evaluation or None
         Gain and need, if the priority depends on them.
     earnings : Earnings
         What the end of a pause depends on.
+
+    Raises
+    ------
+    ValueError
+        If the priority depends on need, and the discount is 1.
     """
     model = world_model(
         sizes.n_states,
@@ -107,83 +156,66 @@ def sweeping_memory(
     return model, priority_queue(n_items), evaluated, earnings()
 
 
-def sweeping_words(params: Any, memory: Any) -> int:
-    """Count the numbers held of what `sweeping_memory` makes."""
+def sweeping_words(params: SweepingParams, memory: SweepingMemory) -> int:
+    """Count the numbers held in what `sweeping_memory` makes.
+
+    Parameters
+    ----------
+    params : SweepingParams
+    memory : SweepingMemory
+
+    Returns
+    -------
+    int
+    """
     held = model_words(memory.model) + queue_words(memory.queue)
     return held + evaluation_words(memory.evaluation) + earnings_words(params)
 
 
-def needs_way_back(params: Any) -> bool:
-    """Tell whether the model knows both directions of a move at once: a hook of sweepers.
-
-    Parameters
-    ----------
-    params : Params
-        Has `reversible`.
-
-    Returns
-    -------
-    bool
-    """
+def needs_way_back(params: SweepingParams) -> bool:
+    """Return whether the model knows both directions of a move at once: a hook of the contract."""
     return bool(params.reversible)
 
 
-def evaluates(params: Any) -> bool:
-    """Tell whether gain and need are logged, as the priority depends on them: a hook of sweepers.
-
-    Parameters
-    ----------
-    params : Params
-        Has `priority`.
-
-    Returns
-    -------
-    bool
-    """
+def evaluates(params: SweepingParams) -> bool:
+    """Return whether gain and need are logged: if the priority depends on them. A hook."""
     return is_evaluated(params.priority)
 
 
-def causes(memory: Any) -> NDArray[np.int64]:
-    """List the backups that the next ones may name as their cause: a hook of sweepers.
+def causes(memory: SweepingMemory) -> NDArray[np.int64]:
+    """List the rows of the backups that the next ones may name as their cause: a hook.
 
-    Parameters
-    ----------
-    memory : Memory
-        Has a `queue`.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_items,)
-        Rows; -1 for none.
+    There is one row for each queued item; -1 for none.
     """
     return causes_of(memory.queue)
 
 
 @inlined
 def queue_change(
-    params: Any,
+    params: SweepingParams,
     queue: PriorityQueue,
     item: int,
     change: float,
     cause: int,
     only_lowers: bool = False,
 ) -> None:
-    """Let an item wait with the priority of its change; without a change it need not wait.
+    """Queue an item with the priority of its change; remove it if the change is too small.
 
     Parameters
     ----------
-    params : NamedTuple
-        Of the learner.
+    params : SweepingParams
+        The learner's; the change must exceed its ``min_priority``.
     queue : PriorityQueue
-        What is waiting.
+        Changed in place.
     item : int
         The state, or the pair.
     change : float
-        The size of the change that is waiting.
+        The size of the change that waits to be propagated.
     cause : int
-        The row of the backup that changed it, -1 if it was an online one.
+        The row of the backup that changed it, -1 if that was an online one.
     only_lowers : bool, default False
-        Whether what is waiting keeps its place unless its priority becomes smaller.
+        Whether an item in the queue stays there, and keeps its priority unless the new one is
+        smaller.
     """
     place = queue.position[item]
     if not change > params.min_priority:
@@ -198,35 +230,37 @@ def queue_change(
 
 
 @inlined
-def sweep(
-    back_up: Callable[[Any, Any, Popped, BackupBuffer], None],
-    worth: Callable[[Any, Any, Evaluation, int], float],
-    params: Any,
-    memory: Any,
+def sweep_queue(
+    back_up: Callable[[_P, _M, Popped, BackupBuffer], None],
+    worth: Callable[[_P, _M, Evaluation, int], float],
+    params: _P,
+    memory: _M,
     n_pops: int,
-    pause: Any,
+    pause: PauseLike,
     rng: Generator,
     log: BackupBuffer,
 ) -> None:
-    """Spend a pause: back up what is waiting, the first in the queue first.
+    """Replay in a pause: pop the items of the queue, the first one first, and back them up.
 
     Parameters
     ----------
     back_up : callable
-        ``back_up(params, memory, popped, log)`` makes the backups of what was popped.
+        ``back_up(params, memory, popped, log)`` makes the backups of a popped item.
     worth : callable
-        ``worth(params, memory, evaluation, item)`` returns what an item is worth now, if the
-        priority depends on gain or need.
-    params, memory : NamedTuple
-        Of the learner.
+        ``worth(params, memory, evaluation, item)`` returns the present priority of an item, if
+        the priority depends on gain or need.
+    params : SweepingParams
+        The learner's.
+    memory : SweepingMemory
+        The learner's; changed in place.
     n_pops : int
         How many items are popped at most.
-    pause : NamedTuple
-        The pause, a :class:`replay.learners.contract.Pause`.
-    rng : Generator
+    pause : Pause
+        A :class:`replay.learners.contract.Pause`.
+    rng : numpy.random.Generator
         Source of randomness.
     log : BackupBuffer
-        What backups are logged to.
+        Where backups are recorded.
     """
     queue, phase = memory.queue, pause.phase
     if phase == START:
@@ -248,11 +282,11 @@ def sweep(
 @inlined
 def _first(
     evaluation: Evaluation | None,
-    worth: Callable[[Any, Any, Evaluation, int], float],
-    params: Any,
-    memory: Any,
+    worth: Callable[[_P, _M, Evaluation, int], float],
+    params: _P,
+    memory: _M,
 ) -> tuple[int, float]:
-    """Find what is worth most now, and what it is expected to gain."""
+    """Find the item that is worth most now, and its expected gain."""
     queue = memory.queue
     if evaluation is None:
         gain = queue.priority[0] if params.priority == CHANGE else latest_change(memory.earnings)
@@ -274,7 +308,7 @@ def _take(
     worth: float,
     rng: Generator,
 ) -> tuple[int, float]:
-    """Take the next out of the queue: what was found to be worth most, or as the rule says."""
+    """Remove the next item from the queue: the most valuable one if evaluated, else by the rule."""
     if evaluation is None:
         return pop_next(rule, queue, rng)
     remove(queue, first)

@@ -1,8 +1,8 @@
-"""Replacing eligibility traces: one temporal-difference error, applied to recent pairs.
+"""Replacing eligibility traces: a temporal-difference error is applied to all recent pairs.
 
-A trace is 1 when its pair is tried, whatever it was before, and decays by a constant factor a step;
-`end_other_traces` lets that also end the traces of the state's other actions [1]_. What is no
-larger than 1e-12 is forgotten. Only the pairs visited lately are touched.
+A trace is set to 1 when its pair is tried, whatever it was before, and decays by a constant factor
+per step; `end_other_traces` then also ends the traces of the state's other actions [1]_. Traces of
+1e-12 or less are dropped. Only recently visited pairs are processed.
 
 References
 ----------
@@ -27,10 +27,11 @@ _ROOM = 256
 
 
 class Traces(NamedTuple):
-    """The pairs visited lately, in order; what is in use is ``[end - n_traced, end)``.
+    """The recently visited pairs in order; entries ``end - n_traced`` to ``end - 1`` are in use.
 
-    A pair that was visited again is there twice. Only the later one counts. Of more than ``n_kept``
-    the oldest one is forgotten, and where the room ends all move to its beginning.
+    A pair that was visited again has two entries, of which only the later one counts. Beyond
+    ``n_kept`` entries the oldest one is dropped; at the end of the arrays all entries move to the
+    beginning.
 
     Attributes
     ----------
@@ -39,15 +40,15 @@ class Traces(NamedTuple):
     pair : ndarray of uint32, shape (n_kept + room,)
         The pairs, state * n_actions + action.
     value : ndarray of float64, shape (n_kept + room,)
-        Their action values: side by side they are faster to change than in the table.
+        Their action values: contiguous, they are faster to change than in the table.
     next_state : ndarray of int32, shape (n_kept + room,)
         The states that these transitions entered.
     reward : ndarray of float64, shape (n_kept + room,)
         Their rewards.
     place : ndarray of int32, shape (n_states * n_actions,)
-        Where each pair was put last; -1 if its trace was ended.
+        The latest entry of each pair; -1 if its trace was ended.
     end, n_traced : ndarray of int64, shape (1,)
-        Where the next pair goes, and how many have a trace.
+        The index of the next entry, and the number of entries in use.
     """
 
     strength: NDArray[np.float64]
@@ -61,21 +62,20 @@ class Traces(NamedTuple):
 
 
 def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
-    """Make traces that decay by ``decay`` a step, for episodes of at most ``n_steps``.
+    """Make room for traces, none of which is set.
 
     Parameters
     ----------
     n_states, n_actions : int
         Size of the world.
     decay : float
-        Discount times trace decay, in [0, 1].
+        Decay per step: discount times lambda, in [0, 1].
     n_steps : int
-        The longest possible episode; bounds the traces where nothing decays.
+        The length of the longest episode; bounds the number of traces if they do not decay.
 
     Returns
     -------
     Traces
-        No pair has a trace yet.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def traces(n_states: int, n_actions: int, decay: float, n_steps: int) -> Traces:
 
 
 def trace_words(traces: Traces) -> int:
-    """Count the numbers held: a pair and its place for each trace; the rest is copied or logged."""
+    """Count the numbers held: two for each trace. The other fields are copies, or for the log."""
     return 2 * int(traces.n_traced[0])
 
 
@@ -123,7 +123,21 @@ def _move_to_front(traces: Traces) -> None:
 def add_trace(
     traces: Traces, action_values: NDArray[np.float64], pair: int, reward: float, next_state: int
 ) -> None:
-    """Set the trace of a pair to 1; all others are a step older."""
+    """Set the trace of a pair to 1, and let all others decay by a step.
+
+    Parameters
+    ----------
+    traces : Traces
+        Changed in place.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q.
+    pair : int
+        The pair, as state * n_actions + action.
+    reward : float
+        The reward of its transition, for the log.
+    next_state : int
+        The state entered, for the log.
+    """
     n_actions = action_values.shape[1]
     if traces.n_traced[0] == len(traces.strength):
         traces.n_traced[0] -= 1
@@ -141,7 +155,17 @@ def add_trace(
 
 @inlined
 def end_other_traces(traces: Traces, state: int, action: int, n_actions: int) -> None:
-    """End the traces of all other actions of a state."""
+    """End the traces of all other actions of a state.
+
+    Parameters
+    ----------
+    traces : Traces
+        Changed in place.
+    state, action : int
+        The pair whose trace stays.
+    n_actions : int
+        The number of actions.
+    """
     for b in range(n_actions):
         if b != action:
             traces.place[state * n_actions + b] = -1
@@ -149,7 +173,20 @@ def end_other_traces(traces: Traces, state: int, action: int, n_actions: int) ->
 
 @inlined
 def trace_at(traces: Traces, age: int) -> tuple[int, float]:
-    """Return the pair that was visited some steps ago, the latest one 0, and its trace.
+    """Return the pair that was visited some steps ago, and its trace.
+
+    Parameters
+    ----------
+    traces : Traces
+    age : int
+        How many steps ago; 0 for the latest pair.
+
+    Returns
+    -------
+    pair : int
+        The pair, as state * n_actions + action.
+    trace : float
+        Its trace; 0 if it was ended, or if the pair was visited again since.
 
     Examples
     --------
@@ -182,10 +219,24 @@ def back_up_traced(
     first_phase: int,
     log: BackupBuffer,
 ) -> None:
-    """Add its share of a temporal-difference error to every traced pair.
+    """Add its share of a temporal-difference error to the action value of every traced pair.
 
-    The newest pair, if it was never tried, takes the whole error. It is logged in ``first_phase``,
-    the others as ``TRACE``, the newest first.
+    Backups are logged from the newest pair to the oldest. If the newest pair was never tried, its
+    value is set to the error.
+
+    Parameters
+    ----------
+    traces : Traces
+        Changed in place.
+    action_values : ndarray of float64, shape (n_states, n_actions)
+        Q, changed in place; infinite where an action was never tried.
+    error : float
+        The temporal-difference error.
+    learning_rate : float
+    first_phase : int
+        The phase in which the newest pair is logged; that of the others is ``TRACE``.
+    log : BackupBuffer
+        Where backups are recorded.
     """
     table = action_values.reshape(-1)
     end, n_traced = np.uint64(traces.end[0]), np.uint64(traces.n_traced[0])
@@ -215,5 +266,5 @@ def back_up_traced(
         traces.value[first + i] += step * traces.strength[oldest_age + i]
     if untried:
         traces.value[newest] = error
-    for i in range(n_traced):  # the oldest first: of a pair that is there twice the later one stays
+    for i in range(n_traced):  # the oldest first: if a pair has two entries, the later one counts
         table[traces.pair[first + i]] = traces.value[first + i]

@@ -2,11 +2,11 @@
 
 Every distinct transition (state, action, next state) is one edge. The edges out of a pair of
 state and action, and the edges into a state, are linked lists, so nothing ever scans all states.
-The weight of an edge is how often it was seen, as far as that still counts; its share of the weight
-of its pair is its probability.
+The weight of an edge is the number of times it was seen, less what was forgotten; its probability
+is its share of the weight of its pair.
 
-How weights fade, and how ways back are assumed, is in :mod:`replay.parts.forgetting`; how a bounded
-memory chooses what to forget, in :mod:`replay.parts.retention`.
+:mod:`replay.parts.forgetting` says how weights fade and how ways back are assumed, and
+:mod:`replay.parts.retention` how a bounded memory chooses what to forget.
 """
 
 from typing import NamedTuple
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from replay.jit import inlined
 from replay.parts.priority_queue import PriorityQueue, clear, priority_queue, queue_words
 
-__all__ = ["WorldModel", "draw_edge", "edge_to", "fade", "forget", "model_words", "observe"]
-__all__ += ["world_model"]
+__all__ = ["WorldModel", "clear_model", "count_transition", "draw_edge", "edge_to", "fade"]
+__all__ += ["model_words", "world_model"]
 
-_NOTHING = 1e-30  # of the weight of one outcome: it adds nothing to any average
+_NOTHING = 1e-30  # a weight, in outcomes, that is too small to change any average
 
 _EDGE = np.dtype(
     [
@@ -44,11 +44,11 @@ class WorldModel(NamedTuple):
         ``state``, ``action``, ``next_state``, ``count`` (the weight); ``next_out`` and ``next_in``
         link the edges of one pair and those into one state (-1 at the end).
     n_edges, n_places : ndarray of int64, shape (1,)
-        How many edges are known, and how many places of `edges` they or forgotten ones have taken.
+        The number of known edges, and of rows of `edges` ever used, by known or forgotten edges.
     free : ndarray of int64, shape (1,)
-        The first place of a forgotten edge, -1 if there is none; ``next_out`` leads to the others.
+        The first row of a forgotten edge, -1 if there is none; ``next_out`` leads to the others.
     visits : ndarray of float64, shape (n_states, n_actions)
-        The weight N of each pair: how often it was tried, as far as that still counts.
+        The weight N of each pair: the number of times it was tried, less what was forgotten.
     first_out : ndarray of int32, shape (n_states, n_actions)
         The latest edge out of each pair; -1 if there is none.
     first_in, last_in : ndarray of int32, shape (n_states,)
@@ -56,7 +56,7 @@ class WorldModel(NamedTuple):
     n_in : ndarray of int32, shape (n_states,)
         The length of that list.
     most_in : ndarray of int64, shape (1,)
-        The longest that any of these lists has been.
+        The greatest length that any of these lists has had.
     forgetting : ndarray of float64, shape (n_states, n_actions), or None
         The kappa of each pair, see :mod:`replay.parts.forgetting`; None: transitions are counted.
     way_back : ndarray of int32, shape (n_states, n_actions), or None
@@ -64,14 +64,15 @@ class WorldModel(NamedTuple):
     is_assumed : ndarray of bool, shape (n_states, n_actions), or None
         Whether a pair is known only as the way back of another one.
     expendable : PriorityQueue or None
-        The remembered pairs, as s * n_actions + a, the next to go first; None: nothing goes.
+        The remembered pairs, as s * n_actions + a, the next one to be forgotten first; None:
+        nothing is forgotten.
     n_changes : ndarray of int64, shape (1,)
-        How often an edge became known, or was forgotten.
+        How often an edge became known or was forgotten.
     clock : ndarray of int64, shape (2,)
-        How many transitions were retained, and how many episodes have ended.
+        The number of transitions retained, and of episodes that have ended.
     """
 
-    # What is None is not compiled either: an option that is off costs nothing.
+    # Numba leaves out the code for fields that are None: an option that is off costs nothing.
 
     edges: NDArray[np.void]
     n_edges: NDArray[np.int64]
@@ -103,8 +104,8 @@ def world_model(
 ) -> WorldModel:
     """Make an empty model.
 
-    There is room for all edges that can be known at a time: one for each transition, and one for
-    its way back. The place of an edge that is forgotten is used again.
+    There is room for all edges that can be known at one time: one for each transition, and one for
+    its way back. The row of a forgotten edge is used again.
 
     Parameters
     ----------
@@ -113,12 +114,12 @@ def world_model(
     n_transitions : int
         The most distinct transitions (state, action, next state) that can occur.
     forgetting, surprise_rate : float, default 0
-        The kappa at which every pair begins, and how fast it changes; with 0 for both transitions
-        are counted. See :mod:`replay.parts.forgetting`.
+        The initial kappa of every pair, and how fast it changes; if both are 0, transitions are
+        counted. See :mod:`replay.parts.forgetting`.
     capacity : float, default inf
         Bound of the memory, see :func:`replay.parts.retention.retain`; infinite: none.
     way_back : ndarray of int32, shape (n_states, n_actions), optional
-        The action that undoes each pair, if the ways back are to be known at once.
+        The action that undoes each pair, if the way back of a move is known with the move.
 
     Returns
     -------
@@ -129,7 +130,7 @@ def world_model(
     --------
     >>> model = world_model(3, 1, 2)
     >>> for state, next_state in [(0, 1), (1, 2), (0, 1)]:
-    ...     observe(model, state, 0, next_state, False)
+    ...     count_transition(model, state, 0, next_state, False)
     >>> model.edges["count"][: model.n_edges[0]].tolist()
     [2.0, 1.0]
     """
@@ -155,9 +156,9 @@ def world_model(
 
 
 def model_words(model: WorldModel) -> int:
-    """Count the numbers held: six for each edge, and those of pairs and of states led to.
+    """Count the numbers held: six for each edge, and those of pairs and of states entered.
 
-    A pair has its weight and the first edge of its list, and a number more for each option that
+    A pair has its weight and the first edge of its list, and one more number for each option that
     keeps one; a state has both ends of its list. The lengths of lists only bound the log.
     """
     options = (model.forgetting, model.is_assumed)
@@ -170,7 +171,18 @@ def model_words(model: WorldModel) -> int:
 
 @inlined
 def edge_to(model: WorldModel, state: int, action: int, next_state: int) -> int:
-    """Return the place of an edge; -1 if it is not known."""
+    """Find the edge of a transition.
+
+    Parameters
+    ----------
+    model : WorldModel
+    state, action, next_state : int
+
+    Returns
+    -------
+    int
+        Its row in ``model.edges``; -1 if it is not known.
+    """
     edge: int = model.first_out[state, action]
     while edge >= 0 and model.edges[edge]["next_state"] != next_state:
         edge = model.edges[edge]["next_out"]
@@ -179,7 +191,20 @@ def edge_to(model: WorldModel, state: int, action: int, next_state: int) -> int:
 
 @inlined
 def draw_edge(model: WorldModel, state: int, action: int, rng: np.random.Generator) -> int:
-    """Draw the place of an edge out of a pair that is known, by its probability."""
+    """Draw an outcome of a known pair, by its probability in the model.
+
+    Parameters
+    ----------
+    model : WorldModel
+    state, action : int
+    rng : numpy.random.Generator
+        Source of randomness; one number is drawn.
+
+    Returns
+    -------
+    int
+        The row in ``model.edges``.
+    """
     edge: int = model.first_out[state, action]
     left = rng.random() * model.visits[state, action] - model.edges[edge]["count"]
     while left >= 0.0 and model.edges[edge]["next_out"] >= 0:
@@ -189,8 +214,20 @@ def draw_edge(model: WorldModel, state: int, action: int, rng: np.random.Generat
 
 
 @inlined
-def observe(model: WorldModel, state: int, action: int, next_state: int, terminated: bool) -> None:
-    """Count one transition. Terminal states get no list of edges into them."""
+def count_transition(
+    model: WorldModel, state: int, action: int, next_state: int, terminated: bool
+) -> None:
+    """Count one transition.
+
+    Parameters
+    ----------
+    model : WorldModel
+        Changed in place.
+    state, action, next_state : int
+        The transition.
+    terminated : bool
+        Whether it ended the episode. Terminal states have no list of the edges into them.
+    """
     model.visits[state, action] += 1
     edge = edge_to(model, state, action, next_state)
     if edge >= 0:
@@ -223,7 +260,17 @@ def observe(model: WorldModel, state: int, action: int, next_state: int, termina
 
 @inlined
 def fade(model: WorldModel, state: int, action: int, kappa: float) -> None:
-    """Let a pair lose a share of its weight; an edge without weight is no longer known."""
+    """Reduce the weight of a pair and of its edges; an edge without weight is forgotten.
+
+    Parameters
+    ----------
+    model : WorldModel
+        Changed in place.
+    state, action : int
+        The pair.
+    kappa : float
+        The share of the weight that is lost; 1: all of it.
+    """
     kept = 1.0 - kappa
     model.visits[state, action] *= kept
     before = -1
@@ -267,7 +314,7 @@ def _leave_list_in(model: WorldModel, edge: int) -> None:
 
 
 @inlined
-def forget(model: WorldModel) -> None:
+def clear_model(model: WorldModel) -> None:
     """Empty the model, in time proportional to what it holds."""
     for edge in range(model.n_places[0]):
         state = model.edges[edge]["state"]

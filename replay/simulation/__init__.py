@@ -1,4 +1,4 @@
-"""Learners act in worlds, or learn from recorded experience."""
+"""Simulation: learners act in worlds, or learn from recorded experience."""
 
 from replay.simulation.feed import feed
 from replay.simulation.simulate import Run, simulate

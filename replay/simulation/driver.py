@@ -1,7 +1,7 @@
 """The driver: it takes a learner through a run, and keeps the log.
 
-Whatever lets a learner act, or feeds it, does so through a `Driver`, which calls the compiled loop
-for some steps at a time, so that the log never overflows and Ctrl-C is heard.
+All code that lets a learner act, or learn from recorded experience, does so through a `Driver`. It
+calls the compiled loop for some steps at a time, so that the log never overflows and Ctrl-C works.
 """
 
 import os
@@ -26,7 +26,7 @@ from replay.simulation.loop import STEP_ROW, Clock, Given, World, kernel_of
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Protocol
 
-__all__ = ["Driver", "LogWriter", "replay_rng", "way_back", "world_of"]
+__all__ = ["Driver", "LogWriter", "changing_tables", "replay_rng", "way_back", "world_tables"]
 
 _BACKUPS_PER_BUFFER = 1 << 17  # large enough for huge pages, which are cheaper to touch first
 _MOST_STEPS = 1 << 20
@@ -37,8 +37,8 @@ _MOST_ACTIONS = np.iinfo(backups.BACKUP["action"]).max + 1
 _MOST_LOGGED = np.iinfo(backups.BACKUP["step"]).max
 
 
-def world_of(mdp: MDP) -> World:
-    """Convert an MDP to the form that the loop reads."""
+def world_tables(mdp: MDP) -> World:
+    """Convert an MDP to the tables that the loop reads."""
     starts = np.flatnonzero(mdp.start_probability)
     return World(
         mdp.n_actions,
@@ -52,28 +52,75 @@ def world_of(mdp: MDP) -> World:
     )
 
 
+def changing_tables(mdp: MDP, reward: NDArray[np.float64], start_state: NDArray[np.int32]) -> World:
+    """Convert an MDP to the tables that the loop reads, with other rewards and one start state.
+
+    Parameters
+    ----------
+    mdp : MDP
+        The world.
+    reward : ndarray of float64, shape (n_transitions,)
+        Replaces the rewards of the MDP; may change between steps.
+    start_state : ndarray of int32, shape (1,)
+        Where the next episode begins, -1 if there is none; may change between steps.
+
+    Returns
+    -------
+    World
+    """
+    view = reward.view()  # compiled code takes it for an MDP's own table, which is read-only
+    view.setflags(write=False)
+    return world_tables(mdp)._replace(
+        reward=view, start_state=start_state, start_cumulative=np.ones(1)
+    )
+
+
 def replay_rng(seed: int) -> np.random.Generator:
-    """Make a stream for replay: whatever it draws, outcomes and exploration stay the same."""
+    """Make a random stream for replay alone, so that outcomes and exploration do not depend on it.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the run.
+
+    Returns
+    -------
+    numpy.random.Generator
+    """
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
 
 def way_back(
     learner: Learner, mdp: MDP | Protocol | None, n_actions: int
 ) -> NDArray[np.int32] | None:
-    """Look up which action undoes which, for a learner that knows both directions at once.
+    """Look up the actions that undo each other, for a learner with a reversible model.
+
+    Parameters
+    ----------
+    learner : Learner
+    mdp : MDP, Protocol or None
+        The world, if it is known.
+    n_actions : int
+        Number of actions that the world must have.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_states, n_actions), or None
+        See :attr:`replay.worlds.mdp.MDP.way_back`; None if the learner does not need it.
 
     Raises
     ------
     ValueError
-        If it needs to know, and there is no such world.
+        If the learner needs it, and there is no such world.
     """
     if not learner.needs_way_back:
         return None
     if mdp is None or mdp.n_actions != n_actions:
         given = "no mdp" if mdp is None else f"an mdp of {mdp.n_actions} actions"
         raise ValueError(
-            f"{learner.name!r} with reversible=True must know which action leads back, so it needs "
-            f"the world: got {given}; give mdp= with {n_actions} actions, or reversible=False."
+            f"{learner.name!r} with reversible=True must know which action leads back, and needs "
+            f"the world for that: got {given}; give mdp= with {n_actions} actions, or "
+            "reversible=False."
         )
     return mdp.way_back
 
@@ -86,19 +133,24 @@ class LogWriter:
     keep : {"none", "replay", "all"}
         What is logged.
     learner : Learner
-        Who makes the backups.
+        The learner that makes the backups.
     mdp : MDP, optional
         The world, for the log.
     name : str
-        What the world is called.
+        Name of the world.
     seed : int
-        Of the run.
+        Seed of the run.
     n_steps : int
-        The steps for which there is room; more come by `lengthen`.
+        Number of steps for which there is room at first; `lengthen` adds more.
     on_block : callable, optional
-        Called with one `LogBlock` after the other; then nothing is kept.
+        Called with one `LogBlock` after the other; the writer then keeps nothing.
     closed : dict, optional
         Step -> the moves of the world that are closed from then on, for the log.
+
+    Raises
+    ------
+    ValueError
+        If there are too many steps for a log, or for the memory of this machine.
     """
 
     def __init__(
@@ -121,7 +173,7 @@ class LogWriter:
             self.run["forgets_at_end"] = True
         if self.keeps_any and n_steps > _MOST_LOGGED:
             raise ValueError(
-                f"A log counts at most {_MOST_LOGGED} steps, got {n_steps}: use log='none', or "
+                f"A log holds at most {_MOST_LOGGED} steps, got {n_steps}: use log='none', or "
                 "fewer steps."
             )
         self.n_steps = n_steps if on_block is None else min(n_steps, STEPS_PER_BLOCK)
@@ -140,36 +192,57 @@ class LogWriter:
         return self.keep != "none"
 
     def steps_from(self, time: int) -> NDArray[np.void]:
-        """Give the rows for the steps from some time on; none if nothing is logged."""
+        """Return the rows for the steps from some time on; none if nothing is logged."""
         return self.steps[time - self.excerpt.n_steps :]
 
     def lengthen(self, n_steps: int) -> None:
-        """Make room for so many steps of the run in all, and for some more."""
+        """Make room for at least `n_steps` steps of the run in all."""
         if n_steps > len(self.steps):
             more = np.zeros(max(n_steps, 2 * len(self.steps)) - len(self.steps), dtype=STEP_ROW)
             self.steps = np.append(self.steps, more)
 
     def make_room(self, n_rows: int) -> None:
-        """Set the backups made so far aside, and go on with room for some number of them."""
+        """Set the backups made so far aside, and make room for at least `n_rows` more.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of backups.
+
+        Raises
+        ------
+        ValueError
+            If the log would have too many backups, or does not fit into memory.
+        """
         if not self.keeps_any:
             return
         n_bytes = n_rows * (backups.BACKUP.itemsize + 16 * self.learner.evaluates)
         _check_fits(n_bytes, f"a step of {self.learner.name!r}, which may make {n_rows} backups,")
         few = n_rows <= _BACKUPS_PER_BUFFER
-        # A bound that grows with each step must not ask for another buffer at each step.
+        # A bound that grows with each step must not lead to a new buffer at each step.
         room = max(n_rows + min(n_rows, _BACKUPS_PER_BUFFER), _BACKUPS_PER_BUFFER)
         if backups.n_kept(self.buffer) > _MOST_LOGGED - room:
             raise ValueError(
-                f"A log counts at most {_MOST_LOGGED} backups, and that of {self.learner.name!r} "
-                "is full: use log='none', fewer steps, or fewer backups a step."
+                f"A log holds at most {_MOST_LOGGED} backups, and that of {self.learner.name!r} "
+                "is full: use log='none', fewer steps, or fewer backups per step."
             )
         rows, self.buffer = backups.renew(self.buffer, room)
-        if not few:  # or what little was written keeps the whole
+        if not few:  # otherwise a few rows would keep the whole buffer in memory
             rows = tuple(table.copy() for table in rows)
         self.pieces.append(rows)
 
     def hand_over(self, clock: Clock, memory: Any, is_last: bool = False) -> None:
-        """Call `on_block` with all that was logged since it was last called."""
+        """Call `on_block` with everything logged since its last call.
+
+        Parameters
+        ----------
+        clock : Clock
+            Where the run is.
+        memory : NamedTuple
+            The learner's memory.
+        is_last : bool, default False
+            Whether the run ends here.
+        """
         n_steps = int(clock.time[0]) - self.excerpt.n_steps
         if self.on_block is None or not n_steps:
             return
@@ -188,10 +261,21 @@ class LogWriter:
     def finished(self, n_steps: int, time: NDArray[np.float64] | None = None) -> EventLog:
         """Make a log of the first steps, and of all backups that were set aside.
 
+        Parameters
+        ----------
+        n_steps : int
+            Number of steps.
+        time : ndarray of float64, shape (n_steps,), optional
+            The time of each step, in seconds.
+
+        Returns
+        -------
+        EventLog
+
         Raises
         ------
         RuntimeError
-            If the learner's bound of its backups was too small.
+            If the learner made more backups than its `most_backups` allows.
         """
         steps: NDArray[np.void] = np.empty(0, dtype=STEP_ROW)
         made: list[tuple[NDArray[np.void], ...]] = [(np.empty(0, dtype=backups.BACKUP),)]
@@ -200,7 +284,7 @@ class LogWriter:
             if n_lost:
                 raise RuntimeError(
                     f"The learner {self.learner.name!r} made more backups in a step than its "
-                    f"most_backups() said, and {n_lost} could not be logged. Make that bound "
+                    f"most_backups() allows, and {n_lost} could not be logged. Make that bound "
                     "larger."
                 )
             self.make_room(0)
@@ -225,31 +309,31 @@ class Driver:
     Parameters
     ----------
     learner : Learner
-        Who acts, or is fed.
+        The learner that acts, or learns from recorded experience.
     sizes : Sizes
-        How large its memory must be.
+        Sizes for its memory.
     log : LogWriter
-        Where steps and backups go.
+        Receives steps and backups.
     rng, replay_rng : numpy.random.Generator
-        Of outcomes and actions, and of replay.
+        Random numbers for outcomes and actions, and for replay.
     known : MDP, optional
-        The world, for `explore`.
+        The world, for the learner's `explore`.
     window_ends : ndarray of int64, shape (n_windows,), optional
-        At which steps windows of the reward rate end.
+        The steps at which windows of the reward rate end.
 
     Attributes
     ----------
     memory : NamedTuple
-        That of the learner.
+        The learner's memory.
     clock : Clock
         Where the run is.
     rewards : ndarray of float64, shape (n_windows + 1,)
-        Sums of rewards.
+        Sum of rewards in each window, and after the last one.
 
     Raises
     ------
     ValueError
-        If the memory or the log cannot hold what is asked for.
+        If the learner's memory or the log would be too large.
     """
 
     def __init__(
@@ -270,8 +354,8 @@ class Driver:
             ):
                 if number > most:
                     raise ValueError(
-                        f"A log holds at most {most} {name}, got {number}; only simulate with "
-                        "log='none' can have more."
+                        f"A log holds at most {most} {name}, got {number}; with more, only "
+                        "simulate with log='none' is possible."
                     )
         self.learner, self.writer, self.rng, self.replay_rng = learner, log, rng, replay_rng
         self.memory = _made(learner, sizes)
@@ -287,17 +371,17 @@ class Driver:
 
     @property
     def time(self) -> int:
-        """How many steps were made."""
+        """Number of steps made so far."""
         return int(self.clock.time[0])
 
     @property
     def state(self) -> int:
-        """Where the agent is."""
+        """The state in which the agent is."""
         return int(self.clock.state[0])
 
     @property
     def action(self) -> int:
-        """What it does next."""
+        """The next action of the agent."""
         return int(self.clock.action[0])
 
     def choose(self, state: int) -> int:
@@ -306,7 +390,7 @@ class Driver:
         return int(learner.act(learner.params, self.memory, state, self.rng))
 
     def begin(self, state: int) -> None:
-        """Put the agent into a state, and let it draw its next action."""
+        """Put the agent into a state, and let it choose its next action."""
         self.clock.state[0] = state
         self.clock.action[0] = self.choose(state)
 
@@ -316,22 +400,48 @@ class Driver:
         Parameters
         ----------
         world : World
-            Where it acts.
+            The world.
         n_steps : int
-            How many.
+            Number of steps.
         max_episode_steps : int
             After so many steps an episode is cut off.
-        n_rest : int
+        n_rest : int, default 0
             Pauses of rest after each end of an episode.
+
+        Raises
+        ------
+        ValueError
+            If the log would be too large.
         """
         self._go(world, _NOTHING, n_steps, max_episode_steps, n_rest)
 
     def feed(self, given: Given, n_rest: int = 0) -> None:
-        """Let the learner see recorded steps, and rest after the ends of episodes."""
+        """Let the learner learn from recorded steps.
+
+        Parameters
+        ----------
+        given : Given
+            The steps.
+        n_rest : int, default 0
+            Pauses of rest after each end of an episode.
+
+        Raises
+        ------
+        ValueError
+            If the log would be too large.
+        """
         self._go(_nowhere(), given, len(given.steps), -1, n_rest)
 
     def rest(self, state: int, n_pauses: int) -> None:
-        """Let the learner replay at rest before the first step, if it knows anything then."""
+        """Let the learner replay at rest before the first step, if it already knows the world.
+
+        Parameters
+        ----------
+        state : int
+            The state in which the agent rests.
+        n_pauses : int
+            Number of pauses.
+        """
         learner = self.learner
         if not learner.explores:
             return
@@ -342,7 +452,7 @@ class Driver:
             learner.replay(learner.params, self.memory, pause, self.replay_rng, self.writer.buffer)
 
     def finish(self, time: NDArray[np.float64] | None = None) -> EventLog:
-        """End the run, and give what was logged and not handed over.
+        """End the run, and return the log, except for what `on_block` received.
 
         Parameters
         ----------
@@ -352,12 +462,11 @@ class Driver:
         Returns
         -------
         EventLog
-            The log.
 
         Raises
         ------
         RuntimeError
-            If the learner's bound of its backups was too small.
+            If the learner made more backups than its `most_backups` allows.
         """
         self.writer.hand_over(self.clock, self.memory, is_last=True)
         return self.writer.finished(self.time if self.writer.on_block is None else 0, time)
@@ -393,11 +502,11 @@ class Driver:
                 writer.make_room(self._most_backups() * (1 + n_rest))
 
     def _call(self, is_timed: bool, *arguments: Any) -> int:
-        """Call the loop for as many steps as take a moment, so that Ctrl-C is heard in between.
+        """Call the loop for as many steps as take a moment, so that Ctrl-C works in between.
 
-        A single step may take long. If so it is made in a thread that an interrupt leaves behind.
-        The time that counts is that of the processor, so that a busy machine changes nothing. It is
-        not asked for where the world changes after each step.
+        Where a single step may take long, it runs in a thread that an interrupt leaves behind. The
+        number of steps is adapted by processor time, so that a busy machine changes nothing; the
+        time is not measured where the world changes after each step.
         """
         begin = process_time() if is_timed else 0.0
         n_backups = self.learner.most_backups(self.learner.params, self.memory)
@@ -416,7 +525,7 @@ class Driver:
 
 
 def _in_thread(function: Callable[..., int], *arguments: Any) -> int:
-    """Call a function that holds no lock, so that an interrupt need not wait for it."""
+    """Call a function that releases the lock, so that an interrupt need not wait for it."""
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
     results: list[int] = []
@@ -443,7 +552,7 @@ def _made(learner: Learner, sizes: Sizes) -> Any:
     except MemoryError as error:
         raise ValueError(
             f"The memory of {learner.name!r} for {sizes.n_states} states and {sizes.n_actions} "
-            f"actions does not fit into this machine's: {error}."
+            f"actions does not fit into that of this machine: {error}."
         ) from None
 
 
@@ -453,10 +562,10 @@ def _held(n_rows: int, dtype: np.dtype[np.void], what: str) -> NDArray[np.void]:
 
 
 def _check_fits(n_bytes: int, what: str) -> None:
-    """Refuse what does not fit in the machine's memory."""
+    """Refuse what does not fit into the memory of this machine."""
     if n_bytes > _memory_bytes():
         raise ValueError(
-            f"There is no room for {what}: it takes {n_bytes / 1e9:,.1f} GB of memory, and this "
+            f"There is no room for {what}: it needs {n_bytes / 1e9:,.1f} GB of memory, and this "
             f"machine has {_memory_bytes() / 1e9:,.1f} GB."
         )
 
@@ -464,14 +573,14 @@ def _check_fits(n_bytes: int, what: str) -> None:
 def _memory_bytes() -> float:
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):  # not told on this system
+    except (AttributeError, ValueError, OSError):  # unknown on this system
         return float("inf")
 
 
 @cache
 def _nowhere() -> World:
-    """Make the world of recorded experience: the loop wants one, and never looks at it."""
-    return world_of(MDP.from_tables([[0]], reward=[0.0]))
+    """Make a dummy world for recorded experience: the loop needs one, but never reads it."""
+    return world_tables(MDP.from_tables([[0]], reward=[0.0]))
 
 
 _NO_STEPS = np.empty(0, dtype=STEP_ROW)

@@ -1,4 +1,4 @@
-"""Let a learner learn from recorded experience, and log what it does."""
+"""Let a learner learn from recorded experience, and log its backups."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from replay.simulation.loop import STEP_ROW, Given
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
-__all__ = ["Experience", "feed"]
+__all__ = ["RecordedExperience", "feed"]
 
-_NUMBERS = "States count from 0; pandas.factorize makes numbers of names."
+_NUMBERS = "States are numbered from 0; pandas.factorize turns names into numbers."
 _OPTIONAL = ("truncated", "next_action", "start_state", "time")
 
 
@@ -51,34 +51,36 @@ def feed(
     mdp: MDP | None = None,
     rest: Mapping[int, int] | None = None,
 ) -> EventLog:
-    """Let a learner learn from recorded experience, an animal's or another run's.
+    """Let a learner learn from recorded experience, of an animal or of another run.
 
     Parameters
     ----------
     learner : str or module
-        A name in ``LEARNERS``, or a module of one's own.
+        A name in ``LEARNERS``, or your own module.
     transitions : DataFrame
-        One row a step: ``state, action, reward, next_state`` (the state entered, the terminal
-        one at an end) and ``terminated``; optionally ``truncated``, ``next_action`` (drawn in
-        `next_state`, or in the next episode's first state after an end; on-policy learners need
-        it), ``start_state`` (after an end: the next episode's first state; without it the next
+        One row per step: ``state, action, reward, next_state`` (the state entered; at an end, the
+        terminal one) and ``terminated``; optionally ``truncated``, ``next_action`` (chosen in
+        `next_state`, or after an end in the next episode's first state; on-policy learners need
+        it), ``start_state`` (after an end: the next episode's first state; by default the next
         row's `state`) and ``time`` (seconds).
     n_states, n_actions : int, optional
-        Size of the world; by default those of `mdp`.
+        Size of the world; by default that of `mdp`.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     seed : int, default 0
-        Seed of what the learner draws when it replays.
+        Seed of the random numbers of replay.
     on_step : callable, optional
-        Called as ``on_step(k, memory)`` after row k; ``memory.action_values`` is the table.
+        Called as ``on_step(k, memory)`` after row k; ``memory.action_values`` holds the learned
+        values.
     log : {"all", "replay"}, default "all"
         Whether all backups are kept, or replay only.
     mdp : MDP, optional
         The world in which the moves were made, if it is known. It supplies the positions of
-        states, and the ways back to learners with ``reversible``.
+        states, and the actions that lead back to learners with ``reversible``.
     rest : mapping of int to int, optional
-        Number of rows done -> pauses of rest then, between two episodes. 0 is before the first row,
-        when only learners with `explore` know anything; the step and the episode are -1 then.
+        Number of preceding rows -> pauses of rest there, between two episodes. 0 is before the
+        first row, when only learners with `explore` can replay; step and episode are then -1 in the
+        log.
 
     Returns
     -------
@@ -88,11 +90,11 @@ def feed(
     Raises
     ------
     ValueError
-        If a column is missing or out of range, time runs back, rows without an end between them
-        don't join, the world lacks a move, rest is asked for within an episode, or the learner
-        needs an end and there is none.
+        If a column is missing or out of range, times decrease, successive rows without an end
+        between them do not connect, the world lacks a move, there is rest within an episode, or the
+        learner needs an end and there is none.
     TypeError
-        If `transitions` is no table, or `mdp` no MDP.
+        If `transitions` is not a DataFrame, or `mdp` not an MDP.
 
     Examples
     --------
@@ -106,14 +108,14 @@ def feed(
     check_choice("log", log, ("all", "replay"))
     if isinstance(getattr(transitions, "log", transitions), EventLog):
         raise TypeError(
-            f"transitions must be a DataFrame, as the steps of a log are; got {shown(transitions)}."
+            f"transitions must be a DataFrame, such as log.steps; got {shown(transitions)}."
         )
     if isinstance(mdp, MDP):
         n_states = mdp.n_states if n_states is None else n_states
         n_actions = mdp.n_actions if n_actions is None else n_actions
     if n_states is None or n_actions is None:
         raise ValueError("feed needs the size of the world: give n_states and n_actions, or mdp.")
-    experience = Experience.of(
+    experience = RecordedExperience.of(
         transitions, n_states=n_states, n_actions=n_actions, mdp=mdp, rest=rest
     )
     if mdp is not None:
@@ -127,28 +129,28 @@ def feed(
         if never and "ends" in found.description.pauses:
             warnings.warn(
                 f"{found.name!r} replays at the ends of episodes, but no row of transitions is "
-                "terminated or truncated, so that nothing was replayed: mark where laps end.",
+                "terminated or truncated, so nothing was replayed: mark where laps end.",
                 stacklevel=3,
             )
     return fed
 
 
 @dataclass(frozen=True, eq=False)
-class Experience:
-    """Recorded experience that was checked, to be fed to one learner after the other.
+class RecordedExperience:
+    """Recorded experience after all checks, for one learner after the other.
 
     Attributes
     ----------
     given : Given
-        The steps, in the form of the loop.
+        The steps, in the form that the loop reads.
     sizes : Sizes
-        Size of the world, and how much of it a learned model may have to hold.
+        Size of the world, and the largest size of a learned model.
     rests : dict of int to int
-        Number of rows done -> pauses of rest then.
+        Number of preceding rows -> pauses of rest there.
     time : ndarray of float64, shape (n_steps,), or None
         The time of each step, in seconds.
     mdp : MDP or None
-        The world, as far as it is known.
+        The world, if it is known.
     """
 
     given: Given
@@ -166,37 +168,37 @@ class Experience:
         n_actions: int,
         mdp: MDP | None = None,
         rest: Mapping[int, int] | None = None,
-    ) -> Experience:
+    ) -> RecordedExperience:
         """Check recorded experience; the parameters are those of `feed`.
 
         Parameters
         ----------
         transitions : DataFrame
-            One row a step.
+            One row per step.
         n_states, n_actions : int
             Size of the world.
         mdp : MDP, optional
             The world.
         rest : mapping of int to int, optional
-            Number of rows done -> pauses of rest then.
+            Number of preceding rows -> pauses of rest there.
 
         Returns
         -------
-        Experience
+        RecordedExperience
 
         Raises
         ------
         ValueError
-            If a column is missing or out of range, time runs back, rows without an end between them
-            don't join, or rest is asked for within an episode.
+            If a column is missing or out of range, times decrease, successive rows without an end
+            between them do not connect, or there is rest within an episode.
         TypeError
-            If `transitions` is no table, or `mdp` no MDP.
+            If `transitions` is not a DataFrame, or `mdp` not an MDP.
 
         Examples
         --------
         >>> lap = pd.DataFrame({"state": [0, 1], "action": 0, "reward": [0.0, 1.0],
         ...                     "next_state": [1, 2], "terminated": [False, True]})
-        >>> Experience.of(lap, n_states=3, n_actions=1).sizes.n_transitions
+        >>> RecordedExperience.of(lap, n_states=3, n_actions=1).sizes.n_transitions
         2
         """
         n_states = check_whole("n_states", n_states, at_least=1, at_most=MOST_STATES)
@@ -225,16 +227,16 @@ class Experience:
         seed: int,
         on_step: Callable[[int, Any], None] | None = None,
     ) -> EventLog:
-        """Let a learner learn from it.
+        """Let a learner learn from this experience.
 
         Parameters
         ----------
         learner : Learner
-            As `find_learner` gives it.
+            From `find_learner`.
         writer : LogWriter
-            Without steps; they are those of the experience.
+            A new one; its steps become those of the experience.
         seed : int
-            Seed of what the learner draws when it replays.
+            Seed of the random numbers of replay.
         on_step : callable, optional
             Called as ``on_step(k, memory)`` after row k.
 
@@ -246,8 +248,8 @@ class Experience:
         Raises
         ------
         ValueError
-            If the learner needs to know the next actions, an end or the ways back, and the
-            experience has none.
+            If the learner needs next actions, an end, or the actions that lead back, and the
+            experience lacks them.
         """
         steps = self.given.steps
         if learner.learns_on_policy and len(steps) and self.given.next_action[0] < 0:
@@ -263,7 +265,7 @@ class Experience:
         ways = way_back(learner, self.mdp, self.sizes.n_actions)
         sizes = self.sizes._replace(way_back=ways)
         writer.steps = steps
-        rng = replay_rng(seed)  # nothing else is drawn
+        rng = replay_rng(seed)  # only replay draws random numbers here
         driver = Driver(learner, sizes, writer, rng=rng, replay_rng=rng, known=self.mdp)
         rests = self.rests
         if 0 in rests:
@@ -276,14 +278,14 @@ class Experience:
 
 
 def _pieces(rests: Mapping[int, int], n_steps: int, each: bool) -> Iterator[tuple[int, int]]:
-    """Cut the rows into pieces: every row, or else those of which rest follows are alone."""
+    """Cut the rows into pieces: each row alone, or only those that are followed by rest."""
     ends = {n_done for n_done in rests if n_done > 0}
     cuts = set(range(n_steps + 1)) if each else ends | {end - 1 for end in ends} | {0, n_steps}
     return pairwise(sorted(cuts))
 
 
 def _count_links(given: Given) -> int:
-    """Count the different pairs of an end and a start: that of its own episode, or of the next."""
+    """Count the different pairs of an end and a start, of the same episode or of the next."""
     steps = given.steps
     is_end = steps["terminated"]
     first = np.insert((is_end | steps["truncated"])[:-1], 0, True)[: len(steps)]
@@ -302,7 +304,7 @@ def _count_distinct(first: NDArray[Any], second: NDArray[Any]) -> int:
 
 
 def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
-    """Check recorded experience and bring it into the form of the loop."""
+    """Check recorded experience and convert it to the form that the loop reads."""
     table = check_table(
         transitions, ["state", "action", "reward", "next_state", "terminated"], "transitions"
     )
@@ -317,7 +319,7 @@ def _checked(transitions: pd.DataFrame, n_states: int, n_actions: int) -> Given:
             kind="whole",
             at_least=0,
             at_most=limit - 1,
-            hint="Actions count from 0." if "action" in name else _NUMBERS,
+            hint="Actions are numbered from 0." if "action" in name else _NUMBERS,
         ).astype(np.int32)
         for name, limit in limits.items()
         if name in table
@@ -360,7 +362,7 @@ def _times(transitions: pd.DataFrame) -> NDArray[np.float64] | None:
     if len(back):
         before, row = known[back[0]], known[back[0] + 1]
         raise ValueError(
-            f"The column 'time' of transitions runs back: row {row} has {time[row]:g}, row "
+            f"The column 'time' of transitions decreases: row {row} has {time[row]:g}, row "
             f"{before} {time[before]:g}. Sort the rows by time."
         )
     check_seconds(time, "The column 'time' of transitions")
@@ -368,7 +370,7 @@ def _times(transitions: pd.DataFrame) -> NDArray[np.float64] | None:
 
 
 def _check_moves(steps: NDArray[np.void], mdp: MDP) -> None:
-    """Refuse moves that the world doesn't have, whatever the action; staying is none."""
+    """Refuse moves that the world does not have, whatever the action; staying is not a move."""
     wide = np.int64(mdp.n_states)
     known = np.unique(mdp.transition_rows() // mdp.n_actions * wide + mdp.successor)
     made = steps["state"] * wide + steps["next_state"]
@@ -381,9 +383,9 @@ def _check_moves(steps: NDArray[np.void], mdp: MDP) -> None:
 
 
 def _rests(rest: Mapping[int, int], steps: NDArray[np.void]) -> dict[int, int]:
-    """Check rest: the number of rows before it, and how many pauses it has."""
+    """Check rest: the number of preceding rows, and the number of pauses."""
     if not isinstance(rest, Mapping):
-        raise TypeError(f"rest must map numbers of rows to pauses, got {shown(rest)}.")
+        raise TypeError(f"rest must map numbers of rows to numbers of pauses, got {shown(rest)}.")
     rests = {}
     for n_done, n_pauses in rest.items():
         n_done = check_whole("The number of rows before rest", n_done)

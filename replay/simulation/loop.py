@@ -1,11 +1,11 @@
-"""The one loop in which every learner acts in a world, or is fed with recorded experience.
+"""The loop in which every learner acts in a world, or learns from recorded experience.
 
-One step: the world moves, the learner learns from the transition, it replays, and the next action
-is drawn (before learning, if the learner asks for that). An episode that ends in a terminal state
-is `terminated`, one that is cut off is `truncated`; no step is spent in a terminal state. Between
-two episodes the learner may replay at the end of one, at rest, as often as it is told, and at the
-start of the next. Recorded experience is the same loop with all moves given. It is compiled once
-per learner.
+In one step the world moves, the learner learns from the transition, it replays, and it chooses the
+next action (before learning, if the learner asks for that). An episode that ends in a terminal
+state is `terminated`, one that is cut off is `truncated`; no step is spent in a terminal state.
+Between two episodes the learner may replay at the end of the first, during any number of pauses of
+rest, and at the start of the second. With recorded experience all moves are given. The loop is
+compiled once per learner.
 """
 
 import inspect
@@ -20,7 +20,7 @@ from replay.jit import inlined, jitable, loop_kernel, uncached_kernel
 from replay.learners.contract import Learner, Pause, Transition
 from replay.log import backups
 
-__all__ = ["STEP_ROW", "Clock", "Given", "World", "kernel_of", "start"]
+__all__ = ["STEP_ROW", "Clock", "Given", "World", "draw_start", "kernel_of"]
 
 STEP_ROW = np.dtype(
     [
@@ -48,13 +48,13 @@ class World(NamedTuple):
     successor : ndarray of int32, shape (n_transitions,)
         The states that may be entered.
     cumulative, reward : ndarray of float64, shape (n_transitions,)
-        Their probabilities, summed within each pair, and what entering them earns.
+        Their cumulative probabilities within each pair, and the rewards for entering them.
     terminal : ndarray of bool, shape (n_states,)
         Where episodes end.
     start_state : ndarray of int32, shape (n_starts,)
-        Where they start; -1: the next episode never comes.
+        Where episodes start; -1 if there is no further episode.
     start_cumulative : ndarray of float64, shape (n_starts,)
-        Probabilities of that, summed.
+        Cumulative probabilities of the start states.
     """
 
     n_actions: int
@@ -68,15 +68,15 @@ class World(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Recorded experience, a row a step; without rows the learner acts in the world.
+    """Recorded experience, one row per step; without rows the learner acts in the world.
 
     Attributes
     ----------
     steps : ndarray of STEP_ROW, shape (n_steps,)
-        What was done.
+        The recorded steps.
     next_action, start : ndarray of int32, shape (n_steps,)
-        The action after each step, and the first state of the episode after one that ends with this
-        step; -1 where that is not known.
+        The action after each step, and, if an episode ends with this step, the first state of the
+        next one; -1 where it is not known.
     """
 
     steps: NDArray[np.void]
@@ -84,7 +84,7 @@ class Given(NamedTuple):
     start: NDArray[np.int32]
 
     def rows(self, begin: int, end: int) -> "Given":
-        """Give some of its rows."""
+        """Return the rows from `begin` to `end` (exclusive), as views."""
         return Given(self.steps[begin:end], self.next_action[begin:end], self.start[begin:end])
 
 
@@ -94,8 +94,9 @@ class Clock(NamedTuple):
     Attributes
     ----------
     state, action, time, episode, episode_steps, window : ndarray of int64, shape (1,)
-        The state of the agent, its next action, the steps made in the run, the episodes that ended,
-        the steps made in this episode, and the window of the reward rate.
+        The state of the agent, its next action, the number of steps made in the run, the number of
+        episodes completed, the number of steps made in this episode, and the current window of the
+        reward rate.
     """
 
     state: NDArray[np.int64]
@@ -107,8 +108,20 @@ class Clock(NamedTuple):
 
 
 @inlined
-def start(world: World, rng: np.random.Generator) -> int:
-    """Draw the first state of an episode."""
+def draw_start(world: World, rng: np.random.Generator) -> int:
+    """Draw the first state of an episode.
+
+    Parameters
+    ----------
+    world : World
+        Its start distribution.
+    rng : numpy.random.Generator
+        Used only if there are several starts.
+
+    Returns
+    -------
+    int
+    """
     n_starts = len(world.start_state)
     state: int = world.start_state[0]
     if n_starts > 1:
@@ -135,16 +148,16 @@ def kernel_of(learner: Learner) -> Callable[..., int]:
     Parameters
     ----------
     learner : Learner
-        Whose functions the loop calls.
+        The learner whose functions the loop calls.
 
     Returns
     -------
     callable
         ``run(world, given, params, memory, clock, rng, replay_rng, n_steps, max_episode_steps,
         n_rest, act_first, rewards, window_ends, steps, log)`` makes `n_steps` steps, or fewer if
-        the log has no room for the next one, and returns how many. Every end of an episode is
-        followed by `n_rest` pauses of rest. It writes to `clock`; adds to `rewards` of each window;
-        fills `steps` unless it has no rows, and `log` with what that keeps.
+        the log has no room for the next one, and returns their number. Every end of an episode is
+        followed by `n_rest` pauses of rest. The loop updates `clock`, adds to the `rewards` of each
+        window, and fills `log`, and `steps` unless it has no rows.
     """
     functions = (learner.learn, learner.replay, learner.act, learner.most_backups)
     return _compiled_loop(*functions) if learner.compiled else _loop(*functions, _plain)
@@ -157,7 +170,7 @@ def _compiled_loop(
     act: Callable[..., int],
     most_backups: Callable[..., int],
 ) -> Callable[..., int]:
-    # Kept by function, not by module: a user's module that was reloaded is compiled again.
+    # Cached by function, not by module: a user's module that was reloaded is compiled again.
     functions = (learn, replay, act, most_backups)
     ours = all(function.__module__.startswith("replay.") for function in functions)
     for function in functions:
@@ -217,7 +230,7 @@ def _loop(
                 terminated = world.terminal[next_state]
                 truncated = not terminated and episode_steps + 1 == max_episode_steps
                 ended = terminated or truncated
-                here = start(world, rng) if ended else next_state
+                here = draw_start(world, rng) if ended else next_state
                 next_action = -1
                 if act_first and here >= 0:
                     next_action = act(params, memory, here, rng)
@@ -229,7 +242,7 @@ def _loop(
             if ended:
                 episode += 1
                 episode_steps = 0
-                # One loop, so that replay between episodes is compiled into it once.
+                # A single loop, so that replay between episodes is compiled only once.
                 for place in range(n_rest + 1 + (here >= 0)):
                     where, phase = next_state, backups.REST
                     if place == 0:
@@ -272,7 +285,7 @@ _jitable: set[Callable[..., Any]] = set()
 
 
 def _make_jitable(namespace: dict[str, Any]) -> None:
-    """Mark the functions of a learner's module, and those of our learners that it uses."""
+    """Mark the functions of a learner's module, and of the toolkit's learners that it uses."""
     for value in list(namespace.values()):
         if inspect.ismodule(value) and value.__name__.startswith("replay.learners."):
             _make_jitable(vars(value))

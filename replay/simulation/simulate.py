@@ -1,4 +1,4 @@
-"""Let a learner act in a world, and log what it does."""
+"""Let a learner act in a world, and log its steps and backups."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from replay.learners.contract import Sizes
 from replay.log.blocks import LogBlock, window_ends
 from replay.log.closed_moves import closed_moves
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_of
-from replay.simulation.loop import start
+from replay.simulation.driver import Driver, LogWriter, replay_rng, way_back, world_tables
+from replay.simulation.loop import draw_start
 from replay.worlds.mdp import MDP
 from replay.worlds.protocols import Phase, Protocol
 
@@ -32,14 +32,14 @@ _INSTEAD = {
     "sequences replay replays kinds classify": "analyses.classify(run) gives the sequences.",
     "steps backups runs graph events": "the log has it, as in run.log.steps.",
     "states actions rewards": "run.log.steps has them as columns.",
-    "Q q q_values action_values values": "run.memory.action_values has what was learned.",
+    "Q q q_values action_values values": "run.memory.action_values has the learned values.",
     "world": "run.mdp is the world.",
 }
 
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """The result of one learner in one world.
+    """The result of a simulation: one learner in one world.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Run:
     mdp : MDP
         The world; the first one if it changes.
     seed : int
-        With learner, parameters and world it determines everything.
+        Together with learner, parameters and world it determines the run.
     log : EventLog
         Steps and backups; empty tables with ``log="none"``.
     memory : NamedTuple
@@ -88,7 +88,7 @@ class Run:
         return self.mdp if self.protocol is None else self.protocol
 
     def __repr__(self) -> str:
-        """Tell who acted where, for how long, and what it earned."""
+        """Show learner, world, number of steps, seed and reward rate."""
         n_steps = int(self.window_ends[-1])
         return (
             f"Run({self.learner.name!r} in {self._world.name!r}, {n_steps:,} steps, seed "
@@ -110,7 +110,7 @@ class Run:
     if not TYPE_CHECKING:  # mypy knows which attributes there are
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Tell what to use instead of an attribute that is not there."""
+            """Raise an error that names what to use instead of a missing attribute."""
             raise no_attribute(self, name, _INSTEAD)
 
 
@@ -134,11 +134,11 @@ def simulate(
     mdp : MDP or Protocol
         The world, or the phases of one that changes.
     learner : str or module
-        A name in ``LEARNERS``, or a module of one's own.
+        A name in ``LEARNERS``, or your own module.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     n_steps : int
-        How many steps to make, over all episodes; a protocol has its own.
+        Number of steps over all episodes; leave it out for a protocol, which has its own.
     max_episode_steps : int, optional
         Episodes are cut off after so many steps.
     seed : int, default 0
@@ -146,10 +146,10 @@ def simulate(
     log : {"replay", "all", "none"}, default "replay"
         What is logged: steps and replay; steps and every backup; nothing.
     n_windows : int, default 100
-        Into how many adjacent windows the steps are cut for the reward rate.
+        Number of windows of the reward rate, into which the steps are divided.
     on_block : callable, optional
         Called as ``on_block(block)`` with one part of the log after the other, a `LogBlock`, cut
-        between steps. The run keeps none of them, so its memory is bounded however long it is.
+        between steps. The run keeps none of them, so it needs little memory however long it is.
 
     Returns
     -------
@@ -158,8 +158,10 @@ def simulate(
 
     Raises
     ------
+    TypeError
+        If `mdp` is neither an MDP nor a protocol.
     ValueError
-        If a parameter is out of range, or the learner needs episodes that this world lacks.
+        If a parameter is out of range, or the learner needs episodes and the world has none.
 
     Examples
     --------
@@ -183,7 +185,7 @@ def simulate(
     n_windows = min(check_whole("n_windows", n_windows, at_least=1), n_steps)
     check_choice("log", log, ("replay", "all", "none"))
     if log == "none" and on_block is not None:
-        raise ValueError("on_block is given the log, so log must be 'replay' or 'all'.")
+        raise ValueError("on_block receives the log, so log must be 'replay' or 'all'.")
     for phase in phases:
         _check_world(found, phase.mdp)
     _check_ends(phases)
@@ -220,9 +222,9 @@ def simulate(
         known=first,
         window_ends=ends,
     )
-    world = world_of(first)
-    driver.begin(int(start(world, rng)))
-    followers = [*(world_of(phase.mdp) for phase in phases[1:]), None]
+    world = world_tables(first)
+    driver.begin(int(draw_start(world, rng)))
+    followers = [*(world_tables(phase.mdp) for phase in phases[1:]), None]
     for phase, following in zip(phases, followers, strict=True):
         is_cut = following is not None or phase.n_rest > 0
         driver.act(world, phase.n_steps - is_cut, longest)
@@ -256,23 +258,23 @@ def _protocol(mdp: MDP | Protocol, n_steps: int | None) -> Protocol:
 
 
 def _check_ends(phases: Sequence[Phase]) -> None:
-    """Refuse a task with ends of which none can be reached in any of its phases."""
+    """Refuse a world that has ends, but none that can be reached in any phase."""
     for phase in phases:
         mdp, starts = phase.mdp, np.flatnonzero(phase.mdp.start_probability)
         if not mdp.terminal.any() or np.isfinite(mdp.steps_to_end[starts]).any():
             return
     raise ValueError(
-        f"No way leads from the start to an end of {mdp.name!r}: none of its "
+        f"No path leads from the start to an end of {mdp.name!r}: none of its "
         f"{np.count_nonzero(mdp.terminal)} terminal states can be reached from state "
-        f"{starts[0]}. Open a way, or leave out the end."
+        f"{starts[0]}. Open a path, or leave out the end."
     )
 
 
 def _check_world(found: Learner, mdp: MDP) -> None:
-    """Refuse a world in which this learner can't learn anything, or its values have no bound."""
+    """Refuse a world in which this learner cannot learn, or its values are unbounded."""
     if found.description.computes_values and found.params.discount == 1.0:
         why = "with a discount of 1 values are sums over an episode"
-        cure = "take a discount below 1"
+        cure = "use a discount below 1"
     elif found.needs_episodes:
         why = f"{found.name!r} learns at an episode's end"
         cure = "choose another learner"

@@ -1,4 +1,4 @@
-"""One learner with many values of its parameters, in one world."""
+"""Parameter sweeps: one learner in one world with many values of its parameters."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ def sweep(
     mdp : MDP or Protocol
         The world, or the phases of one that changes.
     learner : str or module
-        A name in ``LEARNERS``, or a module of one's own.
+        A name in ``LEARNERS``, or your own module.
     params : mapping
-        Parameter -> list of its values, or one value. Of several lists each combination is tried.
+        Parameter -> list of its values, or one value. With several lists, all combinations are run.
     n_steps, max_episode_steps, n_windows
         As for `simulate`.
     n_seeds : int, default 5
-        Runs with each combination; the same seeds for all.
+        Runs per combination; all combinations have the same seeds.
     seed : int, default 0
         Seed of all randomness.
 
     Returns
     -------
     pandas.DataFrame
-        One row a window of a run: a column for each parameter that has a list, `seed` (the number
-        of the run, from 0), `time_step` (the window's end) and `reward_rate` (mean reward of its
+        One row per window of a run: a column for each parameter with a list, `seed` (the number of
+        the run, from 0), `time_step` (the window's end) and `reward_rate` (mean reward of its
         steps).
 
     Raises
     ------
     TypeError
-        If `params` is no mapping.
+        If `params` is not a mapping.
     ValueError
-        If no parameter has a list, a list is empty or has a value twice, a value is out of range,
-        or the learner computes no values.
+        If no parameter has a list, a list is empty or repeats a value, a value is out of range, or
+        the learner computes no values.
 
     See Also
     --------
-    analyses.plots.sweep_figure : Draws it.
+    analyses.plots.sweep_figure : Draws the table.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def sweep(
     """
     if not isinstance(params, Mapping):
         raise TypeError(
-            "params must map parameters to lists of values, as in {'learning_rate': [0.1, 0.3]}; "
+            "params must map parameters to lists of values, such as {'learning_rate': [0.1, 0.3]}; "
             f"got {shown(params)}."
         )
     lists = {
@@ -89,7 +89,7 @@ def sweep(
     }
     if not lists or not all(lists.values()):
         raise ValueError(
-            "At least one parameter must have a list of values, as in "
+            "At least one parameter must have a list of values, such as "
             f"{{'learning_rate': [0.1, 0.3]}}; got {shown(dict(params))}."
         )
     for name, values in lists.items():

@@ -1,14 +1,14 @@
-"""Tasks: mazes with a protocol, through which simulated animals go.
+"""Tasks: the mazes of experiments with their protocols, for simulated animals.
 
 A task is a graph of places, a few rules, and a protocol. From graph and rules `explore` finds the
 states that a learner needs: a place, a heading on tracks that are run in both directions, a memory
-where a rule needs one. The protocol is a generator that yields one `Lap` after the other, and is
-sent how each was run, so that the next one may depend on it. `run_task` lets one animal go through
-it, along the laps as they are given, so that all learners replay after the same experience, or as
-its learner acts. The log and the table of laps have the states that the analyses see, places with
-their heading.
+where a rule needs one. The protocol is a Python generator that yields one `Lap` after the other and
+receives the states of each lap as it was run, so that the next one may depend on it. `run_task`
+lets one animal go through the protocol, either along given laps, so that all learners replay after
+the same experience, or as its learner acts. The log and the table of laps contain the states that
+the analyses see, places with their heading.
 
-Where laps follow known routes in turn, `task_of_routes` has the protocol. A track with a
+Where laps follow known routes in turn, `task_of_routes` supplies the protocol. A track with a
 reward that moves from one end to the other:
 
 >>> import networkx as nx
@@ -24,7 +24,7 @@ reward that moves from one end to the other:
 >>> animal.laps.groupby(["block", "lap"])["reward"].mean().round().to_dict()
 {('far', 'in'): 0.0, ('far', 'out'): 1.0, ('near', 'in'): 1.0, ('near', 'out'): 0.0}
 
-A protocol of one's own: on a T, the food is on the side that was not visited last.
+A custom protocol: on a T, the food is on the side that was not visited last.
 
 >>> t_maze = nx.Graph([("start", "fork"), ("fork", "left"), ("fork", "right")])
 >>> places = {"start": (0, 0), "fork": (0, 25), "left": (-25, 25), "right": (25, 25)}

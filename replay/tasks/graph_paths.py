@@ -1,4 +1,4 @@
-"""Paths through a maze: a shortest one, or one that is found by chance."""
+"""Paths through a maze: shortest paths and random walks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["both_directions", "random_walk", "shortest_path", "without_edges"]
 
 
 def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generator) -> list[str]:
-    """Find a shortest path; of several, one at random, each step drawn alike.
+    """Find a shortest path; where several steps lead along one, each is equally probable.
 
     Parameters
     ----------
@@ -22,7 +22,6 @@ def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generato
     start, end : str
         Nodes.
     rng : numpy.random.Generator
-        Draws the steps.
 
     Returns
     -------
@@ -32,7 +31,7 @@ def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generato
     Raises
     ------
     ValueError
-        If there is no path.
+        If the maze lacks a node, or there is no path.
 
     Examples
     --------
@@ -53,10 +52,10 @@ def shortest_path(graph: nx.Graph, start: str, end: str, rng: np.random.Generato
 
 
 def _steps_to(graph: nx.Graph, end: str) -> dict[str, int]:
-    """Count the steps from each node to one; a search of our own, as laps need many."""
+    """Count the steps from each node to `end`; faster than networkx, as laps need many searches."""
     into = dict(graph.pred.items() if graph.is_directed() else graph.adjacency())
     steps, waiting = {end: 0}, [end]
-    for node in waiting:  # which grows on the way
+    for node in waiting:  # the list grows meanwhile
         for before in into[node]:
             if before not in steps:
                 steps[before] = steps[node] + 1
@@ -65,7 +64,7 @@ def _steps_to(graph: nx.Graph, end: str) -> dict[str, int]:
 
 
 def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator) -> list[str]:
-    """Walk at random until the end is met, turning back in dead ends only.
+    """Walk at random until the end is reached, turning back in dead ends only.
 
     Parameters
     ----------
@@ -74,7 +73,6 @@ def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator)
     start, end : str
         Nodes.
     rng : numpy.random.Generator
-        Draws the steps.
 
     Returns
     -------
@@ -84,7 +82,7 @@ def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator)
     Raises
     ------
     ValueError
-        If there is no path.
+        If the maze lacks a node, or there is no path.
 
     Examples
     --------
@@ -104,14 +102,13 @@ def random_walk(graph: nx.Graph, start: str, end: str, rng: np.random.Generator)
 
 
 def without_edges(graph: nx.Graph, closed: Iterable[tuple[str, str]]) -> nx.Graph:
-    """Give a maze in which some edges are closed.
+    """Return a maze in which some edges are closed.
 
     Parameters
     ----------
     graph : networkx.Graph or DiGraph
         The maze.
     closed : iterable of (str, str)
-        Edges.
 
     Returns
     -------
@@ -129,7 +126,7 @@ def without_edges(graph: nx.Graph, closed: Iterable[tuple[str, str]]) -> nx.Grap
 
 
 def both_directions(edges: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ...]:
-    """List edges in both directions, as `Block.closed` wants them.
+    """List edges in both directions, as `Block.closed` needs them.
 
     Parameters
     ----------

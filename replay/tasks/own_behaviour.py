@@ -1,4 +1,4 @@
-"""A learner that runs the laps of a task as it chooses."""
+"""Own behaviour: the learner chooses its actions in the laps of a task."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from replay.learners import find_learner
 from replay.learners.contract import Sizes
 from replay.log.event_log import EventLog
-from replay.simulation.driver import Driver, LogWriter, way_back, world_of
+from replay.simulation.driver import Driver, LogWriter, changing_tables, way_back
 from replay.simulation.loop import Given
-from replay.tasks.task import Lap, Task, begin, send
+from replay.tasks.task import Lap, Task, begin_protocol, next_lap
 
 __all__ = ["LONGEST_LAP", "act_through", "noisy"]
 
 LONGEST_LAP = 3000
-"""A lap of so many steps is cut off, and the animal is carried to where it should have ended."""
+"""After so many steps a lap is cut off, and the animal is carried to the end of the given path."""
 
 
 def act_through(
@@ -36,15 +36,14 @@ def act_through(
     Parameters
     ----------
     task : Task
-        What is run.
     learner, params
-        As `run_task` takes them.
+        As for `run_task`.
     seed : int
         For the log.
     n_rest_before : int
         Pauses of rest before the first lap.
     rngs : tuple of numpy.random.Generator
-        Of replay, laps, rewards and actions.
+        Random numbers for replay, laps, rewards and actions.
 
     Returns
     -------
@@ -52,21 +51,27 @@ def act_through(
         As the protocol gave them.
     log : EventLog
         In states of the model.
+
+    Raises
+    ------
+    TypeError
+        If the protocol yields something other than laps.
+    ValueError
+        If a parameter is out of range, or a lap does not fit the task's model.
     """
     return _Animal(task, learner, params, seed=seed, rngs=rngs).run(n_rest_before)
 
 
 def noisy(mean: NDArray[np.float64], sd: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw rewards: normal, but never of the other sign; `sd` is a share of the mean.
+    """Draw rewards from normal distributions; a reward of the opposite sign becomes 0.
 
     Parameters
     ----------
     mean : ndarray of float64
-        Where it is 0 nothing is drawn.
+        Where it is 0, nothing is drawn.
     sd : float
-        0 or more.
+        Standard deviation as a share of the mean, 0 or more.
     rng : numpy.random.Generator
-        Draws them.
 
     Returns
     -------
@@ -80,7 +85,7 @@ def noisy(mean: NDArray[np.float64], sd: float, rng: np.random.Generator) -> NDA
 
 
 class _Animal:
-    """A learner on its way through a task."""
+    """A learner that acts in a task."""
 
     def __init__(
         self,
@@ -93,7 +98,7 @@ class _Animal:
     ) -> None:
         self.task, found = task, find_learner(learner, params)
         replay_rng, laps_rng, self.reward_rng, rng = rngs
-        self.protocol, first = begin(task, laps_rng)
+        self.protocol, first = begin_protocol(task, laps_rng)
         self.first = self._checked(first)
         whole = task.model.whole
         sizes = Sizes(
@@ -119,31 +124,29 @@ class _Animal:
             laps.append(following)
 
     def _send(self, states: Sequence[int]) -> Lap | None:
-        following = send(self.protocol, states)
+        following = next_lap(self.protocol, states)
         return None if following is None else self._checked(following)
 
     def _checked(self, lap: Lap) -> Lap:
-        """Refuse laps for which there is no room in a memory."""
+        """Refuse laps for which a learner's memory has no room."""
         if lap.start not in self.task.model.starts:
             raise ValueError(
-                f"A lap of the task {self.task.name!r} starts in state {lap.start}, which is none "
-                f"of its model's starts: {', '.join(map(str, self.task.model.starts))}."
+                f"A lap of the task {self.task.name!r} starts in state {lap.start}, but its model "
+                f"has the starts {', '.join(map(str, self.task.model.starts))}."
             )
         if lap.shown and lap.path is not None and len(lap.path) > LONGEST_LAP + 1:
             raise ValueError(
-                f"A lap of the task {self.task.name!r} is shown in {len(lap.path) - 1} steps: "
+                f"A shown lap of the task {self.task.name!r} has {len(lap.path) - 1} steps: "
                 f"show at most {LONGEST_LAP}."
             )
         return lap
 
     def _act(self, lap: Lap) -> Lap | None:
-        """Run a lap step by step: how it ends decides on the next one, and on where to replay."""
+        """Run a lap step by step: its end determines the next lap, and where replay happens."""
         mdp, driver = lap.world, self.driver
         start = np.full(1, lap.start, dtype=np.int32)
         reward = noisy(mdp.reward, self.task.reward_sd, self.reward_rng)
-        world = world_of(mdp)._replace(
-            reward=_read_only(reward), start_state=start, start_cumulative=np.ones(1)
-        )
+        world = changing_tables(mdp, reward, start)
         states = [lap.start]
         while True:
             driver.writer.lengthen(driver.time + 1)
@@ -160,7 +163,7 @@ class _Animal:
             driver.act(world, 1, LONGEST_LAP)
 
     def _follow(self, lap: Lap) -> Lap | None:
-        """Let the animal see a lap that is given."""
+        """Let the animal see a given lap."""
         if lap.path is None:
             raise ValueError(f"A lap of the task {self.task.name!r} is shown, but has no path.")
         driver, n_steps = self.driver, len(lap.path) - 1
@@ -178,10 +181,3 @@ class _Animal:
         driver.feed(Given(steps, next_actions, starts), lap.n_rest)
         driver.begin(start)
         return following
-
-
-def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give a view that compiled code takes for an MDP's own table."""
-    view = array.view()
-    view.setflags(write=False)
-    return view

@@ -1,10 +1,10 @@
-"""The states of a task: the product of place, heading and memory, found by walking the graph.
+"""The states of a task: combinations of place, heading and memory, found by walking the graph.
 
-A place is a node of a graph. On tracks that are run in both directions a place is another state in
-each direction of travel, its *heading*, as place cells tell them apart. Where a rule needs more,
-such as the arm that was visited last, a state has a *memory* too; it stays the same within a lap.
-Entering a place where a lap ends leads to a state of its own, so that the next lap can begin at
-that place.
+A place is a node of a graph. On tracks that are run in both directions, a place has one state for
+each direction of travel, its *heading*, since place cells distinguish the directions. Where a rule
+needs more, such as the arm that was visited last, a state has a *memory* too; it stays the same
+within a lap. Where a lap ends, the place has a separate terminal state, so that the next lap can
+begin at that place.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class State(NamedTuple):
     node : str
         The place.
     heading : str
-        ``">"`` away from home, ``"<"`` towards it; empty where headings don't count.
+        ``">"`` away from home, ``"<"`` towards it; empty in tasks without headings.
     memory : str
-        What the animal remembers in this lap.
+        The animal's memory in this lap.
     end : bool
         Whether a lap ends here.
     """
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What holds in a lap, for an animal that remembers `memory`.
+    """Where laps begin, end and pay for an animal with a given memory.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Rule(NamedTuple):
     ends : tuple of str
         Nodes at which it ends.
     rewards : tuple of (str, float)
-        Nodes at which it pays, and the mean reward.
+        Nodes with a reward, and its mean.
     memory : str
     """
 
@@ -72,9 +72,9 @@ class Rule(NamedTuple):
 class _Moves(NamedTuple):
     """Where all actions lead.
 
-    `memories` are what there is to remember; `memory` and `here`, of shape (n_states,), number that
-    of each state and its node. Of shape (n_states, n_actions): `there` is the node that an action
-    leads to, -1 if there is none; `passing` and `ending` are the states in which it is entered if
+    `memories` lists the possible memories. `memory` and `here`, of shape (n_states,), are the
+    numbers of each state's memory and node. Of shape (n_states, n_actions): `there` is the node
+    that an action leads to, -1 if there is none; `passing` and `ending` are the states entered if
     the lap goes on there, and if it ends there, -1 if there is no such state.
     """
 
@@ -96,12 +96,11 @@ class Places:
         Nodes have `pos` (x, y) in cm.
     states : tuple of State
     rules : tuple of Rule
-        The rules under which they were found.
+        The rules under which the states were found.
     neighbours : mapping of str to tuple of str
         Node -> its neighbours in the order of the actions: anticlockwise from the east.
     steps_from_home : mapping of str to int
-        Node -> its distance to the node from which headings are told; empty where these don't
-        count.
+        Node -> its distance from home, which defines headings; empty in tasks without headings.
     """
 
     graph: nx.Graph
@@ -116,23 +115,23 @@ class Places:
         return {state: number for number, state in enumerate(self.states)}
 
     def __repr__(self) -> str:
-        """Tell how much there is."""
+        """Show the size."""
         return f"Places({len(self.graph)} nodes, {len(self.states)} states)"
 
     @property
     def n_actions(self) -> int:
-        """Neighbours of the node that has most."""
+        """The largest number of neighbours of a node, at least 1."""
         return max(max(map(len, self.neighbours.values())), 1)
 
     def start(self, node: str, memory: str = "") -> State:
-        """Give the state in which a lap begins: it heads away from home there, else homewards.
+        """Return the state in which a lap begins: it heads away from home there, else homewards.
 
         Parameters
         ----------
         node : str
             Where the lap begins.
-        memory : str
-            What the animal remembers.
+        memory : str, optional
+            The animal's memory.
 
         Returns
         -------
@@ -142,12 +141,12 @@ class Places:
         return State(node, _AWAY if is_home else self._homewards, memory)
 
     def enter(self, state: State, node: str, end: bool) -> State:
-        """Give the state in which a neighbouring node is entered; a lap ends there or goes on.
+        """Return the state in which a neighbouring node is entered.
 
         Parameters
         ----------
         state : State
-            Where the animal comes from.
+            The state before.
         node : str
             The neighbour.
         end : bool
@@ -166,30 +165,30 @@ class Places:
         return _TOWARDS if self.steps_from_home else ""
 
     def walk(self, nodes: Iterable[str], memory: str = "") -> tuple[int, ...]:
-        """Translate a lap of nodes into the numbers of its states; it ends with its last node.
+        """Translate the nodes of a lap into the numbers of its states; the lap ends at the last.
 
         Parameters
         ----------
         nodes : iterable of str
-            Neighbours one after the other, at least two.
-        memory : str
-            What the animal remembers in this lap.
+            At least two nodes, each a neighbour of the one before.
+        memory : str, optional
+            The animal's memory in this lap.
 
         Returns
         -------
         tuple of int
-            One state a node.
+            One state per node.
 
         Raises
         ------
         ValueError
-            If a node is unknown, nodes that follow each other are no neighbours, or the lap cannot
-            begin or end there.
+            If a node is unknown, successive nodes are not neighbours, or the lap cannot begin or
+            end there.
         """
         nodes = check_list("A lap", nodes)
         check_text("memory", memory)
         if len(nodes) < 2:
-            raise ValueError(f"A lap goes through two nodes at least, got {shown(nodes)}.")
+            raise ValueError(f"A lap has at least two nodes, got {shown(nodes)}.")
         _check_node(self.graph, nodes[0], "A lap")
         states = [self._known(self.start(nodes[0], memory))]
         last = len(nodes) - 1
@@ -210,13 +209,13 @@ class Places:
         _check_node(self.graph, node, "A lap")
         if node not in self.neighbours[state.node]:
             raise ValueError(
-                f"A lap goes from neighbour to neighbour; {node!r} is none of {state.node!r}, "
-                f"whose neighbours are {', '.join(map(repr, self.neighbours[state.node]))}."
+                f"A lap goes from neighbour to neighbour; {node!r} is not a neighbour of "
+                f"{state.node!r}, which has {', '.join(map(repr, self.neighbours[state.node]))}."
             )
         return self._known(self.enter(state, node, end))
 
     def action(self, state: int, next_state: int) -> int:
-        """Give the action that leads from one state to a neighbouring one.
+        """Return the action that leads from one state to a neighbouring one.
 
         Parameters
         ----------
@@ -230,7 +229,7 @@ class Places:
         Raises
         ------
         ValueError
-            If there is no such state, or their nodes are no neighbours.
+            If there is no such state, or their nodes are not neighbours.
         """
         last = len(self.states) - 1
         here = self.states[check_whole("state", state, at_most=last)]
@@ -240,7 +239,7 @@ class Places:
         return self.neighbours[here.node].index(there.node)
 
     def actions(self, path: tuple[int, ...]) -> NDArray[np.int32]:
-        """Give the actions that lead along a path, one after the other.
+        """Return the actions that lead along a path.
 
         Parameters
         ----------
@@ -254,7 +253,7 @@ class Places:
         Raises
         ------
         ValueError
-            If there is no such state, or nodes that follow each other are no neighbours.
+            If there is no such state, or successive nodes are not neighbours.
 
         Examples
         --------
@@ -277,7 +276,7 @@ class Places:
         closed: Iterable[tuple[str, str]] = (),
         start: int | None = None,
     ) -> MDP:
-        """Make the MDP in which some rules hold.
+        """Make the MDP under given rules.
 
         Action k leads to the k-th neighbour. Where there are fewer, or the move is closed, the
         animal stays where it is, without reward.
@@ -285,13 +284,14 @@ class Places:
         Parameters
         ----------
         rules : iterable of Rule, optional
-            At most one for each memory. A memory that none of them names keeps the first rule under
+            At most one for each memory. A memory without a rule here keeps the first rule under
             which its states were found.
         closed : iterable of (str, str), optional
             Moves that cannot be made, from node to node; in an undirected graph name both
             directions.
         start : int, optional
-            The state in which laps begin; by default all in which any may.
+            The state in which laps begin; by default all states in which any lap may begin, with
+            equal probability.
 
         Returns
         -------
@@ -300,15 +300,19 @@ class Places:
         Raises
         ------
         ValueError
-            If a rule leads to a state that was not found, as `explore` was not told of it, or names
-            a node that the graph lacks; or if there is no such state to start in.
+            If a rule leads to a state that `explore` did not find under its own rules, or names a
+            node that the graph lacks; or if there is no such state to start in.
+
+        See Also
+        --------
+        explore : Finds the states.
         """
         key = (check_list("rules", rules), check_list("closed", closed), start)
         if not _is_known(key, self._worlds):  # a protocol asks for the same world lap after lap
             _check_rules(self.graph, key[0])
             memories = [rule.memory for rule in key[0]]
             if len(set(memories)) < len(memories):
-                raise ValueError(f"There is one rule for each memory at most, got {memories}.")
+                raise ValueError(f"There is at most one rule for each memory, got {memories}.")
             check_moves(self.graph, key[1])
             if start is not None:
                 check_whole("start", start, at_most=len(self.states) - 1)
@@ -353,7 +357,7 @@ class Places:
 
     @cached_property
     def _moves(self) -> _Moves:
-        """List where all actions lead."""
+        """Tabulate where all actions lead."""
         node = {name: number for number, name in enumerate(self.graph)}
         memories = tuple(dict.fromkeys(state.memory for state in self.states))
         shape = len(self.states), self.n_actions
@@ -371,7 +375,7 @@ class Places:
     def _mdp(
         self, entered: NDArray[np.int64], reward: NDArray[np.float64], stays: NDArray[np.bool_]
     ) -> MDP:
-        """Make an MDP of the states that are entered, where the animal does not stay."""
+        """Make an MDP from the states entered; where `stays`, the animal stays in its state."""
         for number, action in np.argwhere((entered < 0) & ~stays)[:1]:
             state = self.states[number]
             self._known(self.enter(state, self.neighbours[state.node][action], False))
@@ -397,24 +401,24 @@ class Places:
     def _known(self, state: State) -> int:
         if state not in self.number:
             raise ValueError(
-                f"The state {state} is not among those of the task: give explore() every rule "
-                "under which it can be entered."
+                f"The task has no state {state}: give explore() every rule under which it can be "
+                "entered."
             )
         return self.number[state]
 
 
 def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> Places:
-    """Find all states that can be entered while rules may change at any time, no move closed.
+    """Find all states that can be entered under any of the rules, with no move closed.
 
     Parameters
     ----------
     graph : networkx.Graph or DiGraph
-        Places with `pos` (x, y) in cm. Of a DiGraph only the moves along its edges can be made.
+        Places with `pos` (x, y) in cm. In a DiGraph moves follow the direction of the edges.
     rules : iterable of Rule
         All rules of the task, of all its blocks.
     home : str, optional
-        Gives states a heading: away from this node, or towards it. Two neighbours must differ in
-        their distance to it.
+        Gives states a heading: away from this node, or towards it. Neighbours must differ in their
+        distance from it.
 
     Returns
     -------
@@ -423,7 +427,7 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
     Raises
     ------
     TypeError
-        If graph or rules are something else.
+        If graph or rules have a wrong type.
     ValueError
         If a rule names a node that the graph lacks, a node has no `pos`, or neighbours are equally
         far from home.
@@ -445,7 +449,7 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
     check_graph(graph)
     rules = check_list("rules", rules)
     if not rules:
-        raise ValueError("A task needs a rule at least: where laps begin and end; got none.")
+        raise ValueError("A task needs at least one rule: where laps begin and end; got none.")
     _check_rules(graph, rules)
     if home is not None:
         _check_node(graph, home, "home")
@@ -468,24 +472,24 @@ def explore(graph: nx.Graph, rules: Iterable[Rule], home: str | None = None) -> 
 
 
 def check_graph(graph: object) -> None:
-    """Check the graph of a task: nodes are texts with `pos`, edges join two of them.
+    """Check the graph of a task: nodes are texts with `pos`, and two nodes have at most one edge.
 
     Parameters
     ----------
     graph : networkx.Graph or DiGraph
-        What the user gave.
+        The user's input.
 
     Raises
     ------
     TypeError
-        If it is no graph, or one with several edges between two nodes.
+        If it is not a graph, or a multigraph.
     ValueError
-        If it has no nodes, or one is no text or has no position.
+        If it has no nodes, or a node is not a text or has no position.
     """
     if not isinstance(graph, nx.Graph) or graph.is_multigraph():
         raise TypeError(f"A task needs a networkx Graph or DiGraph, got {shown(graph)}.")
     if len(graph) == 0:
-        raise ValueError("The graph of a task needs nodes, got none.")
+        raise ValueError("The graph of a task needs at least one node, got none.")
     for node, data in graph.nodes(data=True):
         check_text("Each place", node)
         if "pos" not in data:
@@ -503,21 +507,21 @@ def check_moves(graph: nx.Graph, moves: object) -> None:
     graph : networkx.Graph or DiGraph
         The graph of the task.
     moves : iterable of (str, str)
-        What the user gave.
+        The user's input.
 
     Raises
     ------
     ValueError
-        If one is no pair of nodes.
+        If a move is not a pair of nodes.
     """
     for move in check_list("closed", moves):
         if not isinstance(move, Sequence) or isinstance(move, str) or len(move) != 2:
-            raise ValueError(f"Closed moves are pairs (from node, to node); got {shown(move)}.")
+            raise ValueError(f"Closed moves must be pairs (from, to) of nodes; got {shown(move)}.")
         for node in move:
             _check_node(graph, node, "A closed move")
 
 
-def check_rewards(graph: nx.Graph, rewards: object) -> None:
+def check_node_rewards(graph: nx.Graph, rewards: object) -> None:
     """Check the rewards of a block or rule.
 
     Parameters
@@ -525,17 +529,17 @@ def check_rewards(graph: nx.Graph, rewards: object) -> None:
     graph : networkx.Graph or DiGraph
         The graph of the task.
     rewards : mapping of str to float, or iterable of (str, float)
-        What the user gave.
+        The user's input.
 
     Raises
     ------
     ValueError
-        If a node is unknown, or a reward no finite number.
+        If a node is unknown, or a reward is not a finite number.
     """
     pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
     for pair in check_list("rewards", pairs):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise ValueError(f"Rewards are pairs (node, mean reward); got {shown(pair)}.")
+            raise ValueError(f"Rewards must be pairs (node, mean reward); got {shown(pair)}.")
         _check_node(graph, pair[0], "A reward")
         check_number(f"The reward at {pair[0]!r}", pair[1], at_least=-1e100, at_most=1e100)
 
@@ -554,13 +558,13 @@ def _check_rules(graph: nx.Graph, rules: tuple[Rule, ...]) -> None:
             for node in nodes:
                 _check_node(graph, node, "A rule")
         if not rule.start:
-            raise ValueError("A rule needs a node where laps may begin, got none.")
+            raise ValueError("A rule needs at least one node where laps may begin, got none.")
         if not isinstance(rule.rewards, tuple):
             raise ValueError(
                 "'rewards' of a rule must be a tuple of (node, mean reward), got "
                 f"{shown(rule.rewards)}."
             )
-        check_rewards(graph, rule.rewards)
+        check_node_rewards(graph, rule.rewards)
 
 
 def _check_node(graph: nx.Graph, node: object, what: str) -> None:
@@ -576,18 +580,18 @@ def _some(graph: nx.Graph) -> str:
 def _is_known(key: tuple[Any, ...], worlds: dict[Any, MDP]) -> bool:
     try:
         return key in worlds
-    except TypeError:  # a list among the rules, say: the checks tell which
+    except TypeError:  # not hashable, as lists are: the checks will say what is wrong
         return False
 
 
 def _steps_from(home: str, graph: nx.Graph) -> dict[str, int]:
-    """Count the steps from home to each place; they must tell a heading at every move."""
+    """Count the steps from home to each place; they must change with every move."""
     steps = nx.single_source_shortest_path_length(graph.to_undirected(as_view=True), home)
     for node, neighbour in graph.edges:
         if steps.get(node) is None or steps.get(neighbour) == steps.get(node):
             raise ValueError(
-                f"Headings are told by the distance to {home!r}, but {node!r} and {neighbour!r} "
-                "are equally far from it, or cannot be reached: leave out home."
+                f"Headings are defined by the distance from {home!r}, but {node!r} and "
+                f"{neighbour!r} are equally far from it, or cannot be reached: leave out home."
             )
     return dict(steps)
 
@@ -598,7 +602,7 @@ def _anticlockwise(graph: nx.Graph, node: str) -> tuple[str, ...]:
 
     def turn(neighbour: str) -> float:
         there = graph.nodes[neighbour]["pos"]
-        # Rounded, lest a neighbour straight to the east come last for a hair's breadth.
+        # Rounded, so that a neighbour in the east never comes last by a rounding error.
         return round(math.atan2(there[1] - y, there[0] - x) / math.tau, 9) % 1
 
     return tuple(sorted(graph.adj[node], key=turn))

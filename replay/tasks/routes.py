@@ -1,4 +1,4 @@
-"""Tasks whose laps follow known routes through a maze, in turn."""
+"""Tasks whose laps follow known routes through a maze in turn."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ def task_of_routes(
     home: str | None = None,
     **about: Any,
 ) -> Task:
-    """Make a task whose laps run along given routes, in turn.
+    """Make a task whose laps follow given routes in turn.
 
     The contingency of a block names its routes; they are run in this order, again and again. A
-    route that begins elsewhere than the animal is waits; if all do, the animal is carried. A lap
-    ends where any route ends, and is paid what the block says, but not where it began; that the
-    animal remembers.
+    route that does not begin where the animal is has to wait; if none does, the animal is carried.
+    A lap ends where any route ends, and pays the rewards of the block, except at the place where it
+    began, which the animal remembers.
 
     Parameters
     ----------
     name : str
-        What logs call the task.
+        Name of the task in logs.
     graph : networkx.Graph or DiGraph
         Places with `pos` (x, y) in cm.
     routes : mapping of str to sequence of str
         Name of a lap -> its nodes.
     blocks : sequence of Block
-        What is run, in this order.
+        The blocks in the order in which they are run.
     home : str, optional
         Gives states a heading: away from this node, or towards it.
     **about
-        What else a `Task` has: landmarks, local_radius, one_way, remark, choices, headings,
+        Further parameters of `Task`: landmarks, local_radius, one_way, remark, choices, headings,
         lap_names, reward_sd.
 
     Returns
@@ -58,6 +58,8 @@ def task_of_routes(
 
     Raises
     ------
+    TypeError
+        If the graph or a block has a wrong type.
     ValueError
         If a block names an unknown route, or routes don't fit the graph.
 
@@ -125,7 +127,7 @@ def _checked(routes: object) -> dict[str, tuple[str, ...]]:
         nodes = check_list(f"The route {shown(name)}", given)
         if len(nodes) < 2:
             raise ValueError(
-                f"The route {shown(name)} must go through two nodes at least, got {shown(given)}."
+                f"The route {shown(name)} must have at least two nodes, got {shown(given)}."
             )
         for node in nodes:
             check_text(f"Each node of the route {shown(name)}", node)
@@ -134,7 +136,7 @@ def _checked(routes: object) -> dict[str, tuple[str, ...]]:
 
 
 def _rests(blocks: Sequence[Block]) -> list[int]:
-    """Count the pauses after each block; those of blocks without laps come after the one before."""
+    """Count the pauses after each block, those of following blocks without laps included."""
     rests = [block.n_rest for block in blocks]
     for k in range(len(blocks) - 1, 0, -1):
         if blocks[k].n_laps == 0:

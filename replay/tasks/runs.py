@@ -1,4 +1,4 @@
-"""Simulated animals: a learner goes through the protocol of a task."""
+"""Simulated animals: learners that go through the protocol of a task."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from replay.learners import find_learner
 from replay.log.closed_moves import ClosedMoves, closed_moves
 from replay.log.event_log import EventLog
 from replay.simulation.driver import LogWriter
-from replay.simulation.feed import Experience
+from replay.simulation.feed import RecordedExperience
 from replay.tasks.own_behaviour import act_through, noisy
-from replay.tasks.task import Lap, Task, begin, send
+from replay.tasks.published import TaskEntry, find_task
+from replay.tasks.task import Lap, Task, begin_protocol, next_lap
 from replay.worlds.mdp import MDP
 
 __all__ = ["BEHAVIOURS", "GivenLaps", "TaskRun", "give_laps", "replay_laps", "run_task"]
@@ -34,29 +35,29 @@ _INSTEAD = {
 
 
 class TaskRun(NamedTuple):
-    """What one animal did and replayed.
+    """The laps and the log of one animal.
 
     Attributes
     ----------
     log : EventLog
         Steps and backups, in analysed states.
     laps : DataFrame
-        One row a lap, which is an episode: `episode, block, lap` (its name), `start, end` (analysed
-        states), `reward, n_steps, n_rest` (pauses of rest after it), `goal` (the analysed state in
-        which it paid most, -1 if it paid nowhere).
+        One row per lap, which is an episode: `episode, block, lap` (its name), `start, end`
+        (analysed states), `reward, n_steps, n_rest` (pauses of rest after it), `goal` (the analysed
+        state with the largest reward, -1 if there was none).
     """
 
     log: EventLog
     laps: pd.DataFrame
 
     def __repr__(self) -> str:
-        """Tell how much there is."""
+        """Show the number of laps and the log."""
         return f"TaskRun({len(self.laps)} laps, {self.log!r})"
 
     if not TYPE_CHECKING:  # type: ignore[misc]  # mypy knows which attributes there are
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Tell what to use instead of an attribute that is not there."""
+            """Raise an error that names what to use instead of a missing attribute."""
             raise no_attribute(self, name, _INSTEAD)
 
 
@@ -71,15 +72,16 @@ def run_task(
 ) -> TaskRun:
     """Let one animal go through a task.
 
-    A reward has the mean that its block says and a standard deviation of a tenth of it, as in the
-    simulations of Mattar & Daw (2018); a negative one becomes 0. This is a modelling choice.
+    A reward is drawn with the mean given by its block and a standard deviation of a tenth of the
+    mean, as in the simulations of Mattar & Daw [1]_; rewards of the opposite sign become 0. This is
+    a modelling choice.
 
     Parameters
     ----------
-    task : Task or str
-        What is run: a task, or the name of one in ``TASKS``, as it is without a generator.
+    task : Task, TaskEntry or str
+        The task, its entry in ``TASKS``, or its name there, in the documented variant.
     learner : str or module
-        A name in ``LEARNERS``, or a module of one's own.
+        A name in ``LEARNERS``, or your own module.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     seed : int, default 0
@@ -95,8 +97,15 @@ def run_task(
 
     Raises
     ------
+    TypeError
+        If there is no task.
     ValueError
-        If the behaviour is unknown, or a parameter is out of range.
+        If the task or the behaviour is unknown, or a parameter is out of range.
+
+    References
+    ----------
+    .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
+       https://doi.org/10.1038/s41593-018-0232-z
     """
     task = _task_of(task)
     if behaviour not in BEHAVIOURS:
@@ -120,12 +129,11 @@ class GivenLaps:
     Attributes
     ----------
     task : Task
-        What is run.
     seed : int
         Seed of laps and rewards.
     laps : DataFrame
-        One row a lap, as `TaskRun` has it.
-    experience : Experience
+        One row per lap, as in `TaskRun`.
+    experience : RecordedExperience
         The steps, in states of the task's model, and the pauses of rest.
     closed : dict
         Step -> the moves between analysed states that are closed from then on.
@@ -134,49 +142,49 @@ class GivenLaps:
     task: Task
     seed: int
     laps: pd.DataFrame
-    experience: Experience
+    experience: RecordedExperience
     closed: ClosedMoves
 
     def __repr__(self) -> str:
-        """Tell whose laps they are, and how many."""
+        """Show the task, the number of laps and the seed."""
         return f"GivenLaps({self.task.name!r}, {len(self.laps)} laps, seed {self.seed})"
 
 
 def _task_of(task: object) -> Task:
-    """Take a task, its name, or its entry in ``TASKS``."""
-    from replay.tasks.published import TaskEntry, find_task
-
+    """Accept a task, its name, or its entry in ``TASKS``."""
     if isinstance(task, str):
         task = find_task(task)
     if isinstance(task, TaskEntry):
         task = task.build()
     if not isinstance(task, Task):
         raise TypeError(
-            f"task must be a Task, or the name of one in TASKS, got {shown(task)}; task_of_routes "
-            "makes one."
+            f"task must be a Task or the name of one in TASKS, got {shown(task)}; task_of_routes "
+            "makes a task."
         )
     return task
 
 
 def give_laps(task: Task | str, *, seed: int = 0) -> GivenLaps:
-    """Draw the laps of one animal, to be handed to any number of learners.
+    """Draw the laps of one animal, for any number of learners.
 
     Parameters
     ----------
-    task : Task or str
-        What is run, as for `run_task`.
+    task : Task, TaskEntry or str
+        As for `run_task`.
     seed : int, default 0
         Seed of laps and rewards.
 
     Returns
     -------
     GivenLaps
-        Must not be changed.
+        Do not change it.
 
     Raises
     ------
+    TypeError
+        If there is no task.
     ValueError
-        If the task gives no way for a lap, or one that its world closes.
+        If the task gives no path for a lap, or one that its world does not allow.
 
     Examples
     --------
@@ -190,7 +198,7 @@ def give_laps(task: Task | str, *, seed: int = 0) -> GivenLaps:
     laps, transitions = _given_laps(task, laps_rng, reward_rng)
     ends = np.flatnonzero(transitions["terminated"]) + 1
     rest = {n: lap.n_rest for n, lap in zip(ends.tolist(), laps, strict=True)}
-    experience = Experience.of(
+    experience = RecordedExperience.of(
         pd.DataFrame(transitions),
         n_states=len(task.model.states),
         n_actions=task.model.n_actions,
@@ -206,18 +214,18 @@ def give_laps(task: Task | str, *, seed: int = 0) -> GivenLaps:
 def replay_laps(
     given: GivenLaps, learner: Any, params: Any = None, *, seed: int | None = None
 ) -> EventLog:
-    """Let a learner replay along given laps.
+    """Let a learner learn from given laps, and replay.
 
     Parameters
     ----------
     given : GivenLaps
-        As `give_laps` makes them.
+        From `give_laps`.
     learner : str, module or Learner
-        A name in ``LEARNERS``, a module of one's own, or what `find_learner` gives.
+        A name in ``LEARNERS``, your own module, or a learner from `find_learner`.
     params : NamedTuple or dict, optional
         The parameters that differ from the learner's defaults.
     seed : int, optional
-        Seed of what the learner draws when it replays; by default that of the laps.
+        Seed of the random numbers of replay; by default that of the laps.
 
     Returns
     -------
@@ -245,17 +253,17 @@ def _n_rest_before(task: Task) -> int:
 def _given_laps(
     task: Task, laps_rng: np.random.Generator, reward_rng: np.random.Generator
 ) -> tuple[list[Lap], dict[str, NDArray[Any]]]:
-    """Run the laps as the task gives them; the columns are what `Experience.of` takes."""
+    """Run the laps as the task gives them; the columns are those for `RecordedExperience.of`."""
     laps: list[Lap] = []
-    runs: list[_Way] = []
-    known: dict[tuple[int, tuple[int, ...]], _Way] = {}  # most laps are run many times
+    runs: list[_LapSteps] = []
+    known: dict[tuple[int, tuple[int, ...]], _LapSteps] = {}  # most laps are run many times
     means: dict[int, NDArray[np.float64]] = {}
-    protocol, first = begin(task, laps_rng)
+    protocol, first = begin_protocol(task, laps_rng)
     lap: Lap | None = first
     while lap is not None:
         if lap.path is None:
             raise ValueError(
-                f"The task {task.name!r} gives no way for lap {len(laps)}: let the learner act, "
+                f"The task {task.name!r} gives no path for lap {len(laps)}: let the learner act, "
                 "with behaviour='own'."
             )
         path = tuple(lap.path)
@@ -264,10 +272,10 @@ def _given_laps(
             table = id(lap.world.reward)  # shared by worlds that differ in their start
             if table not in means:
                 means[table] = lap.world.expected_reward()
-            known[key] = _way(task, lap.world, means[table], path, len(laps))
+            known[key] = _lap_steps(task, lap.world, means[table], path, len(laps))
         runs.append(known[key])
         laps.append(lap)
-        lap = send(protocol, path)
+        lap = next_lap(protocol, path)
     state, action, mean, next_state = (np.concatenate(parts) for parts in zip(*runs, strict=True))
     ends = np.cumsum([len(run.state) for run in runs])
     terminated = np.zeros(len(state), dtype=bool)
@@ -282,7 +290,7 @@ def _given_laps(
     }
 
 
-class _Way(NamedTuple):
+class _LapSteps(NamedTuple):
     """The steps of a lap, and the mean reward of each."""
 
     state: NDArray[np.int32]
@@ -291,9 +299,9 @@ class _Way(NamedTuple):
     next_state: NDArray[np.int32]
 
 
-def _way(
+def _lap_steps(
     task: Task, world: MDP, mean: NDArray[np.float64], path: tuple[int, ...], number: int
-) -> _Way:
+) -> _LapSteps:
     """Find the actions that lead along a path, which the world must allow."""
     states = np.array(path, dtype=np.int32)
     state, next_state = states[:-1], states[1:]
@@ -306,14 +314,14 @@ def _way(
         if next_state[step] not in world.successors(state[step], action[step]):
             here, there = (task.model.states[path[step + k]].node for k in range(2))
             raise ValueError(
-                f"Lap {number} of the task {task.name!r} is to go from {here!r} to {there!r}, but "
-                "its world has no such move: the way is closed, or the lap ends elsewhere."
+                f"Lap {number} of the task {task.name!r} goes from {here!r} to {there!r}, but its "
+                "world has no such move: the path is closed, or the lap ends elsewhere."
             )
-    return _Way(state, action, mean[state, action], next_state)
+    return _LapSteps(state, action, mean[state, action], next_state)
 
 
 def _closed(task: Task, laps: list[Lap], n_steps: NDArray[np.int64]) -> ClosedMoves:
-    """List which moves between analysed states are closed when."""
+    """List which moves between analysed states are closed, and from which step on."""
     begins = np.cumsum(n_steps) - n_steps
     worlds = [lap.world for lap in laps]
     held = zip(begins.tolist(), worlds, strict=True)
@@ -321,7 +329,7 @@ def _closed(task: Task, laps: list[Lap], n_steps: NDArray[np.int64]) -> ClosedMo
 
 
 def _laps(task: Task, laps: list[Lap], steps: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
-    """Tell how each lap was run."""
+    """Make the table of laps."""
     ends = np.flatnonzero(steps["terminated"] | steps["truncated"])
     begins = np.append(0, ends[:-1] + 1)
     start, end = steps["state"][begins], steps["next_state"][ends]
@@ -347,7 +355,7 @@ def _laps(task: Task, laps: list[Lap], steps: Mapping[str, NDArray[Any]]) -> pd.
 
 
 def _goal(task: Task, lap: Lap) -> int:
-    """Look up where a lap pays most; -1 if it pays nowhere."""
+    """Find the analysed state where a lap pays most; -1 if it pays nowhere."""
     states, paid = task.model.states, lap.world.reward
     rows = lap.world.transition_rows() // lap.world.n_actions
     memory = states[lap.start].memory

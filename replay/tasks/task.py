@@ -1,4 +1,4 @@
-"""A task: a maze, what is run and rewarded in it, and which states the analyses see."""
+"""A task: a maze, its laps and rewards, and the states that the analyses see."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from replay.checks import (
     check_whole,
     shown,
 )
-from replay.tasks.places import Places, check_moves, check_rewards
+from replay.tasks.places import Places, check_moves, check_node_rewards
 from replay.worlds.mdp import MDP
 
-__all__ = ["Block", "Lap", "Laps", "Task", "begin", "send"]
+__all__ = ["Block", "Lap", "Laps", "Task", "begin_protocol", "check_blocks", "next_lap"]
 
 _MOST_SHOWN = 20  # blocks, in a notebook
-_LANE_CM = 4.0  # so that both directions of travel can be told apart in a figure
+_LANE_CM = 4.0  # separates the two directions of travel in a figure
 
 
 class Block(NamedTuple):
-    """Some laps under one contingency; data, not behaviour.
+    """Some laps under one contingency; data that the task's protocol reads.
 
     Attributes
     ----------
@@ -40,15 +40,15 @@ class Block(NamedTuple):
     n_laps : int
         0 in a block of rest alone.
     contingency : tuple of str
-        What is run or rewarded, as the task's protocol reads it.
+        What is run or rewarded; its meaning depends on the protocol.
     rewards : mapping of str to float
         Node -> mean reward there.
     closed : tuple of (str, str)
         Moves that cannot be made, from node to node.
     n_rest : int
-        Pauses of rest after the block. Of a first block without laps: rest before all.
+        Pauses of rest after the block; in a first block without laps, before the first lap.
     error : float
-        How probable a lap is that breaks the rule, as the task's protocol reads it.
+        Probability of a lap that breaks the rule.
     """
 
     name: str
@@ -66,17 +66,17 @@ class Lap(NamedTuple):
     Attributes
     ----------
     world : MDP
-        In which it is run.
+        The world of this lap.
     start : int
         The state in which it begins.
     path : tuple of int, or None
-        The states that are run through where behaviour is given, from the start to the end.
+        Given behaviour: the states from start to end. None if the learner must act.
     block, name : str
-        The block, and what kind of lap it is.
+        The block, and the kind of lap.
     n_rest : int
         Pauses of rest after it.
     shown : bool
-        Whether the animal is shown this lap, and cannot act otherwise.
+        Whether the animal follows the path in any case, even where the learner acts otherwise.
     """
 
     world: MDP
@@ -89,7 +89,7 @@ class Lap(NamedTuple):
 
 
 Laps = Generator[Lap, tuple[int, ...], None]
-"""A protocol: it yields a lap and is sent the states of that lap as it was run."""
+"""A protocol: it yields a lap and receives the states of that lap as it was run."""
 
 
 _MOST_LAPS = 1_000_000
@@ -104,7 +104,7 @@ def check_blocks(graph: nx.Graph, blocks: object) -> tuple[Block, ...]:
     graph : networkx.Graph or DiGraph
         The graph of the task.
     blocks : iterable of Block
-        What the user gave.
+        The user's input.
 
     Returns
     -------
@@ -113,9 +113,9 @@ def check_blocks(graph: nx.Graph, blocks: object) -> tuple[Block, ...]:
     Raises
     ------
     TypeError
-        If one is no `Block`.
+        If one of them is not a `Block`.
     ValueError
-        If a field of one is of another kind or out of range, or names a node that the graph lacks.
+        If a field has a wrong type, is out of range, or names a node that the graph lacks.
     """
     checked = []
     for block in check_list("blocks", blocks):
@@ -128,14 +128,14 @@ def check_blocks(graph: nx.Graph, blocks: object) -> tuple[Block, ...]:
         contingency = check_list(f"contingency of the block {name!r}", block.contingency)
         for each in contingency:
             check_text(f"Each contingency of the block {name!r}", each)
-        check_rewards(graph, block.rewards)
+        check_node_rewards(graph, block.rewards)
         check_moves(graph, block.closed)
         checked.append(block._replace(contingency=contingency))
     return tuple(checked)
 
 
 def _checked(lap: object) -> Lap:
-    """Check what a protocol yields."""
+    """Check a lap that a protocol yields."""
     if not isinstance(lap, Lap):
         raise TypeError(f"A protocol must yield laps, got {shown(lap)}.")
     if not isinstance(lap.world, MDP):
@@ -148,7 +148,7 @@ def _checked(lap: object) -> Lap:
             check_array(lap.path, what, kind="whole", at_least=0, at_most=last)
         if len(lap.path) < 2 or lap.path[0] != start:
             raise ValueError(
-                f"{what} goes from its start, state {start}, to another state at least; got "
+                f"{what} must go from its start, state {start}, to at least one other state; got "
                 f"{shown(lap.path)}."
             )
     check_whole("n_rest of a lap", lap.n_rest, at_most=_MOST_RESTS)
@@ -159,21 +159,21 @@ def _checked(lap: object) -> Lap:
 
 
 def _are_states(path: object, last: int) -> bool:
-    """Tell at a glance whether a path is a tuple of states, as `Places.walk` gives it."""
+    """Whether a path is a tuple of states, as `Places.walk` returns it; a fast check."""
     if type(path) is not tuple or not path or set(map(type, path)) != {int}:
         return False
     return bool(min(path) >= 0 and max(path) <= last)
 
 
-def begin(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
-    """Give the protocol of a task, and its first lap.
+def begin_protocol(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
+    """Return the protocol of a task, and its first lap.
 
     Parameters
     ----------
     task : Task
         Must have laps.
     rng : numpy.random.Generator
-        Of what the protocol draws.
+        Random numbers for the protocol.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def begin(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
     Raises
     ------
     TypeError
-        If the protocol yields something else.
+        If the protocol yields something other than laps.
     ValueError
         If there is no lap.
     """
@@ -194,24 +194,25 @@ def begin(task: Task, rng: np.random.Generator) -> tuple[Laps, Lap]:
     return protocol, _checked(lap)
 
 
-def send(protocol: Laps, states: Sequence[int]) -> Lap | None:
-    """Tell a protocol how the last lap was run, and get the next one, None after the last.
+def next_lap(protocol: Laps, states: Sequence[int]) -> Lap | None:
+    """Send a protocol the last lap as it was run, and return the next one.
 
     Parameters
     ----------
     protocol : generator
-        What `Task.laps` gives.
+        From `Task.laps`.
     states : sequence of int
-        The states of the lap.
+        The states of the last lap.
 
     Returns
     -------
     Lap or None
+        None after the last lap.
 
     Raises
     ------
     TypeError
-        If the protocol yields something else.
+        If the protocol yields something other than laps.
     """
     try:
         return _checked(protocol.send(tuple(states)))
@@ -221,9 +222,9 @@ def send(protocol: Laps, states: Sequence[int]) -> Lap | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Task:
-    """A maze, what is run and rewarded in it, and which states the analyses see.
+    """A maze, its laps and rewards, and the states that the analyses see.
 
-    The model's states have a place, a heading where that counts, and a memory where a rule needs
+    The model's states have a place, a heading where that matters, and a memory where a rule needs
     one. The *analysed* states have place and heading only.
 
     Parameters
@@ -232,24 +233,26 @@ class Task:
     model : Places
         The states, from `explore`.
     protocol : callable
-        ``protocol(task, rng)`` yields one `Lap` after the other, and is sent how each was run.
+        ``protocol(task, rng)`` yields one `Lap` after the other, and receives the states of each
+        lap as it was run.
     blocks : tuple of Block
-        What the protocol reads.
+        Data for the protocol.
     landmarks : mapping of str to tuple of str
         Name -> nodes.
     local_radius : int
-        How far from the animal a sequence may begin to count as local, in steps on the graph.
+        Largest distance from the animal at which a sequence may begin and still count as local, in
+        steps on the graph.
     one_way : bool
-        Whether states tell the direction of travel, or the maze has one-way paths: only where the
-        animal turns round can a learned model then know a way back.
+        Whether states include the direction of travel, or the maze has one-way paths: a learned
+        model then knows a way back only where the animal turns round.
     remark : str
-        What is known of the task, and what is a modelling choice.
+        What is known about the task, and what is a modelling choice.
     choices : str
         The modelling choices alone, which figures show.
     headings : tuple of (str, str)
-        How analysed states are called that lead away from home, and towards it.
+        Formats of the names of analysed states that head away from home, and towards it.
     lap_names : mapping of (str, str) to str
-        First and last node of a lap -> its name. Without any, laps have the name that the protocol
+        First and last node of a lap -> its name. By default, laps have the names that the protocol
         gives them.
     reward_sd : float
         Standard deviation of a reward, as a share of its mean.
@@ -257,9 +260,9 @@ class Task:
     Raises
     ------
     TypeError
-        If model, protocol, blocks, landmarks or lap names are of another type.
+        If model, protocol, blocks, landmarks or lap names have a wrong type.
     ValueError
-        If another part is of another kind or out of range.
+        If any other part has a wrong type or is out of range.
 
     Attributes
     ----------
@@ -268,7 +271,7 @@ class Task:
     analysed : ndarray of int32, shape (n_states,)
         State of the model -> analysed state.
     position : ndarray of float64, shape (n_places, 2)
-        Where the analysed states are, in cm; both headings of a place lie side by side.
+        Positions of the analysed states, in cm; the two headings of a place lie side by side.
     node : tuple of str
         Analysed state -> node of the graph.
     """
@@ -290,7 +293,7 @@ class Task:
         """Check the parts."""
         check_text("The name of a task", self.name)
         if not isinstance(self.model, Places):
-            raise TypeError(f"model must be Places, as explore() gives, got {shown(self.model)}.")
+            raise TypeError(f"model must be Places, from explore(), got {shown(self.model)}.")
         if not callable(self.protocol):
             raise TypeError(f"protocol must be a function, got {shown(self.protocol)}.")
         object.__setattr__(self, "blocks", check_blocks(self.model.graph, self.blocks))
@@ -306,11 +309,11 @@ class Task:
             for node in check_list(f"The landmark {name!r}", nodes):
                 if node not in self.model.graph:
                     raise ValueError(
-                        f"The landmark {name!r} must be of nodes of the graph, got {shown(node)}."
+                        f"The landmark {name!r} must list nodes of the graph, got {shown(node)}."
                     )
         if not _are_headings(self.headings):
             raise ValueError(
-                "headings must be two texts with one place for a name, such as '{}>' and '{}<'; "
+                "headings must be two texts with one {} for the name, such as '{}>' and '{}<'; "
                 f"got {shown(self.headings)}."
             )
 
@@ -346,7 +349,7 @@ class Task:
 
     @cached_property
     def position(self) -> NDArray[np.float64]:
-        """Where the analysed states are, in cm."""
+        """Positions of the analysed states, in cm."""
         places = np.array([self.graph.nodes[node]["pos"] for node in self.node], dtype=float)
         for place, (node, heading) in enumerate(self._seen):
             if heading:
@@ -355,7 +358,7 @@ class Task:
 
     @cached_property
     def world(self) -> MDP:
-        """The analysed states as an MDP without reward: where one can get from where."""
+        """The analysed states and the moves between them, as an MDP without reward."""
         whole, here = self.model.whole, self.analysed
         ends = np.setdiff1d(here, here[~whole.terminal])
         state, action = np.divmod(whole.transition_rows(), whole.n_actions)
@@ -377,12 +380,12 @@ class Task:
         )
 
     def laps(self, rng: np.random.Generator) -> Laps:
-        """Give the laps of one animal; each is sent as it was run before the next one comes.
+        """Start the protocol for one animal; send it each lap as it was run to get the next one.
 
         Parameters
         ----------
         rng : numpy.random.Generator
-            Of what the protocol draws.
+            Random numbers for the protocol.
 
         Yields
         ------
@@ -391,7 +394,7 @@ class Task:
         return self.protocol(self, rng)
 
     def __repr__(self) -> str:
-        """Show the name, and how much there is."""
+        """Show the name and the size."""
         n_blocks = len(self.blocks)
         return (
             f"Task({self.name!r}, {len(self.places)} analysed states, {n_blocks} "
@@ -425,7 +428,7 @@ def _are_headings(headings: object) -> bool:
 
 
 def _aside(model: Places, node: str, heading: str) -> NDArray[np.float64]:
-    """Give the shift from the middle of a two-way track to the right-hand lane, in cm."""
+    """Return the shift from the middle of a two-way track to the right-hand lane, in cm."""
     far, pos = model.steps_from_home, model.graph.nodes
     here = np.array(pos[node]["pos"])
     turns = (

@@ -10,12 +10,12 @@ import numpy as np
 
 from replay.worlds.mdp import MDP
 
-__all__ = ["from_json", "to_json"]
+__all__ = ["mdp_from_json", "mdp_to_json"]
 
 _BROKEN = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
 
 
-def to_json(mdp: MDP) -> str:
+def mdp_to_json(mdp: MDP) -> str:
     """Write an MDP as JSON.
 
     Parameters
@@ -32,14 +32,14 @@ def to_json(mdp: MDP) -> str:
     Examples
     --------
     >>> corridor = MDP.from_tables([[0, 1], [0, 0]], reward=[0, 1], start=0, terminal=[1])
-    >>> from_json(to_json(corridor)) == corridor
+    >>> mdp_from_json(mdp_to_json(corridor)) == corridor
     True
     """
     return json.dumps(nx.node_link_data(mdp.to_networkx(), edges="edges"), default=_plain)
 
 
-def from_json(text: str | bytes) -> MDP:
-    """Read an MDP that `to_json` wrote.
+def mdp_from_json(text: str | bytes) -> MDP:
+    """Read an MDP that `mdp_to_json` wrote.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def from_json(text: str | bytes) -> MDP:
 
     Examples
     --------
-    >>> from_json("{}")
+    >>> mdp_from_json("{}")
     Traceback (most recent call last):
     ValueError: This is no graph of an MDP in node-link format: 'nodes' is missing.
     """

@@ -1,7 +1,7 @@
-"""How long experience takes to index, and replay to classify: run by hand.
+"""How long it takes to index experience and to classify replay: run by hand.
 
 ``python tests/benchmarks/bench_classification.py`` prints medians of three repeats, after
-compilation, of one thread. Memory is the most that the process has ever used.
+compilation, in one thread. Memory is the peak of the process so far.
 """
 
 import resource

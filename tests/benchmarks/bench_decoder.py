@@ -1,9 +1,9 @@
-"""How fast the state-space decoder is beside that of replay_trajectory_classification: run by hand.
+"""Speed of the state-space decoder and of replay_trajectory_classification: run by hand.
 
 ``python tests/benchmarks/bench_decoder.py`` times 20,000 time bins of 94 positions and 3 kinds of
-movement, in seconds of the clock, the best of three. The core of replay_trajectory_classification
-1.4.1 is timed as well where it is installed (with ``pandas<3``, in an environment of its own), and
-its posterior must be the same; it needs minutes.
+movement, in seconds of wall-clock time, the best of three. The core of
+replay_trajectory_classification 1.4.1 is timed as well if it is installed (with ``pandas<3``, in a
+separate environment), and its posterior must be the same; it needs minutes.
 """
 
 from time import perf_counter

@@ -1,15 +1,15 @@
-"""How long a step of each learner takes, beside the paper's own code: run by hand.
+"""How long a step of each learner takes, compared with the paper's own code: run by hand.
 
 ``python tests/benchmarks/bench_learners.py [--repeats N] [learner ...]``
 
-The paper's learners have its parameters, the others their own; the original has only the paper's.
-Each run is one call of `simulate` at the paper's number of steps, in a single thread, after
-compilation. It is timed in seconds of the processor, so that other work on the machine counts for
-little. Four runs alternate: without a log; with one; with one whose replay is classified and
-counted, as `replay reproduce` does; and a minimal loop that earns the same reward. Times are
-medians over repeats, and each is set beside the first as the median of the ratios of neighbours.
-``walk`` is the minimal loop that only moves and draws actions. The times of the original are from
-another day and include waiting: trust their ratio to ours roughly.
+The paper's learners have its parameters, the others their own; the original code has only the
+paper's learners. Each run is one call of `simulate` at the paper's number of steps, in a single
+thread, after compilation. It is timed in processor seconds, so that other work on the machine
+hardly matters. Four runs alternate: without a log; with one; with one whose replay is classified
+and counted, as `replay reproduce` does; and a minimal loop that earns the same reward. Times are
+medians over repeats, and the ratio of each to the first is the median of the ratios of neighbouring
+runs. ``walk`` is the minimal loop that only moves and draws actions. The times of the original code
+are from another day and include waiting, so their ratio to ours is approximate.
 """
 
 import argparse

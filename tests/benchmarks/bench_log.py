@@ -1,7 +1,7 @@
 """How fast logs are written and read, and how large they are: run by hand.
 
-``python tests/benchmarks/bench_log.py`` prints, for each of the paper's learners that replays in
-each of its experiments, medians of three repeats in seconds of the processor, of one thread.
+``python tests/benchmarks/bench_log.py`` prints, for each of the paper's learners that replays, in
+each of its experiments, medians of three repeats in processor seconds, in one thread.
 """
 
 import tempfile

@@ -1,8 +1,8 @@
-"""How much memory a run takes whose replay is counted as it goes: run by hand, on Linux.
+"""Memory of a run whose replay is counted while it runs: run by hand, on Linux.
 
-``python tests/benchmarks/bench_long_runs.py`` makes each run in a process of its own, and prints
-the most memory that it had: all of it, and what the operating system could not have written out to
-a file (anonymous).
+``python tests/benchmarks/bench_long_runs.py`` makes each run in a separate process, and prints its
+peak memory: all of it, and the anonymous part, which the operating system could not have written
+out to a file.
 """
 
 import resource

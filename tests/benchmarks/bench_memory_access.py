@@ -1,12 +1,12 @@
-"""How many backups a second prioritized memory access makes, and what need costs: run by hand.
+"""Backups per second of prioritized memory access, and the cost of need: run by hand.
 
 ``python tests/benchmarks/bench_memory_access.py``
 
-The parameters are the published ones. Times are seconds of the processor for whole runs, with
-steps, need and the log, in a single thread, after compilation: medians over seeds. The published
-code makes 40 backups a second in the open maze, and 120 on the linear track. Need is solved by
-elimination of states; beside it the sums over the future that it could be, in turn, along a walk of
-which some steps come between two solutions: medians of the ratio.
+The parameters are the published ones. Times are processor seconds for whole runs, with steps, need
+and the log, in a single thread, after compilation: medians over seeds. The published code makes 40
+backups per second in the open maze, and 120 on the linear track. Need is computed by elimination of
+states; the alternative, sums over the future, is timed in turn along a walk with some steps between
+two solutions: medians of the ratio.
 """
 
 from statistics import median

@@ -2,8 +2,9 @@
 
 ``python tests/benchmarks/bench_options.py [--repeats N]``
 
-As `bench_learners.py`: processor time of whole runs after compilation, medians over repeats. Each
-option is alone, beside the textbook's parameters, with untried actions preferred.
+As in `bench_learners.py`: processor time of whole runs after compilation, medians over repeats.
+Each option is timed separately; all other parameters are the textbook's, with untried actions
+preferred.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""How many places each account of replay reactivates a second in the maze of Gupta: run by hand.
+"""Places that each account reactivates per second in the maze of Gupta et al.: run by hand.
 
 ``python tests/benchmarks/bench_reactivations.py [learner ...]``
 
-The same laps of ``gupta_2t`` are handed to each learner, with 200 replays at a pause or as many as
-it makes; a rate is that of the rows of the log that are replay, by the time that they add to the
-same laps without any, in seconds of the processor, in a single thread, after compilation: the
-median of three repeats.
+Each learner is fed the same laps of ``gupta_2t``, with 200 replays per pause or as many as it
+makes. The rate is the number of replayed rows of the log, divided by the time that they add to the
+same laps without replay, in processor seconds, in a single thread, after compilation: the median of
+three repeats.
 """
 
 import sys

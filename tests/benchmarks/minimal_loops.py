@@ -1,4 +1,4 @@
-"""The least that each learner has to do: one loop on plain arrays, without log, window or option.
+"""The minimal work of each learner: one loop on plain arrays, without log, windows or options.
 
 Each loop makes the same steps as `simulate` with the paper's parameters and the same seed, to the
 last bit, so that `bench_learners` can set the two times side by side. Sweeping keeps its queue and
@@ -13,7 +13,7 @@ import numpy as np
 from replay.jit import inlined
 from replay.parts import priority_queue as queues
 from replay.parts import world_model as models
-from replay.simulation.driver import world_of
+from replay.simulation.driver import world_tables
 from replay.worlds.mdp import MDP
 
 __all__ = ["run_minimal"]
@@ -272,7 +272,7 @@ def prioritized_sweeping(world, Q, V, U, model, queue, p, n_steps, rng):
         ended = world.terminal[entered]
         here = begin(world, rng) if ended else entered
         following = act(Q, here, p.epsilon, rng)
-        models.observe(model, s, a, entered, ended)
+        models.count_transition(model, s, a, entered, ended)
         n_since += 1
         N = model.visits[s, a]
         target = r if ended else r + p.discount * U[entered]
@@ -295,7 +295,7 @@ def prioritized_sweeping(world, Q, V, U, model, queue, p, n_steps, rng):
                 enqueue(queue, V, U, before, p)
                 edge = model.edges[edge]["next_in"]
         if p.reset_model and ended:
-            models.forget(model)
+            models.clear_model(model)
             queues.clear(queue)
             n_since = 0
         total += r
@@ -305,7 +305,7 @@ def prioritized_sweeping(world, Q, V, U, model, queue, p, n_steps, rng):
 
 def run_minimal(mdp: MDP, module: str, params: Any, n_steps: int, seed: int) -> float:
     """Make one run; returns its total reward. `module` is that of the learner, or ``"walk"``."""
-    view = world_of(mdp)
+    view = world_tables(mdp)
     world = World(
         view.successor_offset, view.successor, view.cumulative, view.reward, view.terminal,
         view.start_state, view.start_cumulative,

@@ -1,4 +1,4 @@
-"""What a comparison with findings finds where nothing is to be found, and with twice the draws."""
+"""The comparison finds no effects where there are none, and evidence is stable with more draws."""
 
 import numpy as np
 import pytest

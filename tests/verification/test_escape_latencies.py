@@ -1,8 +1,13 @@
-"""SFMA against what its paper found: Diekmann & Cheng (2023), https://doi.org/10.7554/eLife.82301.
+"""SFMA compared with the results of its paper [1]_.
 
 The worlds, trials, parameters and lengths of replay are those of its three navigation tasks. There
 an agent does not choose actions that lead into walls; here such an action makes one of the possible
-moves instead, so that all its experiences are moves too.
+moves instead, so that all its experiences are moves, too.
+
+References
+----------
+.. [1] Diekmann & Cheng (2023), A model of hippocampal replay driven by experience and
+   environmental structure facilitates spatial learning. https://doi.org/10.7554/eLife.82301
 """
 
 import types

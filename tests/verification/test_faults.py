@@ -1,7 +1,7 @@
-"""A reproduction that is killed again and again gives the bytes of an undisturbed one.
+"""A reproduction that is killed repeatedly gives the same bytes as an undisturbed one.
 
-It is killed 20 times, half of them as it works in one process, or as often as the environment
-variable ``KILLS`` says.
+It is killed 20 times, or as often as the environment variable ``KILLS`` says, half of them while it
+works in one process.
 """
 
 import hashlib

@@ -1,17 +1,18 @@
 """Forward and reverse segments per episode against the code of Mattar & Daw (2018).
 
 Their numbers are means over 20 simulations of 50 episodes on the track, and over 10 in the open
-maze. Driven with their draws the learner meets each of their backups and segments, so the only
-question is whether the draws are alike. If they are, their mean is that of so few of our
-simulations: the error of the difference is our spread, over the square root of their number, and
-our own standard error. Our spread is taken for both, since it is known from more simulations.
+maze. With their random draws the learner makes each of their backups and segments, so the only
+question is whether the distributions of draws agree. If they do, their mean is that of equally few
+of our simulations: the error of the difference combines our standard deviation over the square root
+of their number of simulations with our own standard error. Our standard deviation is used for both,
+as it is known from more simulations.
 
 The largest difference is that of forward segments at the start of the track: theirs .642, ours .687
-over 1,400 simulations (standard error .004, spread .16). That is 1.2 errors: of our own sets of 20,
-one in five is as far off. A readable version with draws of its own, the one to which the tests
-compare each option, has .675 over 450 (.008). So this is chance. What could have made a difference,
-and does not: the first episode's start, who draws rewards and when, the order of draws, the end of
-the last episode, and whether ties are equalities or within 1e-12.
+over 1,400 simulations (standard error .004, standard deviation .16). That is 1.2 errors: of our own
+sets of 20, one in five is as far off. A plain version with its own draws, with which the tests
+compare each option, has .675 over 450 (.008). So this is chance. Possible causes that make no
+difference are the first episode's start, how and when rewards are drawn, the order of draws, the
+end of the last episode, and whether ties are equalities or within 1e-12.
 """
 
 import numpy as np

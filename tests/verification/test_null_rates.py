@@ -1,8 +1,8 @@
 """How often nulls are rejected when they are true, and how often effects are found.
 
-Each rate is that of 1,000 data sets. It must be what the test claims: within binomial error of its
-level, or of its power where the effect is known. A number that takes few values may be rejected
-less often than the level says, never more often.
+Each rate is over 1,000 data sets. It must be what the test claims: within binomial error of its
+level, or of its power if the effect is known. For a number with few values, the null may be
+rejected less often than at the nominal rate, but never more often.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Each account under its authors' protocols against what they published, with other animals."""
+"""Each account under its authors' protocols, compared with their results, with other animals."""
 
 import numpy as np
 import pytest

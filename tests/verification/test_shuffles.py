@@ -1,11 +1,11 @@
-"""Which shuffles tell replay from what only looks like it: events of known truth.
+"""Which shuffles distinguish replay from similar events: events of known truth.
 
-Forty cells, gain 2.9, 75 events of each truth, 39 shuffles; the score is the mean probability of
-continuous movement. *Replay* are paths over a figure of eight; *cells*: the same events with the
-identities of their cells drawn anew for each; *stationary*: one place; *fragmented*: another place,
-anywhere, every 15 ms. The share of events with p <= .05 by each shuffle, and by the largest p of
-three (cell identity, time bins, circular posterior), is held against a prototype's, on paths of its
-own:
+There are 40 cells, a gain of 2.9, 75 events of each kind, and 39 shuffles; the score is the mean
+probability of continuous movement. *Replay*: paths on a figure of eight; *cells*: the same events
+with the identities of their cells randomised in each; *stationary*: one place; *fragmented*: a
+random place every 15 ms. The share of events with p <= .05 by each shuffle, and by the largest p of
+three (cell identity, time bins, circular posterior), is compared with that of a prototype with its
+own paths:
 
 ==========  =============  ===============  =========  ==================  =====
 truth       cell identity  circular fields  time bins  circular posterior  three
@@ -16,9 +16,10 @@ stationary  .07            .08              .03        .87                 .01
 fragmented  .03            .07              .24        .25                 .01
 ==========  =============  ===============  =========  ==================  =====
 
-So time bins and posterior must not be shuffled alone. What is asked for here is this pattern; how
-many events of replay are significant depends on their length, and how many fragmented ones are by a
-shuffle of bins on how long a fragment lasts (none beyond chance if it is a single bin).
+So time bins or the posterior must not be shuffled alone. The test requires this pattern only: how
+many replay events are significant depends on their length, and how many fragmented events are
+significant by a shuffle of bins depends on the length of a fragment (none beyond chance if it is a
+single bin).
 """
 
 import numpy as np

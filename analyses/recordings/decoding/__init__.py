@@ -1,1 +1,1 @@
-"""Decoding: where the animal was, or where replay was, from spikes on a track."""
+"""Decoding of positions on a track from spikes, during running or replay."""

@@ -1,4 +1,4 @@
-"""The Bayesian decoder, which takes each time bin on its own [1]_.
+"""The Bayesian decoder, which decodes each time bin independently [1]_.
 
 References
 ----------
@@ -19,14 +19,14 @@ __all__ = ["bayesian_posterior"]
 def bayesian_posterior(
     log_likelihoods: ArrayLike, prior: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """Decode each time bin on its own.
+    """Decode each time bin independently.
 
     Parameters
     ----------
     log_likelihoods : array_like of float, shape (n_time, n_bins)
-        As `log_likelihood` gives them.
+        As `log_likelihood` returns them.
     prior : array_like of float, shape (n_bins,), optional
-        Probability of each place; all alike without it.
+        Probability of each place; uniform by default.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def bayesian_posterior(
     Raises
     ------
     ValueError
-        If shapes disagree, or the prior is no distribution.
+        If shapes disagree, or the prior is not a distribution.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def bayesian_posterior(
         weights = np.asarray(prior, dtype=float)
         if weights.shape != given.shape[1:] or not (weights >= 0).all() or not weights.sum() > 0:
             raise ValueError(
-                f"prior must hold {given.shape[1]} probabilities, got shape {weights.shape}."
+                f"prior must hold {given.shape[1]} probabilities; got shape {weights.shape}."
             )
         with np.errstate(divide="ignore"):
             given = given + np.log(weights / weights.sum())

@@ -1,10 +1,10 @@
-"""The likelihood of spikes in each place of a track.
+"""The likelihood of spike counts at each place of a track.
 
 Cells fire as independent Poisson processes whose rate depends on the place,
 
     log L(t, b) = sum_c n(t, c) log(rate(c, b) dt) - dt sum_c rate(c, b)   (+ a constant),
 
-with the number n of spikes of cell c in time bin t and the rate of c in place bin b [1]_.
+where n is the number of spikes of cell c in time bin t, and rate that of c in place bin b [1]_.
 
 References
 ----------
@@ -25,14 +25,14 @@ _LOWEST_RATE = 1e-10
 
 
 def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np.float64]:
-    """Compute how likely spikes are in each place, up to a constant of each time bin.
+    """Compute the log-likelihood of spike counts at each place, up to a constant per time bin.
 
     Parameters
     ----------
     counts : array_like of int, shape (n_time, n_cells)
         Spikes of each cell in each time bin.
     rates : array_like of float, shape (n_cells, n_bins)
-        Rates in Hz; lower ones than 1e-10 Hz count as that.
+        Rates in Hz; rates below 1e-10 Hz count as 1e-10 Hz.
     dt : float
         Length of a time bin, in s.
 
@@ -55,7 +55,7 @@ def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np
     n_spikes, hertz = np.asarray(counts, dtype=float), np.asarray(rates, dtype=float)
     if n_spikes.ndim != 2 or hertz.ndim != 2 or n_spikes.shape[1] != len(hertz):
         raise ValueError(
-            "counts must be (n_time, n_cells) and rates (n_cells, n_bins), got "
+            "counts must be (n_time, n_cells) and rates (n_cells, n_bins); got "
             f"{n_spikes.shape} and {hertz.shape}."
         )
     for name, values in (("counts", n_spikes), ("rates", hertz)):
@@ -67,32 +67,32 @@ def log_likelihood(counts: ArrayLike, rates: ArrayLike, dt: float) -> NDArray[np
 
 
 def check_likelihoods(values: ArrayLike) -> NDArray[np.float64]:
-    """Check logarithms of likelihoods before they are decoded.
+    """Check log-likelihoods before decoding.
 
     Parameters
     ----------
     values : array_like of float, shape (n_time, n_bins)
-        As `log_likelihood` gives them.
+        As `log_likelihood` returns them.
 
     Returns
     -------
     ndarray of float64, shape (n_time, n_bins)
-        The same.
+        The same values.
 
     Raises
     ------
     ValueError
-        If the shape is another, or a time bin is NaN, infinite, or 0 everywhere.
+        If the shape is wrong, or the likelihood of a time bin is NaN, infinite, or 0 everywhere.
     """
     given = np.asarray(values, dtype=float)
     if given.ndim != 2 or not given.shape[1]:
         raise ValueError(
-            f"log_likelihoods must have the shape (n_time, n_bins), got {given.shape}."
+            f"log_likelihoods must have the shape (n_time, n_bins); got {given.shape}."
         )
     lost = np.isnan(given).any(axis=1) | ~np.isfinite(given.max(axis=1, initial=-np.inf))
     if lost.any():
         raise ValueError(
             f"The likelihoods of time bin {int(np.flatnonzero(lost)[0])} are NaN, infinite, or 0 "
-            "everywhere: leave such time bins out."
+            "everywhere: leave out such time bins."
         )
     return given

@@ -22,24 +22,24 @@ def place_fields(
 ) -> NDArray[np.float64]:
     """Estimate the rate of each cell in each bin of a track.
 
-    Spikes and time are smoothed alike by a Gaussian along the track before one is divided by the
-    other, so that a corridor lends nothing to another one beside it.
+    Spike counts and occupancy are both smoothed by a Gaussian along the track before they are
+    divided, so that nothing is smoothed across to a neighbouring corridor.
 
     Parameters
     ----------
     track : BinnedTrack
         The track.
     position_bins : array_like of int, shape (n_time,)
-        In which bin the animal was in each time bin; -1 where that does not count (unknown, too
-        slow).
+        The animal's place bin in each time bin; -1 for time bins to leave out (position unknown, or
+        too slow).
     counts : array_like of int, shape (n_time, n_cells)
-        How many spikes each cell fired then.
+        Number of spikes of each cell in each time bin.
     dt : float
         Length of a time bin, in s.
     smoothing : float, default 6.0
         Standard deviation of the Gaussian, in cm; 0 for none.
     lowest_rate : float, default 0.0
-        Rates below this are set to it, in Hz.
+        Lower rates are set to this value, in Hz.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def place_fields(
     Raises
     ------
     ValueError
-        If shapes disagree, a bin is none of the track's, or a bin was never visited nor lies near
+        If shapes disagree, a bin is not on the track, or a bin was not visited and lies not near
         one that was.
 
     Examples
@@ -67,17 +67,17 @@ def place_fields(
     bins, n_spikes = np.asarray(position_bins), np.asarray(counts)
     if bins.ndim != 1 or n_spikes.ndim != 2 or len(bins) != len(n_spikes):
         raise ValueError(
-            "place_fields needs one bin and one row of counts for each time bin, got shapes "
+            "place_fields needs one bin and one row of counts for each time bin; got shapes "
             f"{bins.shape} and {n_spikes.shape}."
         )
     if len(bins) and not -1 <= bins.min() <= bins.max() < track.n_bins:
         raise ValueError(
-            f"Bins of this track go from 0 to {track.n_bins - 1} (-1: none), got "
+            f"Bins of this track range from 0 to {track.n_bins - 1} (-1 for none); got "
             f"{bins.min()} to {bins.max()}."
         )
     counted = bins >= 0
     time = np.bincount(bins[counted], minlength=track.n_bins) * seconds
-    row, cell = np.nonzero(n_spikes)  # few of all
+    row, cell = np.nonzero(n_spikes)  # most counts are 0
     row, cell = row[counted[row]], cell[counted[row]]
     shape = n_spikes.shape[1], track.n_bins
     place, n_places = np.ravel_multi_index((cell, bins[row]), shape), shape[0] * shape[1]
@@ -89,7 +89,7 @@ def place_fields(
         empty = int(np.flatnonzero(time <= 0)[0])
         x, y = track.position[empty]
         raise ValueError(
-            f"The animal was never near bin {empty} of the track, at ({x:.0f}, {y:.0f}) cm, so no "
-            "rate is known there: leave that corridor out of the graph, or smooth more."
+            f"The animal was never near bin {empty} of the track, at ({x:.0f}, {y:.0f}) cm, so "
+            "rates are unknown there: leave that corridor out of the graph, or smooth more."
         )
     return np.maximum(spikes / time, lowest_rate)

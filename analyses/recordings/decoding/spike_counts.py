@@ -1,4 +1,4 @@
-"""Spikes, counted in the time bins of events."""
+"""Spike counts in the time bins of events."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def count_spikes(
     Parameters
     ----------
     spikes : sequence of array_like of float
-        When each cell fired, in s, ascending.
+        The spike times of each cell, in s, ascending.
     start, end : array_like of float, shape (n_events,)
-        When events begin and end, in s. What is left at the end, less than a bin, is left out.
+        Begin and end of each event, in s. An incomplete bin at the end is left out.
     dt : float
         Length of a time bin, in s.
 
@@ -46,7 +46,7 @@ def count_spikes(
         check_array(each, name, kind="number") for each, name in ((start, "start"), (end, "end"))
     )
     if len(first) != len(last) or (last < first).any():
-        raise ValueError("Each event must have one start and one end, not before its start.")
+        raise ValueError("Each event must have one start, and one end that is not before it.")
     n_bins = np.floor((last - first) / width + 1e-9).astype(np.int64)
     offset = np.append(0, np.cumsum(n_bins + 1))
     number = np.arange(offset[-1]) - np.repeat(offset[:-1], n_bins + 1)

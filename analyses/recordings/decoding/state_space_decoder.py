@@ -1,9 +1,9 @@
-"""The state-space decoder: places and kinds of movement that follow one another [1]_.
+"""The state-space decoder, a hidden Markov model of place and kind of movement [1]_.
 
-The hidden state is a place, and a kind of movement that is kept from one time bin to the next with
-a probability of .98. A *stationary* state stays in its bin, a *continuous* one makes a step of a
-random walk along the track, a *fragmented* one may be anywhere next; so may be what enters or
-leaves it.
+The hidden state is a place and a kind of movement, which stays the same from one time bin to the
+next with a probability of .98. *Stationary* movement stays in its bin, *continuous* movement makes
+a step of a random walk along the track, and *fragmented* movement continues anywhere with equal
+probability; the same holds for transitions into and out of fragmented movement.
 
 References
 ----------
@@ -28,7 +28,7 @@ __all__ = [
     "FRAGMENTED",
     "MOVEMENTS",
     "STATIONARY",
-    "Decoded",
+    "DecodedEvent",
     "continuous_path",
     "decode",
     "state_posterior",
@@ -40,19 +40,19 @@ MOVEMENTS = ("stationary", "continuous", "fragmented")
 STATIONARY, CONTINUOUS, FRAGMENTED = range(3)
 
 
-class Decoded(NamedTuple):
-    """What the state-space decoder finds.
+class DecodedEvent(NamedTuple):
+    """The output of the state-space decoder for one event.
 
     Attributes
     ----------
     posterior : ndarray of float64, shape (n_time, 3, n_bins)
         The probability of each movement and place in each time bin, given all spikes.
     log_evidence : float
-        The logarithm of the probability of all spikes, but for the constant of the likelihood.
+        The log-probability of all spikes, up to the constant of the likelihood.
     movement : ndarray of int32, shape (n_time,)
         The movement in each time bin on the most probable path of hidden states.
     place : ndarray of int32, shape (n_time,)
-        The place bin in each time bin on that path.
+        The place bin in each time bin on the same path.
     """
 
     posterior: NDArray[np.float64]
@@ -62,19 +62,20 @@ class Decoded(NamedTuple):
 
 
 def walk_transitions(track: BinnedTrack, variance: float) -> NDArray[np.float64]:
-    """Give the probability of each step of a random walk along the track.
+    """Compute the probability of each step of a random walk along the track.
 
     Parameters
     ----------
     track : BinnedTrack
         The track.
     variance : float
-        Of the step in a time bin, in cm^2.
+        Variance of the step in a time bin, in cm^2.
 
     Returns
     -------
     ndarray of float64, shape (n_bins, n_bins)
-        From each bin (row) to each bin, proportional to exp(-distance^2 / (2 variance)).
+        Probability from each bin (row) to each bin, proportional to
+        exp(-distance^2 / (2 variance)).
 
     Raises
     ------
@@ -101,32 +102,32 @@ def decode(
     walk: ArrayLike,
     *,
     stay: float = 0.98,
-) -> Decoded:
+) -> DecodedEvent:
     """Decode with the state-space decoder.
 
     Parameters
     ----------
     log_likelihoods : array_like of float, shape (n_time, n_bins)
-        As `log_likelihood` gives them.
+        As `log_likelihood` returns them.
     walk : array_like of float, shape (n_bins, n_bins)
-        The steps of continuous movement, as `walk_transitions` gives them; rows sum to 1.
+        The steps of continuous movement, as `walk_transitions` returns them; rows sum to 1.
     stay : float, default 0.98
-        The probability that a kind of movement goes on in the next time bin; the others share the
-        rest.
+        The probability that the kind of movement stays the same in the next time bin; the other
+        kinds share the rest equally.
 
     Returns
     -------
-    Decoded
+    DecodedEvent
         Posterior, evidence, and the most probable path.
 
     Raises
     ------
     ValueError
-        If shapes disagree, a likelihood is NaN, or rows of `walk` don't sum to 1.
+        If shapes disagree, a likelihood is NaN, or rows of `walk` do not sum to 1.
 
     Examples
     --------
-    Two bins of time, in which the first and then the second of two places is likely:
+    Two time bins, in which first one and then the other of two places is likely:
 
     >>> found = decode(np.log([[0.9, 0.1], [0.1, 0.9]]), [[0.5, 0.5], [0.5, 0.5]])
     >>> found.place.tolist(), bool(found.posterior[1, CONTINUOUS].sum() > 0.33)
@@ -139,13 +140,13 @@ def decode(
         log_steps, log_movements = np.log(steps.T.copy()), np.log(movements)
     path = np.empty(len(given), dtype=np.int32)
     _most_probable_path(given, log_movements, log_steps, path)
-    return Decoded(posterior, log_evidence, path // n_bins, path % n_bins)
+    return DecodedEvent(posterior, log_evidence, path // n_bins, path % n_bins)
 
 
 def state_posterior(
     log_likelihoods: ArrayLike, walk: ArrayLike, *, stay: float = 0.98
 ) -> tuple[NDArray[np.float64], float]:
-    """Decode with the state-space decoder, without its most probable path: several times faster.
+    """Compute only the posterior of the state-space decoder, which is several times faster.
 
     Parameters
     ----------
@@ -155,9 +156,9 @@ def state_posterior(
     Returns
     -------
     posterior : ndarray of float64, shape (n_time, 3, n_bins)
-        As `decode` gives it.
+        As from `decode`.
     log_evidence : float
-        As `decode` gives it.
+        As from `decode`.
 
     Raises
     ------
@@ -174,10 +175,10 @@ def state_posterior(
 
 
 def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike) -> NDArray[np.int32]:
-    """Find the most probable path of an event in which replay moves on continuously.
+    """Find the most probable path of an event under continuous movement throughout.
 
-    The path of `decode` may rest and jump as well, and so it does where a walk would be as likely.
-    This one always walks, whatever the spikes: whether there is a path at all, a test must tell.
+    The path of `decode` may also rest and jump, even where continuous movement is as likely. This
+    path is continuous whatever the spikes: a test must decide whether there is a path at all.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike) -> NDArray[np.i
     log_movements = np.full((3, 3), -np.inf)
     log_movements[CONTINUOUS, CONTINUOUS] = 0.0
     path = np.empty(len(given), dtype=np.int32)
-    if len(path) == 1:  # all movements are as likely in the first time bin
+    if len(path) == 1:  # all movements are equally likely in the first time bin
         path[:] = np.argmax(given, axis=1)
     else:
         _most_probable_path(given, log_movements, log_steps, path)
@@ -218,12 +219,12 @@ def continuous_path(log_likelihoods: ArrayLike, walk: ArrayLike) -> NDArray[np.i
 def _checked(
     log_likelihoods: ArrayLike, walk: ArrayLike, stay: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Check what is decoded; gives likelihoods, steps, and the probability of each movement."""
+    """Check arguments; return likelihoods, steps, and the transition matrix of movements."""
     given = check_likelihoods(log_likelihoods)
     n_bins = given.shape[1]
     steps = np.ascontiguousarray(walk, dtype=float)
     if steps.shape != (n_bins, n_bins):
-        raise ValueError(f"walk must have shape {(n_bins, n_bins)}, got {steps.shape}.")
+        raise ValueError(f"walk must have shape {(n_bins, n_bins)}; got {steps.shape}.")
     if not (steps >= 0).all() or np.abs(steps.sum(axis=1) - 1.0).max(initial=0.0) > 1e-9:
         raise ValueError("Each row of walk must hold probabilities that sum to 1.")
     kept = check_number("stay", stay, at_least=0.0, at_most=1.0)
@@ -253,9 +254,9 @@ def _filter(
     predicted: NDArray[np.float64],
     filtered: NDArray[np.float64],
 ) -> float:
-    """Write the prediction for each time bin and the state given the spikes until then.
+    """Write the predicted state for each time bin, and the state given the spikes up to it.
 
-    Whatever enters or leaves fragmented movement may be anywhere next, alike.
+    Transitions into and out of fragmented movement lead anywhere with equal probability.
     """
     n_time, n_bins = likelihood.shape
     log_evidence = 0.0
@@ -308,7 +309,7 @@ def _smooth(
     predicted: NDArray[np.float64],
     states: NDArray[np.float64],
 ) -> None:
-    """Turn the states given the spikes until then into those given all spikes, from the end."""
+    """Smooth backwards: replace states given the spikes so far by states given all spikes."""
     n_time, _, n_bins = states.shape
     ratio = np.zeros((3, n_bins))
     for t in range(n_time - 2, -1, -1):

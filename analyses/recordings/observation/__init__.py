@@ -1,6 +1,6 @@
-"""Observation: what a recording would see of a model's replay, as spikes of place cells.
+"""Observation: a model's replay as a recording would show it, in spikes of place cells.
 
-What comes out is what a laboratory has: positions, and spike times of each cell. It goes the way
-that a recording goes (fields are estimated, events decoded), and the truth is known
+The result has the form of laboratory data, positions and spike times of cells, and is analysed like
+a recording (fields are estimated, events decoded), but what was replayed is known
 (:mod:`analyses.recordings.recovery`).
 """

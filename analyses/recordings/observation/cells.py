@@ -1,4 +1,4 @@
-"""Place cells: where and how fast each one fires."""
+"""Place cells and their firing rates along a track."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["Cells", "check_cells", "draw_cells"]
 
 
 class Cells(NamedTuple):
-    """Place cells: how fast each one fires where, in running.
+    """Place cells, with their firing rates along a track during running.
 
     Attributes
     ----------
     track : BinnedTrack
         The track.
     rates : ndarray of float64, shape (n_cells, n_bins)
-        In Hz.
+        Rates in Hz.
     background : float
-        The rate of each cell when nothing moves, in Hz.
+        The rate of each cell while the animal is still and nothing is replayed, in Hz.
     """
 
     track: BinnedTrack
@@ -42,14 +42,14 @@ def draw_cells(
     common: float = 0.5,
     seed: int | np.random.Generator = 0,
 ) -> Cells:
-    """Draw place cells: fields anywhere on the track, peak rates log-normal.
+    """Draw place cells with uniformly distributed fields and log-normal peak rates.
 
     Parameters
     ----------
     track : BinnedTrack
-        The track; in fine bins, of about 1 cm.
+        The track, in fine bins of about 1 cm.
     n_cells : int, default 70
-        How many. About 70 a session were recorded by Gupta et al. (2010).
+        Number of cells; Gupta et al. (2010) recorded about 70 per session.
     median_peak : float, default 10.0
         Median of the peak rates, in Hz.
     spread : float, default 0.6
@@ -59,10 +59,10 @@ def draw_cells(
     background : float, default 0.1
         Rate everywhere else, in Hz.
     common : float, default 0.5
-        On tracks that do not join: how probably a cell with a field on one of them has one on each
-        other, with a place and a peak of its own.
+        On separate tracks: the probability that a cell with a field on one of them has one on each
+        other, with an independent position and peak.
     seed : int or numpy.random.Generator, default 0
-        Of fields and peaks.
+        Seed of fields and peak rates.
 
     Returns
     -------
@@ -104,22 +104,22 @@ def draw_cells(
 
 
 def check_cells(cells: Cells) -> None:
-    """Refuse cells whose rates make no sense.
+    """Check the rates of cells.
 
     Parameters
     ----------
     cells : Cells
-        What was given.
+        The user's cells.
 
     Raises
     ------
     ValueError
-        If there is none, their rates are not those of the bins of the track, or one is negative.
+        If there is no cell, rates do not match the bins of the track, or a rate is negative.
     """
     rates = check_array(cells.rates, "The rates of cells", kind="number", at_least=0, n_dims=2)
     if rates.shape[1] != cells.track.n_bins or not len(rates):
         raise ValueError(
             f"The rates of cells must have the shape (n_cells, {cells.track.n_bins}) on their "
-            f"track, got {rates.shape}."
+            f"track; got {rates.shape}."
         )
     check_number("The background of cells", cells.background, at_least=0.0)

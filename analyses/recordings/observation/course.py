@@ -1,4 +1,4 @@
-"""Where an animal is that runs the laps of a log, and rests where something is replayed."""
+"""Positions of a simulated animal that runs the laps of a log and rests during replay."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.recordings.observation.sweeps import Ways
+from analyses.recordings.observation.sweeps import TrackPaths
 from replay.log.event_log import EventLog
 
 __all__ = ["SAMPLE", "Course", "run_course"]
 
 SAMPLE = 0.02
-"""The time between two positions, in s, as of a camera."""
+"""The time between two positions, in s, as from a camera."""
 
 _LEAD = 0.5  # s of stillness before and after each event
 _PAUSE = 2.0  # s of stillness after each lap
-_CARRIED = 10.0  # s without position between two laps that don't join
+_CARRIED = 10.0  # s without position between two laps that do not join
 
 
 class Course(NamedTuple):
-    """Where the animal was in each sample, and whether it moved.
+    """The animal's position in each sample, and whether it moved.
 
     Attributes
     ----------
     time : ndarray of float64, shape (n_samples,)
-        In s.
+        Times in s.
     bins : ndarray of int64, shape (n_samples,)
         The nearest bin of the track.
     position : ndarray of float64, shape (n_samples, 2)
-        In cm.
+        Positions in cm.
     is_moving : ndarray of bool, shape (n_samples,)
-        Whether it moved.
+        Whether the animal moved.
     """
 
     time: NDArray[np.float64]
@@ -43,32 +43,32 @@ class Course(NamedTuple):
 
 def run_course(
     log: EventLog,
-    ways: Ways,
+    track_paths: TrackPaths,
     speed: float,
     event_step: NDArray[np.int64],
     lasts: NDArray[np.float64],
 ) -> tuple[Course, NDArray[np.float64]]:
-    """Let the animal run its laps, and be still after each and around events.
+    """Let the animal run its laps, and stay still after each lap and around events.
 
     Parameters
     ----------
     log : EventLog
-        With the steps of the laps.
-    ways : Ways
-        Between the states of its world.
+        A log with the steps of the laps.
+    track_paths : TrackPaths
+        The paths between the states of its world.
     speed : float
-        Of running, in cm/s.
+        Running speed, in cm/s.
     event_step : ndarray of int64, shape (n_events,)
-        The step at which each event is, ascending.
+        The step at which each event occurs, ascending.
     lasts : ndarray of float64, shape (n_events,)
-        How long each event lasts, in s.
+        Duration of each event, in s.
 
     Returns
     -------
     course : Course
-        Where the animal was.
+        The animal's positions.
     start : ndarray of float64, shape (n_events,)
-        When each event begins, in s.
+        The time at which each event begins, in s.
 
     Raises
     ------
@@ -77,11 +77,11 @@ def run_course(
     """
     steps = log.columns("steps")
     if not len(steps["state"]):
-        raise ValueError("The log has no steps, so the animal never runs: keep its steps.")
+        raise ValueError("The log has no steps, so the animal never runs: log steps too.")
     n_before = np.searchsorted(steps["step"], event_step, side="right")
     due = np.searchsorted(n_before, np.arange(len(steps["step"]) + 2))
     start = np.empty(len(lasts))
-    time, bins, carried = [0.0], [ways.at(steps["state"][0])], []
+    time, bins, carried = [0.0], [track_paths.at(steps["state"][0])], []
 
     def rest(seconds: float) -> None:
         time.append(time[-1] + seconds)
@@ -97,29 +97,34 @@ def run_course(
     moves = zip(steps["state"].tolist(), steps["next_state"].tolist(), strict=True)
     ends = steps["terminated"] | steps["truncated"]
     for number, (state, next_state) in enumerate(moves):
-        if ways.at(state) != bins[-1]:
+        if track_paths.at(state) != bins[-1]:
             carried.append(len(time) - 1)
             time.append(time[-1] + _CARRIED)
-            bins.append(ways.at(state))
-        way, along = ways.way(state, next_state)
+            bins.append(track_paths.at(state))
+        way, along = track_paths.between(state, next_state)
         time.extend((time[-1] + along / speed).tolist())
         bins.extend(way.tolist())
         replay(number + 1)
         if ends[number]:
             rest(_PAUSE)
-    return _sampled(np.array(time), np.array(bins), np.array(carried, dtype=int), ways), start
+    return _sampled(
+        np.array(time), np.array(bins), np.array(carried, dtype=int), track_paths
+    ), start
 
 
 def _sampled(
-    knots: NDArray[np.float64], bins: NDArray[np.int64], carried: NDArray[np.int64], ways: Ways
+    knots: NDArray[np.float64],
+    bins: NDArray[np.int64],
+    carried: NDArray[np.int64],
+    track_paths: TrackPaths,
 ) -> Course:
-    """Take positions between knots, but none while the animal is carried."""
+    """Interpolate positions between knots, with none while the animal is carried."""
     time = np.arange(0.0, knots[-1], SAMPLE)
     knot = np.searchsorted(knots[1:-1], time, side="right")
     seen = ~np.isin(knot, carried)
     time, knot = time[seen], knot[seen]
     share = (time - knots[knot]) / (knots[knot + 1] - knots[knot])
-    begin, end = ways.position[bins[knot]], ways.position[bins[knot + 1]]
+    begin, end = track_paths.position[bins[knot]], track_paths.position[bins[knot + 1]]
     nearest = np.where(share < 0.5, bins[knot], bins[knot + 1])
     position = begin + share[:, None] * (end - begin)
     return Course(time, nearest, position, bins[knot] != bins[knot + 1])

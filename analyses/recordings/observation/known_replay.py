@@ -1,9 +1,9 @@
 """Laps on a figure of eight, and known replay of them: forward, reverse and novel paths.
 
-An animal runs rails of 90 and 50 cm, left and right in turn, 30 laps. Then it replays, 15 times
-each: a stretch of a lap over four corners, forward; such a stretch in reverse (190 or 230 cm); and
-across the top from one side to the other, as nobody ran it: the first half backwards, the second
-forward (220 cm), as the shortcuts that Gupta et al. (2010) [1]_ saw.
+An animal runs 30 laps on rails of 90 and 50 cm, left and right in turn. Then it replays, 15 times
+each, a stretch of a lap over four corners, forward; such a stretch in reverse (190 or 230 cm); and
+a path across the top from one side to the other that was never run, its first half backwards and
+its second half forward (220 cm), like the shortcuts that Gupta et al. (2010) [1]_ saw.
 
 References
 ----------
@@ -35,11 +35,11 @@ _STATE_SIZE = 15.0  # cm
 _N_LAPS = 30
 
 N_EACH = 15
-"""How many paths of each kind are replayed."""
+"""Number of paths of each kind that are replayed."""
 
 
 class KnownReplay(NamedTuple):
-    """What was run and replayed.
+    """A session of laps, and the paths that are replayed after them.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class KnownReplay(NamedTuple):
     graph : networkx.Graph
         The track.
     paths : pandas.DataFrame
-        What is replayed after the last lap: `step, states`, forward, reverse and novel.
+        The forward, reverse and novel paths that are replayed after the last lap: `step, states`.
     """
 
     log: EventLog
@@ -62,12 +62,12 @@ def draw_session(rng: np.random.Generator) -> KnownReplay:
     Parameters
     ----------
     rng : numpy.random.Generator
-        Of which paths are replayed.
+        Generator of the replayed paths.
 
     Returns
     -------
     KnownReplay
-        The same laps, and other paths.
+        Laps, which are always the same, and replayed paths.
 
     Examples
     --------

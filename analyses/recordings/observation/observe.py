@@ -1,16 +1,16 @@
-"""Observation: what a recording would see of a model's replay, as spikes of place cells.
+"""Observation: a model's replay as a recording would show it, in spikes of place cells.
 
 Each cell has one place field, a Gaussian of the distance along the track, with a peak rate from a
-log-normal distribution [1]_, and fires as a Poisson process. While the animal runs, which it does
-along the laps of the log, cells fire by its place; while it is still, at their background rate; in
-a replay event by the place that is replayed, faster than in running [2]_, as the event sweeps along
-the track at the speed of ripples [3]_. A model has no seconds: how fast it replays is a parameter
-of the observer.
+log-normal distribution [1]_, and fires as a Poisson process. While the animal runs along the laps
+of the log, cells fire according to its place; while it is still, at their background rate; and in a
+replay event, according to the replayed place, at higher rates than during running [2]_, while the
+event sweeps along the track at the speed of replay in ripples [3]_. The steps of a model have no
+duration in seconds, so the speed of replay is a parameter of the observation.
 
-What comes out is what a laboratory has: positions, and spike times of each cell. It goes the way
-that a recording goes (fields are estimated, events decoded), and the truth is known
+The result has the form of laboratory data, positions and spike times of each cell, and is analysed
+like a recording (fields are estimated, events decoded), but what was replayed is known
 (:mod:`analyses.recordings.recovery`). Cells have no bursts, no drift from lap to lap and no
-preferred direction, and all share one gain, so real recordings show less.
+preferred direction, and all have the same gain, so real recordings show less.
 
 References
 ----------
@@ -35,7 +35,7 @@ from analyses.recordings.binned_track import cut_track
 from analyses.recordings.observation.cells import Cells, check_cells, draw_cells
 from analyses.recordings.observation.course import SAMPLE, run_course
 from analyses.recordings.observation.poisson_spikes import poisson_spikes
-from analyses.recordings.observation.sweeps import Sweep, Ways, bins_of_states
+from analyses.recordings.observation.sweeps import Sweep, TrackPaths, bins_of_states
 from analyses.recordings.recording import Recording
 from analyses.sequences.reactivations import reactivations
 from analyses.sequences.runs import runs_of
@@ -47,20 +47,20 @@ __all__ = ["Observation", "observe"]
 
 
 class Observation(NamedTuple):
-    """What was recorded of an animal that runs and replays as a log says, and the truth about it.
+    """A simulated recording of an animal that runs and replays as in a log, and the true replay.
 
     Attributes
     ----------
     recording : Recording
-        Positions (50 a second, none while the animal is carried), spikes, and events. Events have
-        two more columns: `event`, their number in the log or their row of the given paths, and
-        `step`, that of the log at which they are.
+        Positions (50 per second, none while the animal is carried), spikes, and events. Events have
+        two more columns: `event`, their number in the log or their row in the given paths, and
+        `step`, the step of the log at which they occur.
     replayed : tuple of ndarray of int64, length n_events
         The bins of `cells.track` through which each event sweeps, about 1 cm apart.
     cells : Cells
         The cells.
     speed, gain : float
-        As they were given to `observe`.
+        Speed of replay in cm/s, and gain, as given to `observe`.
     """
 
     recording: Recording
@@ -81,47 +81,47 @@ def observe(
     running_speed: float = 30.0,
     seed: int = 0,
 ) -> Observation:
-    """Record what a model runs and replays, with place cells.
+    """Simulate a recording, with place cells, of a model's runs and replay.
 
-    The animal runs along the laps of the log, and is still wherever something is replayed. Laps
-    that don't begin where the one before ended have a time without positions between them, as if
-    the animal was carried.
+    The animal runs along the laps of the log, and stays still while something is replayed. If a lap
+    does not begin where the previous one ended, there is a time without positions between them, as
+    if the animal were carried.
 
     Parameters
     ----------
     log : EventLog
-        One run, with its steps; its world has positions on the track.
+        A single run, with its steps; its world must have positions on the track.
     graph : networkx.Graph
-        The track, nodes with `pos` in cm.
+        The track; nodes have `pos` in cm.
     paths : DataFrame, optional
-        What is replayed, instead of the log's backups, as
-        :func:`analyses.sequences.reactivations.reactivations` takes it: `states` of each event, and
-        `step` or `time`.
+        Replayed paths, instead of the log's backups, as for
+        :func:`analyses.sequences.reactivations.reactivations`: `states` of each event, and `step`
+        or `time`.
     cells : Cells or int, default 70
-        The cells, or how many are drawn by `draw_cells`.
+        The cells, or the number of cells to be drawn by `draw_cells`.
     speed : float, default 800.0
-        How fast an event sweeps along the track, in cm/s: 8 m/s, by Davidson et al. (2009). Where
-        two places in a row are no neighbours, it jumps.
+        Speed of replay along the track, in cm/s: 8 m/s, by Davidson et al. (2009). Between
+        successive places that are not neighbours, replay jumps.
     gain : float, default 2.9
-        How many times faster than in running cells fire in events: 2.9 in the recordings of Krause
-        & Drugowitsch (2022), 1.4 on a linear track.
+        Firing rates in events relative to running: 2.9 in the recordings of Krause & Drugowitsch
+        (2022), 1.4 on a linear track.
     running_speed : float, default 30.0
-        In cm/s.
+        Running speed, in cm/s.
     seed : int, default 0
         Seed of cells and spikes.
 
     Returns
     -------
     Observation
-        Positions, spikes, and events with what was truly replayed.
+        Positions, spikes, and events with their true replay.
 
     Raises
     ------
     TypeError
-        If `log` is no log.
+        If `log` is not a log.
     ValueError
-        If it has several runs or no steps, its world no positions on the track, or a number is out
-        of range.
+        If the log has several runs or no steps, its world has no positions on the track, or a
+        number is out of range.
 
     Examples
     --------
@@ -145,11 +145,11 @@ def observe(
         number = check_whole("cells", cells, at_least=1, hint="Or give Cells.")
         cells = draw_cells(cut_track(graph, 1.0), number, seed=cell_rng)
     check_cells(cells)
-    ways = Ways(cells.track, bins_of_states(log, cells.track))
-    events, sweeps = _events(log, paths, ways)
+    track_paths = TrackPaths(cells.track, bins_of_states(log, cells.track))
+    events, sweeps = _events(log, paths, track_paths)
     dwell = [sweep.dwell(velocity) for sweep in sweeps]
     lasts = np.array([each.sum() for each in dwell])
-    course, start = run_course(log, ways, running, events["step"].to_numpy(), lasts)
+    course, start = run_course(log, track_paths, running, events["step"].to_numpy(), lasts)
     events["start_time"], events["end_time"] = start, start + lasts
 
     moves = course.is_moving
@@ -179,19 +179,19 @@ def observe(
 
 
 def _events(
-    log: EventLog, paths: pd.DataFrame | None, ways: Ways
+    log: EventLog, paths: pd.DataFrame | None, track_paths: TrackPaths
 ) -> tuple[pd.DataFrame, list[Sweep]]:
-    """List the events in order of time, and the sweep of each; those that stay in a place are none.
+    """List the events that move, in temporal order, and the sweep of each.
 
-    A world's state may have a heading, so that two states are in one place.
+    States of a world may have a heading, so that two of them are at the same place.
     """
     found = reactivations(log, paths)
     if len(runs_of(log)) > 1:
-        raise ValueError("The log has several runs: observe each of them on its own.")
+        raise ValueError("The log has several runs: observe each of them separately.")
     joined = graph_of_log(log)
     rows, sweeps = [], []
     for _, own in found.sort_values(["step", "event", "index"]).groupby("event", sort=False):
-        sweep = ways.sweep(own["place"].tolist(), joined)
+        sweep = track_paths.sweep_along(own["place"].tolist(), joined)
         if sweep.ahead.any():
             rows.append(tuple(own[["event", "step"]].iloc[0].tolist()))
             sweeps.append(sweep)

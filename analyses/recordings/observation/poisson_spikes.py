@@ -11,14 +11,14 @@ __all__ = ["Spikes", "poisson_spikes"]
 
 
 class Spikes(NamedTuple):
-    """Spikes of some cells, in any order.
+    """Spikes of several cells, in any order.
 
     Attributes
     ----------
     time : ndarray of float64, shape (n_spikes,)
-        In s.
+        Times in s.
     cell : ndarray of int64, shape (n_spikes,)
-        Which cell fired.
+        The cell of each spike.
     """
 
     time: NDArray[np.float64]
@@ -32,25 +32,25 @@ def poisson_spikes(
     lasts: NDArray[np.float64] | float,
     rng: np.random.Generator,
 ) -> Spikes:
-    """Draw the spikes of all cells in stretches of time, in each of which the place is one bin.
+    """Draw the spikes of all cells in stretches of time with a constant place bin.
 
     Parameters
     ----------
     rates : ndarray of float64, shape (n_cells, n_bins)
-        In Hz.
+        Rates in Hz.
     bins : ndarray of int, shape (n_stretches,)
-        The place in each stretch.
+        The place bin of each stretch.
     start : ndarray of float64, shape (n_stretches,)
-        When it begins, in s.
+        The time at which each stretch begins, in s.
     lasts : ndarray of float64, shape (n_stretches,), or float
-        How long it is, in s.
+        The duration of each stretch, in s.
     rng : numpy.random.Generator
-        Source of chance.
+        Source of randomness.
 
     Returns
     -------
     Spikes
-        Their times and cells.
+        Times and cells of the spikes.
     """
     total = rates.sum(axis=0)
     each = np.broadcast_to(lasts, start.shape)

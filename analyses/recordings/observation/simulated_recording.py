@@ -1,4 +1,4 @@
-"""Simulated recordings whose replay is known, to try everything on."""
+"""Simulated recordings with known replay, for trying out the analyses."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["simulated_recording", "simulated_two_tracks"]
 
 
 def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
-    """Record an animal that runs a W-track, and replays its laps, their reverse, and a novel path.
+    """Simulate an animal that runs a W-track, and replays laps, laps in reverse, and a novel path.
 
-    Laps lead from the middle arm to an outer one, left and right in turn. At the end of each, one
-    of these is replayed: the lap before, the same backwards, or the way from one outer arm to the
+    Laps lead from the middle arm to an outer one, left and right in turn. At the end of each lap,
+    one of these is replayed: this lap, this lap in reverse, or the path from one outer arm to the
     other, which is never run.
 
     Parameters
     ----------
     n_laps : int, default 20
-        How many laps it runs.
+        Number of laps.
     seed : int, default 0
         Seed of cells and spikes.
 
@@ -67,29 +67,29 @@ def simulated_recording(n_laps: int = 20, seed: int = 0) -> Recording:
         recording,
         name="a simulated animal",
         origin={"simulated": f"{number} laps on a W-track, seed {seed}"},
-        told=("A simulated animal on a W-track: 60 cells, and the true times of events.",),
+        notes=("A simulated animal on a W-track: 60 cells, and the true times of events.",),
     )
 
 
 def simulated_two_tracks(n_laps: int = 20, seed: int = 0) -> Observation:
-    """Record an animal that runs two tracks that do not join, and then replays laps of both.
+    """Simulate an animal that runs on two separate tracks, and then replays laps of both.
 
-    It runs the first track from end to end, lap after lap, is carried to the second one, and runs
-    that. Then it replays as many laps as it ran: forward on the first track, forward on the second,
-    and the same backwards, in turn. Half of the cells with a field on one track have one on the
-    other, too.
+    It runs along the first track from end to end, lap after lap, is carried to the second one, and
+    runs along that. Then it replays as many laps as it ran: in turn, forward on the first track,
+    forward on the second, and the same backwards. Half of the cells with a field on one track also
+    have one on the other.
 
     Parameters
     ----------
     n_laps : int, default 20
-        How many laps it runs, half of them on each track.
+        Number of laps, half of them on each track.
     seed : int, default 0
         Seed of cells and spikes.
 
     Returns
     -------
     Observation
-        Positions, spikes of 80 cells, the times of events, and what each of them replays.
+        Positions, spikes of 80 cells, the times of events, and their true replay.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def simulated_two_tracks(n_laps: int = 20, seed: int = 0) -> Observation:
 
 
 def _run(laps: list[list[int]], world: MDP) -> tuple[EventLog, NDArray[np.int64]]:
-    """Make a log of laps; gives the step at which each ends, too."""
+    """Make a log of laps; also return the step at which each ends."""
     moves = [move for lap in laps for move in pairwise(lap)]
     ends = np.cumsum([len(lap) - 1 for lap in laps]) - 1
     steps = {

@@ -1,4 +1,4 @@
-"""The bins of a track through which replay sweeps from state to state."""
+"""Sweeps of replay from state to state along the bins of a track."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analyses.recordings.binned_track import BinnedTrack, project
 from replay.log.event_log import EventLog
 
-__all__ = ["Sweep", "Ways", "bins_of_states"]
+__all__ = ["Sweep", "TrackPaths", "bins_of_states"]
 
 _MOST_AWAY = 5.0  # cm, of a state from the track
 
@@ -24,68 +24,93 @@ class Sweep(NamedTuple):
     Attributes
     ----------
     bins : ndarray of int64, shape (n_bins_of_sweep,)
-        In order.
+        The bins, in order.
     ahead : ndarray of float64, shape (n_bins_of_sweep,)
-        How far each is from the one before, in cm; 0 after a jump.
+        The distance of each bin from the one before, in cm; 0 after a jump.
     """
 
     bins: NDArray[np.int64]
     ahead: NDArray[np.float64]
 
     def dwell(self, speed: float) -> NDArray[np.float64]:
-        """Give the time in each bin: half of the way to its neighbours."""
+        """Return the time in each bin, in s: half of the time to each of its neighbours."""
         seconds: NDArray[np.float64] = (self.ahead + np.append(self.ahead[1:], 0)) / (2 * speed)
         return seconds
 
 
-class _Way(NamedTuple):
-    """The bins on a way, but for the first one, from which each is so far."""
+class _TrackPath(NamedTuple):
+    """The bins of a path without the first, and their distances from the first, in cm."""
 
     bins: NDArray[np.int64]
     along: NDArray[np.float64]
 
 
-class Ways:
-    """Ways between states along the bins of a track.
+class TrackPaths:
+    """Shortest paths between states along the bins of a track.
 
     Parameters
     ----------
     track : BinnedTrack
         The track.
     bin_of_state : ndarray of int32, shape (n_states,)
-        In which bin each state lies.
+        The bin of each state.
     """
 
     def __init__(self, track: BinnedTrack, bin_of_state: NDArray[np.int32]) -> None:
         self.position = track.position
         self._distance = track.distance
         self._bin_of_state = bin_of_state
-        self._known: dict[tuple[int, int], _Way] = {}
+        self._known: dict[tuple[int, int], _TrackPath] = {}
 
     def at(self, state: int) -> int:
-        """Give the bin of a state."""
+        """Return the bin of a state."""
         return int(self._bin_of_state[state])
 
-    def way(self, state: int, next_state: int) -> _Way:
-        """Give the bins on the shortest way from one state to another, and how far each is."""
+    def between(self, state: int, next_state: int) -> _TrackPath:
+        """Find the shortest path between two states.
+
+        Parameters
+        ----------
+        state, next_state : int
+
+        Returns
+        -------
+        bins : ndarray of int64, shape (n_bins_of_path,)
+            Its bins, without the first.
+        along : ndarray of float64, shape (n_bins_of_path,)
+            The distance of each bin from the first state, in cm.
+        """
         if (state, next_state) not in self._known:
             self._known[state, next_state] = self._find(self.at(state), self.at(next_state))
         return self._known[state, next_state]
 
-    def _find(self, first: int, last: int) -> _Way:
+    def _find(self, first: int, last: int) -> _TrackPath:
         begin = self._distance[first]
         detour = begin + self._distance[:, last] - begin[last]
         on_way = np.flatnonzero(np.abs(detour) < 1e-6)
         way = [first]
         for place in on_way[np.argsort(begin[on_way], kind="stable")].tolist():
             ahead = begin[place] - begin[way[-1]]
-            # Of two ways that are equally long, the one that was begun.
+            # If two paths have the same length, stay on the one that was begun.
             if ahead > 1e-6 and abs(self._distance[way[-1], place] - ahead) < 1e-6:
                 way.append(place)
-        return _Way(np.array(way[1:], dtype=np.int64), begin[way[1:]])
+        return _TrackPath(np.array(way[1:], dtype=np.int64), begin[way[1:]])
 
-    def sweep(self, places: Sequence[int], joined: nx.Graph) -> Sweep:
-        """Sweep from place to place, and jump where two in a row are not joined."""
+    def sweep_along(self, places: Sequence[int], joined: nx.Graph) -> Sweep:
+        """Sweep from place to place, and jump between successive places that are not neighbours.
+
+        Parameters
+        ----------
+        places : sequence of int
+            The states, in order.
+        joined : networkx.Graph
+            The graph of neighbouring states.
+
+        Returns
+        -------
+        Sweep
+            The bins of the sweep.
+        """
         bins, ahead = [np.array([self.at(places[0])])], [np.zeros(1)]
         for here, there in pairwise(places):
             if joined.has_edge(here, there):
@@ -104,19 +129,19 @@ def bins_of_states(log: EventLog, track: BinnedTrack) -> NDArray[np.int32]:
     Parameters
     ----------
     log : EventLog
-        Its world has positions.
+        A log whose world has positions.
     track : BinnedTrack
         The track.
 
     Returns
     -------
     ndarray of int32, shape (n_states,)
-        The nearest bin.
+        The bin nearest to each state.
 
     Raises
     ------
     TypeError
-        If `log` is no log.
+        If `log` is not a log.
     ValueError
         If its world has no positions, or a state lies off the track.
     """
@@ -124,8 +149,8 @@ def bins_of_states(log: EventLog, track: BinnedTrack) -> NDArray[np.int32]:
         raise TypeError(f"log must be an EventLog, got {type(log).__name__}.")
     if log.mdp is None or log.mdp.position is None:
         raise ValueError(
-            "The world of the log has no positions: make it from the track graph, with "
-            "MDP.from_networkx, or give the log its world (EventLog(..., mdp=world))."
+            "The world of the log has no positions: make it from the track graph with "
+            "MDP.from_networkx, or add it to the log (EventLog(..., mdp=world))."
         )
     found = project(track, log.mdp.position)
     if found.away.max(initial=0.0) > _MOST_AWAY:

@@ -1,4 +1,4 @@
-"""Readers of recordings, by what is in a file and not by which program wrote it.
+"""Readers of recordings, which go by the content of a file, not by the program that wrote it.
 
 No program of another lab is imported, and no pickle is read.
 """
@@ -44,32 +44,33 @@ def read_recording(
     bins: object = None,
     most_unknown: float = 0.2,
 ) -> Recording:
-    """Read a recording, whatever holds it.
+    """Read a recording from a file or an object.
 
     Parameters
     ----------
     source : path or object
         A file: NWB (``.nwb``), decoded posterior (``.nc``), arrays (``.npz``), or a table of
-        decoded places (``.csv``, ``.parquet``). Or the object itself: an xarray Dataset, what
-        pynapple's `decode_bayes` gives, a mapping of names to arrays, or a DataFrame. The readers'
-        modules tell the fields.
+        decoded places (``.csv``, ``.parquet``). Or the object itself: an xarray Dataset, the result
+        of pynapple's `decode_bayes`, a mapping of names to arrays, or a DataFrame. The modules of
+        the readers list the fields.
     track : networkx.Graph, mapping or path of a JSON file, optional
-        The track graph, unless the file holds it.
+        The track graph, unless it is in the file.
     session : path or object, optional
-        Where to find what `source` lacks: spikes, the animal's positions, events. Read likewise.
+        A source of data that `source` lacks (spikes, the animal's positions, events), read in the
+        same way.
     events : DataFrame, IntervalSet, path of a table, or str, optional
-        Candidate events, instead of those in the file; of NWB also the name of the table.
-        ``"find"`` leaves those of the file aside, so that events will be found where many cells
-        fire together; ``"find_ripples"``, where the ripple band of the field potential is strong.
+        Candidate events, instead of those in the file; for NWB also the name of the table.
+        ``"find"`` ignores the events of the file and detects events as bursts of population
+        activity; ``"find_ripples"``, as high power in the ripple band of the field potential.
     bins : DataFrame or path of a CSV file, optional
-        Where the bins of a posterior lie: `linear_position, x_position, y_position`.
+        The positions of the bins of a posterior: `linear_position, x_position, y_position` (cm).
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
 
     Returns
     -------
     Recording
-        All of it; `told` says what was read.
+        The recording; `notes` describes what was read.
 
     Raises
     ------
@@ -78,14 +79,14 @@ def read_recording(
     ImportError
         If a file needs a package that is not installed.
     TypeError, ValueError
-        If something can't be read or makes no sense; a sentence says what, and what to do.
+        If data cannot be read or are implausible; the message says what to do.
 
     Examples
     --------
     >>> arrays = {"position_time": [0.0, 1.0], "position_xy": [[0, 0], [5, 0]],
     ...           "spike_time": [0.5, 0.7, 0.9], "spike_unit": [1, 0, 1]}
     >>> recording = read_recording(arrays, {"node_positions": [[0, 0], [50, 0]], "edges": [[0, 1]]})
-    >>> recording.told
+    >>> recording.notes
     ('the arrays: arrays; 2 positions; 2 cells with 3 spikes.', 'Track: 2 nodes, 1 edge, 50 cm.')
     """
     graph = None if track is None else read_track(track)
@@ -98,19 +99,19 @@ def read_recording(
         found = replace(found, events=None, field_potential=None)
     elif isinstance(events, str) and events == FIND_RIPPLES:
         if found.field_potential is None:
-            raise ValueError(f"{found.name} has no field potential in which ripples can be found.")
+            raise ValueError(f"{found.name} has no field potential to detect ripples in.")
         found = replace(found, events=None)
     elif events is not None and not is_name:
         found = replace(found, events=read_events(events))
     if found.graph is None:
         raise ValueError(
-            f"{found.name} holds no track graph: give one with nodes and edges in cm, as JSON or "
+            f"{found.name} has no track graph: give one with nodes and edges in cm, as JSON or "
             "networkx.Graph (track)."
         )
     if not len(found.time):
         raise ValueError(
-            f"{found.name} doesn't tell where the animal was, so nothing can be judged against its "
-            "experience: name a file with its positions (session)."
+            f"{found.name} has no positions of the animal, so replay cannot be compared with its "
+            "experience: name a file with positions (session)."
         )
     n_edges = found.graph.number_of_edges()
     length = sum(
@@ -118,11 +119,11 @@ def read_recording(
         for u, v in found.graph.edges
     )
     n_parts = nx.number_connected_components(found.graph)
-    told = (
+    note = (
         f"Track: {len(found.graph)} nodes, {n_edges} edge{'s' * (n_edges != 1)}, {length:.0f} cm"
-        + (f", in {n_parts} parts that do not join." if n_parts > 1 else ".")
+        + (f", in {n_parts} separate parts." if n_parts > 1 else ".")
     )
-    return replace(found, told=(*found.told, told))
+    return replace(found, notes=(*found.notes, note))
 
 
 def _read(
@@ -144,10 +145,10 @@ def _read(
     if isinstance(source, Mapping) and not hasattr(source, "data_vars"):
         return read_arrays(source, graph, most_unknown=most_unknown)
     if hasattr(source, "data_vars"):
-        return read_posterior(source, graph, bins=bins)  # says what it lacks
+        return read_posterior(source, graph, bins=bins)  # its message says what is missing
     raise TypeError(
-        "A recording must be a file, a Dataset with acausal_posterior, a TsdFrame, arrays by name "
-        f"or a DataFrame, got {shown(source)}."
+        "A recording must be a file, a Dataset with acausal_posterior, a TsdFrame, a mapping of "
+        f"names to arrays, or a DataFrame; got {shown(source)}."
     )
 
 
@@ -165,17 +166,18 @@ def _of_file(
         return read_table(path, graph, most_unknown=most_unknown)
     if suffix in _PICKLES:
         raise ValueError(
-            f"{path.name} is a pickle, which is not read: it may run any code, and other versions "
-            "can't read it. Save the Dataset with to_netcdf, or arrays with numpy.savez."
+            f"{path.name} is a pickle. Pickles are not read, because they can run any code, and "
+            "other versions cannot read them. Save the Dataset with to_netcdf, or arrays with "
+            "numpy.savez."
         )
     raise ValueError(
-        f"Recordings are read from .nwb, .nc, .npz, .csv and .parquet, got {shown(path.name)}: "
-        "export it as one of these."
+        f"Recordings are read from .nwb, .nc, .npz, .csv and .parquet; got {shown(path.name)}. "
+        "Export it as one of these."
     )
 
 
 def _completed(found: Recording, session: Recording) -> Recording:
-    """Take from the session what the recording lacks."""
+    """Add data of the session that the recording lacks."""
     has_position = bool(len(found.time))
     origin = {f"session_{key}": value for key, value in session.origin.items()}
     return replace(
@@ -190,5 +192,5 @@ def _completed(found: Recording, session: Recording) -> Recording:
         field_potential=found.field_potential or session.field_potential,
         on_track=found.on_track if len(found.on_track) else session.on_track,
         origin={**origin, **found.origin},
-        told=(*found.told, *session.told),
+        notes=(*found.notes, *session.notes),
     )

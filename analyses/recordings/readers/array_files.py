@@ -1,19 +1,19 @@
-"""Recordings as arrays: a mapping of names to arrays, or such a file made by `numpy.savez`.
+"""Recordings as arrays: a mapping of names to arrays, or a file of `numpy.savez`.
 
 =========================================  ======================================================
 ``position_time``, ``position_xy``         s and cm; or ``position_t_ticks`` with ``clock_hz``,
-                                           and ``position_xy_px``, whose scale the graph tells
-``spike_time``, ``spike_unit``             s, and which cell; or ``spike_t_ticks``
+                                           and ``position_xy_px``, with the scale in the graph
+``spike_time``, ``spike_unit``             s, and the number of the cell; or ``spike_t_ticks``
 ``event_start``, ``event_end``             candidate events, s; optional
-``field_potential``,                       (n_time, n_channels), in which ripples are found; with
-``field_potential_start``,                 when it begins (s), and its sampling rate (Hz);
+``field_potential``,                       (n_time, n_channels), for the detection of ripples;
+``field_potential_start``,                 its start (s); and its sampling rate (Hz);
 ``field_potential_rate``                   optional
 ``on_track_start``, ``on_track_end``       when the animal was on the track, s; optional
 ``posterior``, ``posterior_time``,         of another decoder: (n_time, n_bins), s, and the centres
 ``posterior_xy``                           of its bins in cm; optional
 =========================================  ======================================================
 
-What a `TsdFrame` of pynapple saves is read as a decoded posterior along the track.
+A saved `TsdFrame` of pynapple is read as a decoded posterior along the track.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from analyses.recordings.readers.posteriors import along_track
 from analyses.recordings.readers.track_graphs import epochs_of
-from analyses.recordings.readers.units import counted, to_cm
+from analyses.recordings.readers.units import count_text, to_cm
 from analyses.recordings.recording import FieldPotential, Posterior, Recording
 from replay.checks import check_array, check_number, shown
 
@@ -49,7 +49,7 @@ def read_arrays(
     Parameters
     ----------
     source : path or mapping of str to array_like
-        An ``.npz`` file, or the arrays themselves, with the names in the module's table.
+        An ``.npz`` file, or the arrays themselves, with the names of the module's table.
     graph : networkx.Graph, optional
         The track.
     most_unknown : float, default 0.2
@@ -58,12 +58,14 @@ def read_arrays(
     Returns
     -------
     Recording
-        What it holds.
+        The recording.
 
     Raises
     ------
+    FileNotFoundError
+        If the file is missing.
     ValueError
-        If arrays are missing, are of different lengths, or are pickled objects.
+        If arrays are missing, have different lengths, or are pickled objects.
 
     Examples
     --------
@@ -80,38 +82,42 @@ def read_arrays(
         return along_track(arrays["t"], arrays["d"], arrays["columns"], graph, name)
     clock = arrays.get("clock_hz")
     hertz = None if clock is None else check_number(f"clock_hz of {name}", clock.item())
-    told = []
+    contents = []
     position_time = _times(arrays, "position", hertz, name)
     position = np.empty((0, 2))
     if position_time is not None:
         position, scaled = _positions(arrays, graph, name)
-        told.append(counted(len(position_time), "position") + (f" ({scaled})" if scaled else ""))
+        contents.append(
+            count_text(len(position_time), "position") + (f" ({scaled})" if scaled else "")
+        )
     spike_time = _times(arrays, "spike", hertz, name)
     spikes: tuple[NDArray[np.float64], ...] = ()
     if spike_time is not None:
         spikes = _by_cell(arrays, spike_time, name)
-        told.append(f"{counted(len(spikes), 'cell')} with {counted(len(spike_time), 'spike')}")
+        contents.append(
+            f"{count_text(len(spikes), 'cell')} with {count_text(len(spike_time), 'spike')}"
+        )
     posterior = _posterior(arrays, name)
     if posterior is not None:
-        told.append(
+        contents.append(
             f"a posterior of {len(posterior.time):,} times and {len(posterior.position)} bins"
         )
-    if not told:
+    if not contents:
         raise ValueError(
-            f"{name} must have the arrays position_time, position_xy, spike_time and spike_unit, "
-            f"and has {shown(sorted(arrays))}: rename them."
+            f"{name} must have the arrays position_time, position_xy, spike_time and spike_unit; "
+            f"it has {shown(sorted(arrays))}. Rename them."
         )
     field_potential = _field_potential(arrays, name)
     if field_potential is not None:
         n_channels = field_potential.signal.shape[1]
-        told.append(f"field potential of {counted(n_channels, 'channel')}")
+        contents.append(f"field potential of {count_text(n_channels, 'channel')}")
     events = _pairs(arrays, "event", name)
     if len(events):
-        told.append(counted(len(events), "event"))
+        contents.append(count_text(len(events), "event"))
     on_track = _pairs(arrays, "on_track", name)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if hertz is not None:
-        told.append(f"ticks of {hertz:g} Hz")
+        contents.append(f"ticks of {hertz:g} Hz")
     return Recording(
         name,
         graph,
@@ -122,13 +128,31 @@ def read_arrays(
         events=pd.DataFrame(events, columns=["start_time", "end_time"]) if len(events) else None,
         field_potential=field_potential,
         on_track=on_track,
-        told=(f"{name}: arrays; {'; '.join(told)}.",),
+        notes=(f"{name}: arrays; {'; '.join(contents)}.",),
         most_unknown=most_unknown,
     )
 
 
 def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
-    """Read the arrays of an ``.npz`` file; pickled objects are refused."""
+    """Read the arrays of an ``.npz`` file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The arrays by name.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is damaged or has another format, or arrays are pickled objects.
+    """
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
     try:
@@ -138,14 +162,14 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     except ValueError as error:
         if "pickle" in str(error).lower():
             raise ValueError(
-                f"{path.name} holds pickled objects, which are not read: they may run any code, "
-                "and other versions can't read them. Save plain arrays of numbers."
+                f"{path.name} has pickled objects, which are not read because they can run any "
+                "code, and other versions cannot read them. Save plain arrays of numbers."
             ) from None
-        raise ValueError(f"{path.name} can't be read as arrays ({error}).") from None
+        raise ValueError(f"{path.name} cannot be read as arrays ({error}).") from None
     except (OSError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise ValueError(
-            f"{path.name} must hold arrays as numpy.savez writes them, and is cut off, damaged or "
-            f"of another format ({error}). Copy it again."
+            f"{path.name} must be a file of numpy.savez, but is truncated, damaged or of another "
+            f"format ({error}). Copy it again."
         ) from None
 
 
@@ -158,7 +182,7 @@ def _times(
         return None
     if hertz is None:
         raise ValueError(
-            f"{name} has {what}_t_ticks, but no clock_hz that says how many ticks a second has."
+            f"{name} has {what}_t_ticks, but no clock_hz, the number of ticks per second."
         )
     ticks = check_array(arrays[f"{what}_t_ticks"], f"{what}_t_ticks of {name}", kind="number")
     return np.asarray(ticks / hertz)
@@ -180,11 +204,11 @@ def _by_cell(
     arrays: Mapping[str, NDArray[np.generic]], time: NDArray[np.float64], name: str
 ) -> tuple[NDArray[np.float64], ...]:
     if "spike_unit" not in arrays:
-        raise ValueError(f"{name} has times of spikes, but no spike_unit that says whose they are.")
+        raise ValueError(f"{name} has spike times, but no spike_unit, the cell of each spike.")
     unit = check_array(arrays["spike_unit"], f"spike_unit of {name}", kind="whole", at_least=0)
     if len(unit) != len(time):
         raise ValueError(
-            f"{name} must name a unit for each spike, got {len(time)} times and {len(unit)} units."
+            f"{name} must have a unit for each spike; got {len(time)} times and {len(unit)} units."
         )
     return tuple(np.sort(time[unit == cell]) for cell in np.unique(unit))
 
@@ -195,8 +219,8 @@ def _posterior(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Posterio
     missing = [key for key in ("posterior_time", "posterior_xy") if key not in arrays]
     if missing:
         raise ValueError(
-            f"{name} has a posterior without {' and '.join(missing)}: the times of its rows (s) "
-            "and the centres of its bins (x, y in cm)."
+            f"{name} has a posterior without {' and '.join(missing)}: it needs the times of its "
+            "rows (s) and the centres of its bins (x, y in cm)."
         )
     probability, time, xy = (
         check_array(arrays[key], f"{key} of {name}", kind="number", missing=True, n_dims=n_dims)
@@ -211,7 +235,7 @@ def _field_potential(arrays: Mapping[str, NDArray[np.generic]], name: str) -> Fi
     numbers = []
     for key in ("field_potential_start", "field_potential_rate"):
         if key not in arrays or arrays[key].size != 1:
-            raise ValueError(f"{name} has a field potential, but no {key}: one number (s, Hz).")
+            raise ValueError(f"{name} has a field potential, but no {key}: one number (s or Hz).")
         numbers.append(check_number(f"{key} of {name}", arrays[key].item()))
     values = check_array(
         arrays["field_potential"], f"field_potential of {name}", kind="number", n_dims=None
@@ -227,5 +251,5 @@ def _pairs(arrays: Mapping[str, NDArray[np.generic]], what: str, name: str) -> N
         raise ValueError(f"{name} must have both {keys[0]} and {keys[1]}, or neither.")
     start, end = (check_array(arrays[key], f"{key} of {name}", kind="number") for key in keys)
     if len(start) != len(end):
-        raise ValueError(f"{keys[0]} and {keys[1]} of {name} must be equally long.")
+        raise ValueError(f"{keys[0]} and {keys[1]} of {name} must have the same length.")
     return np.stack([start, end], axis=1)

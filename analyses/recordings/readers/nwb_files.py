@@ -2,7 +2,7 @@
 
 A file needs a ``SpatialSeries`` of pairs (x, y), or a table of units with their spike times, or
 both. The table of events is a ``TimeIntervals`` anywhere in the file; so is that of epochs, whose
-column `label` or `tags` says when the animal ran.
+column `label` or `tags` marks those in which the animal ran.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.recordings.readers.track_graphs import epochs_of, read_track
-from analyses.recordings.readers.units import counted, to_cm
+from analyses.recordings.readers.units import count_text, to_cm
 from analyses.recordings.recording import FieldPotential, Recording
 from replay.checks import shown, unknown_name
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["FIND_RIPPLES", "read_nwb"]
 
 FIND_RIPPLES = "find_ripples"
-"""In place of a table of events: the field potential is read, and they are found in it."""
+"""Instead of the name of a table of events: detect events in the field potential."""
 _LOWEST_RATE, _HIGHEST_RATE = 500.0, 5000.0
 _EVENT_NAMES = ("ripple", "swr", "sharp_wave", "mua", "hse", "candidate", "replay_events")
 _RUNNING = ("run", "running", "track", "maze", "task", "behavior", "behaviour")
@@ -49,25 +49,27 @@ def read_nwb(
     path : path
         The file.
     graph : networkx.Graph, optional
-        The track; without it, a JSON text `track_graph` in the file's scratch space.
+        The track; by default, the JSON text `track_graph` in the file's scratch space.
     events : str, optional
-        The name of the table of candidate events; without it the first one whose name says so
-        (ripples, for instance), if there is one. ``"find_ripples"`` reads the field potential
-        instead, in which they will be found.
+        The name of the table of candidate events; by default the first table with a suitable name
+        (for instance ripples), if there is one. ``"find_ripples"`` reads the field potential
+        instead, for the detection of ripples.
     most_unknown : float, default 0.2
         The largest share of positions on the track that may be unknown.
 
     Returns
     -------
     Recording
-        What it holds.
+        The recording.
 
     Raises
     ------
+    FileNotFoundError
+        If the file is missing.
     ImportError
         If pynwb is not installed.
     ValueError
-        If the file is damaged, or lacks what is needed, or what it holds makes no sense.
+        If the file is damaged, lacks required data, or has implausible data.
     """
     name = Path(path).name
     if not Path(path).is_file():
@@ -84,8 +86,8 @@ def read_nwb(
     except (OSError, KeyError, TypeError, EOFError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(
-            f"{name} must be an NWB file, and can't be read as one: it is cut off, damaged or of "
-            f"another format ({reason[:120]}). Copy it again from its source, or export it anew."
+            f"{name} cannot be read as an NWB file: it is truncated, damaged or of another format "
+            f"({reason[:120]}). Copy it again from its source, or export it again."
         ) from error
 
 
@@ -94,33 +96,32 @@ def _of_file(
 ) -> Recording:
     if graph is None:
         graph = _graph_of(file)
-    time, position, told = _position_of(file, name, graph)
+    time, position, text = _position_of(file, name, graph)
     spikes = _spikes_of(file, name)
     if not spikes:
-        told += "; no units"
+        text += "; no units"
     else:
         n_spikes = sum(map(len, spikes))
-        told += f"; {counted(len(spikes), 'unit')} with {counted(n_spikes, 'spike')}"
+        text += f"; {count_text(len(spikes), 'unit')} with {count_text(n_spikes, 'spike')}"
     tables = dict(_tables_of(file))
     found, field_potential, chosen = None, None, None
     if events == FIND_RIPPLES:
         field_potential, how = _field_potential_of(file, name)
-        told += f"; {how}"
+        text += f"; {how}"
     else:
         chosen = _choose_events(tables, name, events)
     if chosen is not None:
         found = _intervals(tables[chosen], f"The table {chosen!r} of {name}")
-        told += f"; {counted(len(found), 'event')} from the table {chosen!r}"
+        text += f"; {count_text(len(found), 'event')} from the table {chosen!r}"
     if not spikes and not len(time) and found is None:
         raise ValueError(
             f"{name} has no units with spike times, no SpatialSeries of pairs (x, y), and no table "
-            "of events: nothing can be read of it. Export sorted units and the tracked position "
-            "into the NWB file."
+            "of events. Export sorted units and the tracked position to the NWB file."
         )
     on_track = _running(tables)
     on_track = on_track if len(on_track) else epochs_of(graph)
     if len(on_track):
-        told += f"; {counted(len(on_track), 'epoch')} on the track"
+        text += f"; {count_text(len(on_track), 'epoch')} on the track"
     return Recording(
         name,
         graph,
@@ -131,7 +132,7 @@ def _of_file(
         field_potential=field_potential,
         on_track=on_track,
         origin=_origin(file),
-        told=(f"{name}: NWB; {told}.",),
+        notes=(f"{name}: NWB; {text}.",),
         most_unknown=most_unknown,
     )
 
@@ -150,7 +151,7 @@ def _origin(file: NWBFile) -> dict[str, str]:
 
 
 def _graph_of(file: NWBFile) -> nx.Graph | None:
-    """Read the track graph that a file may hold as JSON in its scratch space."""
+    """Read the track graph from JSON in the file's scratch space, if it is there."""
     if not file.scratch or "track_graph" not in file.scratch:
         return None
     text = np.asarray(file.get_scratch("track_graph")).item()
@@ -183,8 +184,8 @@ def _position_of(
     position, scaled = to_cm(data, str(series.unit), graph, name)
     others = f" (of {len(found)} such series)" if len(found) > 1 else ""
     rate = (len(time) - 1) / (time[-1] - time[0]) if len(time) > 1 else np.nan
-    told = f"position {series.name!r}{others}, {len(time):,} samples at {rate:.3g} Hz"
-    return time, position, told + (f" ({scaled})" if scaled else "")
+    text = f"position {series.name!r}{others}, {len(time):,} samples at {rate:.3g} Hz"
+    return time, position, text + (f" ({scaled})" if scaled else "")
 
 
 def _spikes_of(file: NWBFile, name: str) -> tuple[NDArray[np.float64], ...]:
@@ -193,7 +194,7 @@ def _spikes_of(file: NWBFile, name: str) -> tuple[NDArray[np.float64], ...]:
         return ()
     if "spike_times" not in units.colnames:
         raise ValueError(
-            f"The units of {name} have no spike_times, only {shown(list(units.colnames))}: export "
+            f"The units of {name} have no spike_times, only {shown(list(units.colnames))}. Export "
             "the spike times of sorted units, in s."
         )
     return tuple(
@@ -214,15 +215,15 @@ def _field_potential_of(file: NWBFile, name: str) -> tuple[FieldPotential, str]:
     if not slow:
         rates = ", ".join(f"{rate:g}" for rate, _, _ in found) or "none"
         raise ValueError(
-            f"{name} must have an ElectricalSeries at {_LOWEST_RATE:g} to {_HIGHEST_RATE:g} Hz in "
-            f"which ripples can be found, got {rates}. Filter and downsample the field potential, "
-            "or find events by the rate of all cells."
+            f"The detection of ripples in {name} needs an ElectricalSeries at {_LOWEST_RATE:g} to "
+            f"{_HIGHEST_RATE:g} Hz; got {rates}. Filter and downsample the field potential, or "
+            "detect events by the rate of all cells."
         )
     rate, series_name, series = min(slow, key=lambda each: each[:2])
     values = np.asarray(series.data[:], dtype=float)
     values = values[:, None] if values.ndim == 1 else values
     start = float(series.starting_time if series.rate else series.timestamps[0])
-    channels = counted(values.shape[1], "channel")
+    channels = count_text(values.shape[1], "channel")
     how = f"field potential {series_name!r}, {channels} at {rate:g} Hz"
     return FieldPotential(start, rate, values), how
 
@@ -254,7 +255,7 @@ def _intervals(table: Any, what: str) -> pd.DataFrame:
 
 
 def _running(tables: dict[str, Any]) -> NDArray[np.float64]:
-    """Find the epochs whose label says that the animal ran."""
+    """Find the epochs with a label of running."""
     for table in tables.values():
         label = next((each for each in ("label", "tags") if each in table.colnames), None)
         if label is None:

@@ -1,18 +1,18 @@
-"""Posteriors that other programs decoded: xarray Datasets, NetCDF files, and pynapple's tables.
+"""Posteriors decoded by other programs: xarray Datasets, NetCDF files, and pynapple's tables.
 
-They are recognised by their fields and never by their class, so that none of these programs needs
-to be installed:
+They are recognised by their fields, not by their class, so that none of these programs needs to be
+installed:
 
 - replay_trajectory_classification: `acausal_posterior` with the dimensions `time`, `state` (unless
-  the decoder knows none) and `position`, or `x_position` and `y_position`; NaN in the gaps between
+  the decoder has none) and `position`, or `x_position` and `y_position`; NaN in the gaps between
   edges.
 - non_local_detector and Spyglass: `acausal_posterior` with the dimensions `time` and `state_bins`,
   whose coordinates are `state` and `position`, and `acausal_state_probabilities`.
-- pynapple's `decode_bayes`: a `Tsd` and a `TsdFrame`, or the latter, whose columns are places along
-  the track.
+- pynapple's `decode_bayes`: a `Tsd` and a `TsdFrame`, or only the latter, whose columns are places
+  along the track.
 
-Places along a track are turned into places in the plane by the table of bins, if it is given
-(replay_trajectory_classification's `place_bin_centers_nodes_df_`), or by the graph's
+Linearised positions are mapped to the plane by the table of bins, if there is one
+(replay_trajectory_classification's `place_bin_centers_nodes_df_`), or else by the graph's
 `linear_edge_order` and `linear_edge_spacing`.
 """
 
@@ -37,7 +37,7 @@ _LEAST = 1e-6
 
 
 def is_posterior(source: object) -> bool:
-    """Tell a Dataset that holds a decoded posterior."""
+    """Whether an object is a Dataset with a decoded posterior."""
     try:
         return hasattr(source, "data_vars") and any(name in source for name in _NAMES)  # type: ignore[operator]
     except TypeError:
@@ -45,7 +45,7 @@ def is_posterior(source: object) -> bool:
 
 
 def is_pynapple(source: object) -> bool:
-    """Tell what pynapple's `decode_bayes` gives, or the second part of it."""
+    """Whether an object is the result of pynapple's `decode_bayes`, or the second part of it."""
     frame = source[-1] if isinstance(source, tuple) and len(source) == 2 else source
     return hasattr(frame, "t") and hasattr(frame, "values")
 
@@ -58,35 +58,37 @@ def read_posterior(
     Parameters
     ----------
     source : xarray.Dataset or path
-        What replay_trajectory_classification or non_local_detector made.
+        The output of replay_trajectory_classification or non_local_detector.
     graph : networkx.Graph or None
         The track.
     bins : DataFrame or path of a CSV file, optional
-        Where bins along the track lie: `linear_position, x_position, y_position` (cm).
+        The positions of linearised bins: `linear_position, x_position, y_position` (cm).
     name : str, optional
-        What it is called in messages.
+        The name of the source in messages.
 
     Returns
     -------
     Recording
-        The posterior, and events where `interval_labels` tell them.
+        The posterior, and events if there are `interval_labels`.
 
     Raises
     ------
+    FileNotFoundError
+        If the file is missing.
     ImportError
         If it is a file, and xarray or h5netcdf is not installed.
     ValueError
-        If it holds no posterior, or one whose bins can't be placed on the track.
+        If there is no posterior, or its bins cannot be mapped to the track.
     """
     if isinstance(source, str | Path):
         name, source = Path(source).name, _open(Path(source))
     if not is_posterior(source):
         has = shown(sorted(map(str, getattr(source, "data_vars", ()))))
-        raise ValueError(f"{name} must hold acausal_posterior, and has {has}.")
+        raise ValueError(f"{name} must have acausal_posterior; it has {has}.")
     data: Any = source
     array = data[next(each for each in _NAMES if each in data)]
     if "time" not in array.dims:
-        raise ValueError(f"{array.name} of {name} must have a dimension time, got {array.dims}.")
+        raise ValueError(f"{array.name} of {name} must have a dimension time; got {array.dims}.")
     others = [str(each) for each in array.dims if each != "time"]
     array = array.transpose("time", *others)
     time = check_array(np.asarray(data["time"].values), f"time of {name}", kind="number")
@@ -100,7 +102,7 @@ def read_posterior(
     else:
         raise ValueError(
             f"{array.name} of {name} must have the dimensions time and state_bins, or time, state "
-            f"and position, got {tuple(array.dims)}."
+            f"and position; got {tuple(array.dims)}."
         )
     movement = _movement(data, values, state)
     _check_sums(values, name)
@@ -109,14 +111,14 @@ def read_posterior(
     labels = np.asarray(data["interval_labels"].values) if "interval_labels" in data else None
     events = None if labels is None else _labelled(time, labels)
     rate = 1 / float(np.median(np.diff(time))) if len(time) > 1 else np.nan
-    told = (
-        f"{name}: {array.name}; {len(time):,} times, {rate:.4g} a second, "
+    note = (
+        f"{name}: {array.name}; {len(time):,} times, {rate:.4g} per second, "
         f"{len(posterior.position)} bins ({n_gaps} in gaps or off the track)"
         f"; states {', '.join(movement) or 'none'}"
         + (f"; {len(events)} events" if events is not None else "")
         + "."
     )
-    return Recording(name, graph, posterior=posterior, events=events, told=(told,))
+    return Recording(name, graph, posterior=posterior, events=events, notes=(note,))
 
 
 def _open(path: Path) -> object:
@@ -134,19 +136,19 @@ def _open(path: Path) -> object:
             return data.load()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(
-            f"{path.name} must be a NetCDF file, and is cut off, damaged or of another format "
+            f"{path.name} must be a NetCDF file, but is truncated, damaged or of another format "
             f"({' '.join(str(error).split())[:120]}). Write it again with Dataset.to_netcdf."
         ) from None
 
 
 def _stacked(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Read state and place of each state bin; the index may be a MultiIndex, or reset."""
+    """Read state and place of each state bin, whether or not the index is a MultiIndex."""
     known = [
         each for each in ("state", "position", "x_position", "y_position") if each in data.coords
     ]
     if "state" not in known or len(known) not in (2, 3):
         raise ValueError(
-            f"state_bins of {name} must have the coordinates state and position, got "
+            f"state_bins of {name} must have the coordinates state and position; got "
             f"{shown(sorted(map(str, data.coords)))}."
         )
     place = np.stack([np.asarray(data[each].values, dtype=float) for each in known[1:]], axis=1)
@@ -154,16 +156,14 @@ def _stacked(data: Any, name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
 
 
 def _spread(data: Any, others: list[str], name: str) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """List state and place of each bin in the order in which the posterior is laid out."""
+    """List state and place of each bin in the order of the flattened posterior."""
     axes = sorted(others, key=lambda each: each != "state")
     values = [
         np.asarray(data[each].values) if each in data.coords else np.arange(data.sizes[each])
         for each in axes
     ]
     if any(each not in data.coords for each in axes if each != "state"):
-        raise ValueError(
-            f"{name} doesn't say where its bins are: it lacks the coordinate position."
-        )
+        raise ValueError(f"The positions of bins are missing: {name} has no coordinate position.")
     grid = np.meshgrid(*[np.arange(len(each)) for each in values], indexing="ij")
     each_bin = [value[index.ravel()] for value, index in zip(values, grid, strict=True)]
     is_state = axes[0] == "state"
@@ -204,7 +204,7 @@ def _check_sums(values: NDArray[np.float64], name: str) -> None:
 def _in_plane(
     place: NDArray[np.float64], graph: nx.Graph | None, bins: object, name: str
 ) -> NDArray[np.float64]:
-    """Give x and y of each bin; NaN in gaps and of states without a place."""
+    """Return x and y of each bin; NaN in gaps and for states without a place."""
     if place.shape[1] == 2:
         return place
     linear = place[:, 0]
@@ -212,8 +212,8 @@ def _in_plane(
         return _from_table(linear, bins, name)
     if graph is None:
         raise ValueError(
-            f"{name} has places on a line; which places of the track these are, the track graph or "
-            "the decoder's table of bins must tell: give one of them."
+            f"{name} has linearised positions. To map them to the track, give the track graph or "
+            "the decoder's table of bins."
         )
     known = ~np.isnan(linear)
     found = np.full((len(linear), 2), np.nan)
@@ -231,11 +231,11 @@ def _from_table(linear: NDArray[np.float64], bins: object, name: str) -> NDArray
     is_lost = ~np.isnan(linear) & (np.abs(known[at] - linear) > 1e-3)
     if is_lost.any():
         raise ValueError(
-            f"{name} has a bin at {linear[is_lost][0]:.6g} cm, and the table of bins none: give "
-            "the table of the decoder that made this posterior."
+            f"{name} has a bin at {linear[is_lost][0]:.6g} cm that is not in the table of bins. "
+            "Give the table of the decoder that computed this posterior."
         )
     xy = checked[["x_position", "y_position"]].to_numpy(dtype=float)[at]
-    if "node_id" in checked:  # -1 in gaps, where x and y say nothing
+    if "node_id" in checked:  # -1 in gaps, where x and y are meaningless
         xy[checked["node_id"].to_numpy()[at] == -1] = np.nan
     xy[np.isnan(linear)] = np.nan
     return xy
@@ -249,7 +249,7 @@ def _posterior(
     movement: dict[str, NDArray[np.float64]],
     name: str,
 ) -> tuple[Posterior, int]:
-    """Sum over states, leave out what has no place, and let each row sum to 1 again."""
+    """Sum over states, leave out bins without a place, and normalise each row again."""
     is_decoded = ~np.isnan(values).all(axis=0)
     is_placed = ~np.isnan(position).any(axis=1)
     is_local = np.isnan(place).any(axis=1)
@@ -258,11 +258,11 @@ def _posterior(
     if mass > _LEAST:
         at = place[lost][0].tolist()
         raise ValueError(
-            f"Bins of {name} don't fit the track graph: {mass:.1%} of the posterior lies in "
-            f"{int(lost.sum())} bins in its gaps or beyond its ends, the first at {at} cm. "
-            "Give the graph, linear_edge_order and linear_edge_spacing that were decoded with. A "
-            "decoder that knows no gaps, as pynapple's, puts replay there, too: leave places where "
-            "nobody ever was out of its tuning curves."
+            f"Bins of {name} do not fit the track graph: {mass:.1%} of the posterior lies in "
+            f"{int(lost.sum())} bins in its gaps or beyond its ends, the first at {at} cm. Give "
+            "the graph, linear_edge_order and linear_edge_spacing that the decoder used. A decoder "
+            "without gaps, such as pynapple's, also decodes replay there: leave places where the "
+            "animal never was out of its tuning curves."
         )
     kept = is_decoded & is_placed
     if not kept.any():
@@ -278,7 +278,7 @@ def _posterior(
 
 
 def _labelled(time: NDArray[np.float64], labels: NDArray[Any]) -> pd.DataFrame:
-    """Make events of the labels that Spyglass gives to the intervals that it decoded."""
+    """Make events of the labels that Spyglass gives to decoded intervals."""
     each = [label for label in dict.fromkeys(labels.tolist()) if label >= 0]
     width = float(np.median(np.diff(time)))
     spans = [(time[labels == label][0], time[labels == label][-1] + width) for label in each]
@@ -292,20 +292,20 @@ def along_track(
     graph: nx.Graph | None,
     name: str,
 ) -> Recording:
-    """Make a recording of a posterior over places along a track.
+    """Make a recording from a posterior over linearised positions.
 
     Parameters
     ----------
     time : array_like of float, shape (n_time,)
-        In s.
+        Times in s.
     probability : array_like of float, shape (n_time, n_bins)
-        Rows sum to 1, or are NaN.
+        The posterior; rows sum to 1, or are NaN.
     linear : array_like of float, shape (n_bins,)
-        The places on the line that the track was laid out on, in cm.
+        The linearised positions of bins, in cm.
     graph : networkx.Graph or None
         The track.
     name : str
-        What it is called in messages.
+        The name of the source in messages.
 
     Returns
     -------
@@ -315,7 +315,7 @@ def along_track(
     Raises
     ------
     ValueError
-        If it is no posterior, or its bins can't be placed on the track.
+        If it is not a posterior, or its bins cannot be mapped to the track.
 
     Examples
     --------
@@ -336,25 +336,25 @@ def along_track(
         hint = " It is transposed." if values.shape == (len(place), len(when)) else ""
         raise ValueError(
             f"The posterior of {name} must have a row for each of {len(when)} times and a column "
-            f"for each of {len(place)} places in cm, got shape {values.shape}.{hint}"
+            f"for each of {len(place)} places in cm; got shape {values.shape}.{hint}"
         )
     _check_sums(values, name)
     position = _in_plane(place[:, None], graph, None, name)
     posterior, n_gaps = _posterior(when, values, place[:, None], position, {}, name)
-    told = (
+    note = (
         f"{name}: a posterior of {len(when):,} times and {len(place)} bins along the track "
         f"({n_gaps} in gaps); states none."
     )
-    return Recording(name, graph, posterior=posterior, told=(told,))
+    return Recording(name, graph, posterior=posterior, notes=(note,))
 
 
 def read_pynapple(source: object, graph: nx.Graph | None) -> Recording:
-    """Read what pynapple's `decode_bayes` gives.
+    """Read the result of pynapple's `decode_bayes`.
 
     Parameters
     ----------
     source : TsdFrame, or tuple of Tsd and TsdFrame
-        Its rows sum to 1, its columns are places along the track in cm.
+        The posterior; rows sum to 1, and columns are places along the track in cm.
     graph : networkx.Graph or None
         The track.
 
@@ -366,13 +366,13 @@ def read_pynapple(source: object, graph: nx.Graph | None) -> Recording:
     Raises
     ------
     ValueError
-        If its columns are no places, as those of two dimensions, or it is no posterior.
+        If its columns are not places, as in two dimensions, or it is not a posterior.
     """
     frame: Any = source[-1] if isinstance(source, tuple) else source
     if not hasattr(frame, "columns"):
         raise ValueError(
-            f"A posterior of pynapple must be a TsdFrame, its columns places along the track, "
-            f"got {type(frame).__name__}. One of two dimensions doesn't tell where its bins are: "
+            "A posterior of pynapple must be a TsdFrame whose columns are places along the track; "
+            f"got {type(frame).__name__}. In two dimensions it lacks the positions of its bins: "
             "give arrays posterior (n_time, n_bins), posterior_time and posterior_xy."
         )
     return along_track(

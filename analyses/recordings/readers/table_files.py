@@ -107,14 +107,14 @@ def read_table(
             f"{shown(list(table.columns))}."
         )
     if "event" not in table:
-        told = f"{name}: a table of {len(table):,} positions."
+        note = f"{name}: a table of {len(table):,} positions."
         return Recording(
             name,
             graph,
             time,
             xy,
             on_track=epochs_of(graph),
-            told=(told,),
+            notes=(note,),
             most_unknown=most_unknown,
         )
     event = check_column(table, "event", name, kind="whole")
@@ -130,8 +130,8 @@ def read_table(
     events = pd.DataFrame({"start_time": spans["min"], "end_time": spans["max"]})
     events = events.reset_index(drop=True)
     events.loc[events["end_time"] <= events["start_time"], "end_time"] += 1e-3
-    told = f"{name}: a table of {len(table):,} decoded places in {len(events)} events."
-    return Recording(name, graph, decoded=decoded, events=events, told=(told,))
+    note = f"{name}: a table of {len(table):,} decoded places in {len(events)} events."
+    return Recording(name, graph, decoded=decoded, events=events, notes=(note,))
 
 
 def read_events(source: str | Path | pd.DataFrame | object) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replay.checks import shown
 
-__all__ = ["counted", "to_cm"]
+__all__ = ["count_text", "to_cm"]
 
 _CM = {
     "cm": 1.0, "centimeter": 1.0, "centimetre": 1.0,
@@ -18,7 +18,7 @@ _CM = {
 _PIXELS = ("px", "pixel")
 
 
-def counted(number: int, thing: str) -> str:
+def count_text(number: int, thing: str) -> str:
     """Write a number of things.
 
     Parameters
@@ -35,7 +35,7 @@ def counted(number: int, thing: str) -> str:
 
     Examples
     --------
-    >>> counted(1, "epoch"), counted(1200, "spike")
+    >>> count_text(1, "epoch"), count_text(1200, "spike")
     ('1 epoch', '1,200 spikes')
     """
     return f"{number:,} {thing}{'s' * (number != 1)}"

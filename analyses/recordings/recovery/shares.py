@@ -52,12 +52,12 @@ class RecordedShares(NamedTuple):
         A row for each kind that the animal's laps can give: `kind`, `found` (its share of the
         replay events with a sequence), `corrected, ci_low, ci_high` (95 %; NaN where nothing can be
         corrected) and `recall` (the share of it that is found as what it is).
-    told : str
+    note : str
         How they were corrected, or why they were not.
     """
 
     table: pd.DataFrame
-    told: str
+    note: str
 
 
 class _Replay(NamedTuple):

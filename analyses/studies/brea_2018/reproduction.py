@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,9 @@ from replay.experiments import (
     find_variant,
 )
 from replay.learners import LEARNERS, check_computes_values, find_learner
+from replay.worlds.mdp import MDP
 
-__all__ = ["N_WINDOWS", "Reproduction", "log_folder", "plan_reproduction"]
+__all__ = ["N_WINDOWS", "Reproduction", "log_folder", "plan_reproduction", "world_of_log"]
 
 N_WINDOWS = 100
 """Into how many windows the steps of a run are cut for its reward rate."""
@@ -251,3 +254,25 @@ def log_folder(experiment: str, learner: str, index: int, run: int) -> str:
         The place, from the result folder on.
     """
     return f"logs/{experiment}/{learner}-{index}-{run}"
+
+
+def world_of_log(folder: str | Path) -> MDP | None:
+    """Draw again the world of an event log that ``replay reproduce`` kept without its world.
+
+    Parameters
+    ----------
+    folder : str or pathlib.Path
+        The log, in its place in the result folder; see `log_folder`.
+
+    Returns
+    -------
+    MDP or None
+        The world; None for a log from elsewhere.
+    """
+    folder = Path(folder).resolve()
+    manifest = Path(*folder.parts[:-3]) / "manifest.json"
+    experiment, index = folder.parent.name, folder.name.split("-")[-2:-1]
+    if experiment not in EXPERIMENTS or not index or not manifest.is_file():
+        return None
+    seed = json.loads(manifest.read_bytes())["seed"]
+    return EXPERIMENTS[experiment].mdp(int(index[0]), seed)

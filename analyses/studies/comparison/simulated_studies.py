@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.findings.accounts import Account, draw_settings
-from analyses.findings.controls import CONTROLS, reactivate
+from analyses.findings.controls import CONTROLS, replay_of_control
 from analyses.findings.detections import detection_of
 from analyses.findings.priors import Parameter
 from analyses.jobs.cost import BYTES_OF_FIGURES, WorkCost
@@ -253,7 +253,7 @@ def _replay(
         log = _steps(world.given)
         rng = np.random.default_rng(seeds)
         control = CONTROLS[account.generator]
-        paths = reactivate(control, params, log, world.pauses, world.graph, rng)
+        paths = replay_of_control(control, params, log, world.pauses, world.graph, rng)
         return log, world.given.laps, paths
     if world.task.one_way and "reversible" in params:
         params = params | {"reversible": False}  # where states tell directions, nobody goes back

@@ -32,7 +32,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analyses.findings.accounts import find_account
-from replay.parts.attractor import Dynamics, attractor, connect, follow, place_bump
+from replay.parts.attractor import Dynamics, attractor, connect, follow_bump, place_bump
 from replay.simulation import feed
 from replay.worlds.mdp import MDP
 
@@ -62,7 +62,7 @@ def _speed(adaptation: float, seed: int) -> dict[str, float]:
     dynamics = Dynamics(20.0, _TAU_V, adaptation / _TAU_V, 0.0, _TIME_STEP)
     place, left, moves = int(network.state[0].argmax()), _SETTLES + _LASTS, []
     while left > 0:
-        place, left = follow(network, n, place, dynamics, left, rng)
+        place, left = follow_bump(network, n, place, dynamics, left, rng)
         moves.append(_SETTLES + _LASTS - left)
     late = np.array([step for step in moves[:-1] if step >= _SETTLES])
     if len(late) < 2:

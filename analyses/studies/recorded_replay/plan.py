@@ -101,7 +101,7 @@ def plan_recording(
     session = prepare(recording, settings)
     check_state_size(judgement.state_size, session.track)
     told = describe_experience(recording, judgement.state_size, judgement.lap_ends)
-    session = session._replace(told=(*session.told, told))
+    session = session._replace(notes=(*session.notes, told))
     for nodes in judgement.tracks:
         bins_between(session.track, nodes)  # may refuse
     known = read_predictions() if predictions is None else predictions

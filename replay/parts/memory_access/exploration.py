@@ -1,6 +1,6 @@
 """A world that was explored before the first step: every action was tried once in every state."""
 
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,21 +9,38 @@ from scipy import sparse
 from replay.jit import kernel
 from replay.parts.known_world import known_world, likeliest_outcomes
 from replay.parts.markov_chain import MarkovChain, set_edge
-from replay.parts.memory_access.whereabouts import note_tries
+from replay.parts.memory_access.priority_table import PriorityTable
+from replay.parts.memory_access.whereabouts import Whereabouts, note_tries
+from replay.parts.need import Need
 from replay.parts.numbering import meet
-from replay.parts.world_model import WorldModel, observe
+from replay.parts.world_model import WorldModel, count_transition
 from replay.worlds.mdp import MDP
 
-__all__ = ["explore_chain", "explore_pairs", "explore_world", "link_ends"]
+__all__ = ["ExploredMemory", "explore_chain", "explore_pairs", "explore_world", "link_ends"]
 
 
-def explore_world(memory: Any, mdp: MDP | None, link_starts: bool) -> None:
+class ExploredMemory(Protocol):
+    """The memory of :mod:`replay.learners.prioritized_memory_access`, as far as it is used here."""
+
+    @property
+    def next_state(self) -> NDArray[np.int32]: ...
+    @property
+    def table(self) -> PriorityTable: ...
+    @property
+    def model(self) -> WorldModel: ...
+    @property
+    def need(self) -> Need: ...
+    @property
+    def whereabouts(self) -> Whereabouts: ...
+
+
+def explore_world(memory: ExploredMemory, mdp: MDP | None, link_starts: bool) -> None:
     """Try every action once in every state, without reward.
 
     Parameters
     ----------
-    memory : NamedTuple
-        Of :mod:`replay.learners.prioritized_memory_access`.
+    memory : ExploredMemory
+        The learner's; changed in place.
     mdp : MDP or None
         The world.
     link_starts : bool
@@ -32,7 +49,7 @@ def explore_world(memory: Any, mdp: MDP | None, link_starts: bool) -> None:
     Raises
     ------
     ValueError
-        If the world is not known.
+        If `mdp` is None, or its number of actions is not that of the memory.
     """
     mdp = known_world("pre_explored", mdp, memory.next_state.shape[1])
     memory.next_state[:] = explore_pairs(memory.model, mdp)
@@ -43,19 +60,19 @@ def explore_world(memory: Any, mdp: MDP | None, link_starts: bool) -> None:
 
 
 def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:
-    """Observe one transition of each pair; of several outcomes, the likeliest.
+    """Count one transition of each pair in a model: the most probable one.
 
     Parameters
     ----------
     model : WorldModel
-        What has observed nothing.
+        An empty model; changed in place.
     mdp : MDP
         The world.
 
     Returns
     -------
     ndarray of int32, shape (n_states, n_actions)
-        Where each pair led to; -1 in terminal states.
+        Where each pair led; -1 in terminal states.
 
     Examples
     --------
@@ -71,12 +88,12 @@ def explore_pairs(model: WorldModel, mdp: MDP) -> NDArray[np.int32]:
 
 
 def explore_chain(chain: MarkovChain, mdp: MDP, link_starts: bool) -> None:
-    """Let a chain know where one goes by random actions.
+    """Set a chain to the moves of uniformly random actions.
 
     Parameters
     ----------
     chain : MarkovChain
-        What has no edges yet.
+        A chain without edges; changed in place.
     mdp : MDP
         The world.
     link_starts : bool
@@ -100,12 +117,14 @@ def explore_chain(chain: MarkovChain, mdp: MDP, link_starts: bool) -> None:
 
 
 def link_ends(chain: MarkovChain, mdp: MDP) -> None:
-    """Let a chain go on from each end to where episodes may start, as often as they do.
+    """Link each terminal state in a chain to the states where episodes may start.
+
+    The probabilities of the links are those of the starts.
 
     Parameters
     ----------
     chain : MarkovChain
-        What has no edges yet.
+        A chain without edges; changed in place.
     mdp : MDP
         The world.
 
@@ -134,7 +153,7 @@ def _observe_all(
     for s in range(next_state.shape[0]):
         for a in range(next_state.shape[1]):
             if next_state[s, a] >= 0:
-                observe(model, s, a, next_state[s, a], terminal[next_state[s, a]])
+                count_transition(model, s, a, next_state[s, a], terminal[next_state[s, a]])
 
 
 @kernel

@@ -1,32 +1,30 @@
 """A backup of several steps: a path of remembered transitions that grows by one at its end.
 
-Each step of a path learns the return from there to the path's end, and the value of what comes
-after. The functions take the parameters and the memory of
-:mod:`replay.learners.prioritized_memory_access`.
+The target of each step is the return from there to the end of the path, and the value of its end.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.parts.memory_access.priority_table import gain_of
+from replay.parts.memory_access.priority_table import GainParams, TableMemory, gain_of
 from replay.parts.policies import Policy, draw_action, epsilon_greedy
 
-__all__ = ["Path", "begin_path", "draw_extension", "empty_path", "end_of", "extend_path"]
-__all__ += ["set_targets"]
+__all__ = ["Path", "PathMemory", "PathParams", "begin_path", "draw_extension", "empty_path"]
+__all__ += ["end_of", "extend_path", "set_targets"]
 
 
 class Path(NamedTuple):
-    """The backup made last, and what would extend it.
+    """The latest backup, and a step that may extend it.
 
     Attributes
     ----------
     state, action : ndarray of int32, shape (n_steps,)
         Its steps.
     target, gain : ndarray of float64, shape (n_steps,)
-        The n-step return from each of them on, and the gain of learning it.
+        The n-step return from each step on, and the gain of learning it.
     """
 
     state: NDArray[np.int32]
@@ -35,8 +33,35 @@ class Path(NamedTuple):
     gain: NDArray[np.float64]
 
 
+class PathParams(GainParams, Protocol):
+    """The parameters of :mod:`replay.learners.prioritized_memory_access` that are read here."""
+
+    @property
+    def n_step(self) -> bool: ...
+    @property
+    def on_policy(self) -> bool: ...
+    @property
+    def allow_loops(self) -> bool: ...
+
+
+class PathMemory(TableMemory, Protocol):
+    """The memory of :mod:`replay.learners.prioritized_memory_access`, as far as it is used here."""
+
+    @property
+    def path(self) -> Path: ...
+
+
 def empty_path(n_steps: int) -> Path:
-    """Make room for a path of so many steps.
+    """Make room for a path.
+
+    Parameters
+    ----------
+    n_steps : int
+        The most steps that it may have.
+
+    Returns
+    -------
+    Path
 
     Examples
     --------
@@ -53,14 +78,44 @@ def empty_path(n_steps: int) -> Path:
 
 @inlined
 def end_of(path: Path, length: int, next_state: NDArray[np.int32]) -> int:
-    """Return the state to which a path of this length leads."""
+    """Return the state to which a path leads.
+
+    Parameters
+    ----------
+    path : Path
+    length : int
+        How many of its steps are used.
+    next_state : ndarray of int32, shape (n_states, n_actions)
+        The latest next state of each pair.
+
+    Returns
+    -------
+    int
+    """
     end: int = next_state[path.state[length - 1], path.action[length - 1]]
     return end
 
 
 @inlined
-def draw_extension(params: Any, memory: Any, length: int, rng: np.random.Generator) -> int:
-    """Draw the action that would extend a path of this length; -1 if there is none to extend."""
+def draw_extension(
+    params: PathParams, memory: PathMemory, length: int, rng: np.random.Generator
+) -> int:
+    """Draw the action that would extend the path.
+
+    Parameters
+    ----------
+    params : PathParams
+    memory : PathMemory
+    length : int
+        How many of the path's steps are used.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    int
+        The action; -1 if there is no path, or paths are not extended.
+    """
     if length == 0 or not params.n_step:
         return -1
     end = end_of(memory.path, length, memory.next_state)
@@ -71,22 +126,25 @@ def draw_extension(params: Any, memory: Any, length: int, rng: np.random.Generat
 
 
 @inlined
-def extend_path(params: Any, memory: Any, length: int, action: int) -> float:
-    """Put an action behind the path, and return the priority; -1 if it leads nowhere new.
+def extend_path(params: PathParams, memory: PathMemory, length: int, action: int) -> float:
+    """Append an action to the path, and return the priority of its backup.
 
     Parameters
     ----------
-    params, memory : NamedTuple
-        Of the learner; ``allow_loops`` lets a path also lead to where it has been.
+    params : PathParams
+        With ``allow_loops`` a path may lead to a state where it has been.
+    memory : PathMemory
+        Its path is changed in place.
     length : int
-        How many of the path's steps count.
+        How many of the path's steps are used.
     action : int
         The action; -1 if there is none.
 
     Returns
     -------
     float
-        The need of the last step's state, times the gains of all steps.
+        The need of the last step's state, times the sum of the gains of all steps; -1 if there is
+        no action, or it leads nowhere new.
     """
     if action < 0:
         return -1.0
@@ -112,8 +170,21 @@ def extend_path(params: Any, memory: Any, length: int, action: int) -> float:
 
 
 @inlined
-def begin_path(params: Any, memory: Any, s: int, a: int) -> float:
-    """Make a path of one step, and return its priority."""
+def begin_path(params: PathParams, memory: PathMemory, s: int, a: int) -> float:
+    """Make a path of one step, and return the priority of its backup.
+
+    Parameters
+    ----------
+    params : PathParams
+    memory : PathMemory
+        Its path is changed in place.
+    s, a : int
+        The step.
+
+    Returns
+    -------
+    float
+    """
     path = memory.path
     path.state[0] = s
     path.action[0] = a
@@ -124,8 +195,17 @@ def begin_path(params: Any, memory: Any, s: int, a: int) -> float:
 
 
 @inlined
-def set_targets(params: Any, memory: Any, length: int) -> None:
-    """Compute the return from each step of the path on, the value of its end included."""
+def set_targets(params: PathParams, memory: PathMemory, length: int) -> None:
+    """Compute the return from each step of the path on, including the value of its end.
+
+    Parameters
+    ----------
+    params : PathParams
+    memory : PathMemory
+        Its path is changed in place.
+    length : int
+        How many of the path's steps are used.
+    """
     path = memory.path
     target = memory.values[end_of(path, length, memory.next_state)]
     for i in range(length - 1, -1, -1):

@@ -1,26 +1,25 @@
-"""Gain and priority of all pairs of state and action, of which the best is looked up often.
+"""Gain and priority of all pairs of state and action, and a fast search for the best pair.
 
-What a change of values makes stale is marked, state by state, until it is computed anew. The
-functions that compute it take the parameters and the memory of
-:mod:`replay.learners.prioritized_memory_access`.
+States whose gains a change of values makes stale are marked until the gains are recomputed.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
 from replay.parts.gain import policy_gain
+from replay.parts.need import Need
 from replay.parts.numbering import Numbering, forget_all, numbering
 from replay.parts.policies import Policy
 
-__all__ = ["LONGEST", "RANDOM_LENGTH", "SHORTEST", "TIES", "PriorityTable", "best_pair", "gain_of"]
-__all__ += ["leave_out", "priority_table", "refresh", "set_priorities"]
-__all__ += ["set_pair_priority", "weigh_by_need"]
+__all__ = ["LONGEST", "RANDOM_LENGTH", "SHORTEST", "TIES", "GainParams", "PriorityTable"]
+__all__ += ["TableMemory", "best_pair", "gain_of", "leave_out", "priority_table", "refresh"]
+__all__ += ["set_pair_priority", "set_priorities", "weigh_by_need"]
 
 TIES = ("shortest", "longest", "random")
-"""Which backup is made of those of the same priority and different length."""
+"""Which of several backups with the same priority, but different lengths, is made."""
 SHORTEST, LONGEST, RANDOM_LENGTH = range(3)
 
 
@@ -32,13 +31,13 @@ class PriorityTable(NamedTuple):
     gain : ndarray of float64, shape (n_states, n_actions)
         The gain of backing up each pair.
     priority : ndarray of float64, shape (n_states, n_actions)
-        Its priority; -1 for a pair that is left out.
+        The priority of each pair; -1 if it is excluded.
     highest : ndarray of float64, shape (n_states,)
         The highest priority in each state.
     stale : Numbering
-        States whose gains have to be computed anew.
+        States whose gains have to be recomputed.
     after : ndarray of float64, shape (n_actions,)
-        Room for the action values of one state as they would be.
+        Work space for the new action values of one state.
     """
 
     gain: NDArray[np.float64]
@@ -48,8 +47,57 @@ class PriorityTable(NamedTuple):
     after: NDArray[np.float64]
 
 
+class GainParams(Protocol):
+    """The parameters of :mod:`replay.learners.prioritized_memory_access` that are read here."""
+
+    @property
+    def discount(self) -> float: ...
+    @property
+    def plan_policy(self) -> int: ...
+    @property
+    def inverse_temperature(self) -> float: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def copy_targets(self) -> bool: ...
+    @property
+    def use_gain(self) -> bool: ...
+    @property
+    def gain_floor(self) -> float: ...
+    @property
+    def replay_bumps(self) -> bool: ...
+
+
+class TableMemory(Protocol):
+    """The memory of :mod:`replay.learners.prioritized_memory_access`, as far as it is used here."""
+
+    @property
+    def action_values(self) -> NDArray[np.float64]: ...
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    @property
+    def next_state(self) -> NDArray[np.int32]: ...
+    @property
+    def reward(self) -> NDArray[np.float64]: ...
+    @property
+    def table(self) -> PriorityTable: ...
+    @property
+    def need(self) -> Need: ...
+
+
 def priority_table(n_states: int, n_actions: int) -> PriorityTable:
-    """Make a table that leaves all pairs out.
+    """Make a table in which all pairs are excluded.
+
+    Parameters
+    ----------
+    n_states, n_actions : int
+        Size of the world.
+
+    Returns
+    -------
+    PriorityTable
 
     Examples
     --------
@@ -70,14 +118,32 @@ def priority_table(n_states: int, n_actions: int) -> PriorityTable:
 
 @inlined
 def set_pair_priority(table: PriorityTable, state: int, action: int, priority: float) -> None:
-    """Set the priority of a pair. Of a state all are set in a row, after `leave_out`."""
+    """Set the priority of a pair.
+
+    If priorities in a state change, `leave_out` must be called first, and all of them set again.
+
+    Parameters
+    ----------
+    table : PriorityTable
+        Changed in place.
+    state, action : int
+        The pair.
+    priority : float
+    """
     table.priority[state, action] = priority
     table.highest[state] = max(table.highest[state], priority)
 
 
 @inlined
 def leave_out(table: PriorityTable, state: int) -> None:
-    """Leave all pairs of a state out."""
+    """Exclude all pairs of a state.
+
+    Parameters
+    ----------
+    table : PriorityTable
+        Changed in place.
+    state : int
+    """
     table.highest[state] = -1.0
     for a in range(table.priority.shape[1]):
         table.priority[state, a] = -1.0
@@ -87,23 +153,22 @@ def leave_out(table: PriorityTable, state: int) -> None:
 def best_pair(
     table: PriorityTable, rival: float, tie_break: int, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Choose the pair of the highest priority; of several, any.
+    """Choose the pair of the highest priority, at random if there are several.
 
     Parameters
     ----------
     table : PriorityTable
-        The table.
     rival : float
         The priority of a backup of several steps; -1 if there is none.
     tie_break : int
-        The place of a name in ``TIES``.
+        Index in ``TIES``.
     rng : numpy.random.Generator
         Source of randomness; one number is drawn if there is a choice.
 
     Returns
     -------
     state, action : int
-        The pair; (-1, -1) if the rival comes first, or there is nothing to choose.
+        The pair; (-1, -1) if the rival comes first, or all pairs are excluded.
     """
     highest, priority = table.highest, table.priority
     best = rival
@@ -130,8 +195,23 @@ def best_pair(
 
 
 @inlined
-def gain_of(params: Any, memory: Any, s: int, a: int, target: float) -> float:
-    """Return what the policy gains in s by learning a target; 1 if gain does not count."""
+def gain_of(params: GainParams, memory: TableMemory, s: int, a: int, target: float) -> float:
+    """Return the gain of learning a target.
+
+    Parameters
+    ----------
+    params : GainParams
+    memory : TableMemory
+    s, a : int
+        The pair that learns it.
+    target : float
+        The return towards which its action value moves.
+
+    Returns
+    -------
+    float
+        1 if ``use_gain`` is off.
+    """
     if not params.use_gain:
         return 1.0
     values = memory.action_values
@@ -142,15 +222,24 @@ def gain_of(params: Any, memory: Any, s: int, a: int, target: float) -> float:
 
 
 @inlined
-def _is_replayed(params: Any, memory: Any, s: int, a: int) -> bool:
-    """Tell whether a pair was tried, and leads elsewhere."""
+def _is_replayed(params: GainParams, memory: TableMemory, s: int, a: int) -> bool:
+    """Return whether a pair was tried, and leads to another state or is replayed all the same."""
     s_next = memory.next_state[s, a]
     return bool(s_next >= 0 and (s_next != s or params.replay_bumps))
 
 
 @inlined
-def set_priorities(params: Any, memory: Any, s: int) -> None:
-    """Weigh the gains of a state by its need."""
+def set_priorities(params: GainParams, memory: TableMemory, s: int) -> None:
+    """Set the priorities of a state to gain x need.
+
+    Parameters
+    ----------
+    params : GainParams
+    memory : TableMemory
+        Its table is changed in place.
+    s : int
+        The state.
+    """
     table, need = memory.table, memory.need.expected[s]
     leave_out(table, s)
     for a in range(table.gain.shape[1]):
@@ -159,15 +248,29 @@ def set_priorities(params: Any, memory: Any, s: int) -> None:
 
 
 @inlined
-def weigh_by_need(params: Any, memory: Any) -> None:
-    """Weigh the gains of all states by their need."""
+def weigh_by_need(params: GainParams, memory: TableMemory) -> None:
+    """Set the priorities of all states to gain x need.
+
+    Parameters
+    ----------
+    params : GainParams
+    memory : TableMemory
+        Its table is changed in place.
+    """
     for s in range(len(memory.values)):
         set_priorities(params, memory, s)
 
 
 @inlined
-def refresh(params: Any, memory: Any) -> None:
-    """Compute the gains and priorities that are stale."""
+def refresh(params: GainParams, memory: TableMemory) -> None:
+    """Recompute the gains and priorities that are stale.
+
+    Parameters
+    ----------
+    params : GainParams
+    memory : TableMemory
+        Its table is changed in place.
+    """
     table, values = memory.table, memory.values
     for i in range(table.stale.n[0]):
         s = table.stale.met[i]

@@ -1,36 +1,72 @@
-"""The values of states, and what becomes stale where an action value changes.
+"""The values of states, and the gains that become stale when an action value changes."""
 
-The functions take the parameters and the memory of
-:mod:`replay.learners.prioritized_memory_access`.
-"""
+from typing import Protocol
 
-from typing import Any
+import numpy as np
+from numpy.typing import NDArray
 
 from replay.jit import inlined
-from replay.parts.memory_access.whereabouts import mean_reward
+from replay.parts.memory_access.priority_table import PriorityTable
+from replay.parts.memory_access.whereabouts import Whereabouts, mean_reward
 from replay.parts.numbering import meet
 from replay.parts.policies import Policy, best_value, mean_value
+from replay.parts.world_model import WorldModel
 
-__all__ = ["change_value", "forget_values", "state_value"]
+__all__ = ["ValueMemory", "ValueParams", "change_value", "forget_values", "state_value"]
+
+
+class ValueParams(Protocol):
+    """The parameters of :mod:`replay.learners.prioritized_memory_access` that are read here."""
+
+    @property
+    def on_policy(self) -> bool: ...
+    @property
+    def plan_policy(self) -> int: ...
+    @property
+    def inverse_temperature(self) -> float: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def forgetting(self) -> float: ...
+    @property
+    def forgotten_value(self) -> float: ...
+    @property
+    def forgets_to_mean(self) -> bool: ...
+
+
+class ValueMemory(Protocol):
+    """The memory of :mod:`replay.learners.prioritized_memory_access`, as far as it is used here."""
+
+    @property
+    def action_values(self) -> NDArray[np.float64]: ...
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    @property
+    def next_state(self) -> NDArray[np.int32]: ...
+    @property
+    def table(self) -> PriorityTable: ...
+    @property
+    def model(self) -> WorldModel: ...
+    @property
+    def whereabouts(self) -> Whereabouts: ...
 
 
 @inlined
-def state_value(params: Any, memory: Any, s: int, kind: int) -> float:
-    """Return the value of a state: its best action's, or with ``on_policy`` the mean of a policy.
+def state_value(params: ValueParams, memory: ValueMemory, s: int, kind: int) -> float:
+    """Return the value of a state: of its best action, or with ``on_policy`` the mean of a policy.
 
     Parameters
     ----------
-    params, memory : NamedTuple
-        Of the learner.
+    params : ValueParams
+    memory : ValueMemory
     s : int
         The state.
     kind : int
-        The place of a name in :data:`replay.parts.policies.POLICIES`.
+        The policy: index in :data:`replay.parts.policies.POLICIES`.
 
     Returns
     -------
     float
-        Its value.
     """
     if params.on_policy:
         policy = Policy(kind, params.inverse_temperature, params.epsilon)
@@ -39,17 +75,18 @@ def state_value(params: Any, memory: Any, s: int, kind: int) -> float:
 
 
 @inlined
-def change_value(params: Any, memory: Any, s: int, a: int, change: float) -> None:
+def change_value(params: ValueParams, memory: ValueMemory, s: int, a: int, change: float) -> None:
     """Change Q(s, a), and mark the states whose gains this changes.
 
     Parameters
     ----------
-    params, memory : NamedTuple
-        Of the learner.
+    params : ValueParams
+    memory : ValueMemory
+        Changed in place.
     s, a : int
         The pair.
     change : float
-        What is added to its action value.
+        The change of its action value.
     """
     values, model = memory.values, memory.model
     memory.action_values[s, a] += change
@@ -64,14 +101,16 @@ def change_value(params: Any, memory: Any, s: int, a: int, change: float) -> Non
 
 
 @inlined
-def forget_values(params: Any, memory: Any) -> None:
-    """Let the values of all tried pairs decay by a step.
+def forget_values(params: ValueParams, memory: ValueMemory) -> None:
+    """Let the values of all tried pairs decay by one step.
 
     Parameters
     ----------
-    params, memory : NamedTuple
-        Of the learner; ``forgetting`` is the share of the way to ``forgotten_value``, or with
-        ``forgets_to_mean`` to the mean reward so far.
+    params : ValueParams
+        ``forgetting`` is the share of the way to ``forgotten_value``, or with ``forgets_to_mean``
+        to the mean reward so far.
+    memory : ValueMemory
+        Changed in place.
     """
     if params.forgetting == 0.0:
         return

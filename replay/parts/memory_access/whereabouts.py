@@ -1,35 +1,50 @@
-"""What a learner that replays between episodes knows of the current one and of its links.
+"""What prioritized memory access knows about the current episode, and links between episodes."""
 
-Its parameters are ``replay_at``, ``one_step_late``, ``link_starts`` and ``transition_rate``.
-"""
-
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replay.jit import inlined
 from replay.log.backups import EPISODE_END, REST, START, STEP
+from replay.parts.interfaces import PauseLike
 from replay.parts.markov_chain import MarkovChain, move
-from replay.parts.pauses import is_worth_it
+from replay.parts.pauses import PauseParams, is_worth_it
 from replay.parts.priorities import is_due
 
-__all__ = ["Whereabouts", "is_enough", "link_episodes", "mean_reward", "need_origin"]
-__all__ += ["note_step", "note_tries", "whereabouts"]
+__all__ = ["EpisodeParams", "Whereabouts", "is_enough", "link_episodes", "mean_reward"]
+__all__ += ["need_origin", "note_step", "note_tries", "whereabouts"]
 
 _BEFORE, _FIRST, _END, _REWARDED, _WAITING = range(5)
 _TOTAL, _N = range(2)
 
 
+class EpisodeParams(PauseParams, Protocol):
+    """The parameters of :mod:`replay.learners.prioritized_memory_access` that are read here."""
+
+    @property
+    def min_priority(self) -> float: ...
+    @property
+    def opportunity_cost(self) -> bool: ...
+    @property
+    def link_starts(self) -> bool: ...
+    @property
+    def transition_rate(self) -> float: ...
+    @property
+    def replay_at(self) -> int: ...
+    @property
+    def one_step_late(self) -> bool: ...
+
+
 class Whereabouts(NamedTuple):
-    """What is known of this episode.
+    """What is known about the current episode, and the rewards so far.
 
     Attributes
     ----------
     moment : ndarray of int64, shape (5,)
         The state before the latest step, the first state of the episode (-1 before its first
         step), the state in which the last episode ended (-1 if it was cut off), whether a reward
-        was ever met, and whether replay waits for a first step.
+        was ever found, and whether replay waits for a first step.
     earned : ndarray of float64, shape (2,)
         The sum of all rewards so far, and their number.
     """
@@ -39,7 +54,11 @@ class Whereabouts(NamedTuple):
 
 
 def whereabouts() -> Whereabouts:
-    """Begin before the first step.
+    """Make the record of a learner that has experienced nothing.
+
+    Returns
+    -------
+    Whereabouts
 
     Examples
     --------
@@ -54,7 +73,16 @@ def whereabouts() -> Whereabouts:
 
 @inlined
 def note_step(here: Whereabouts, state: int, reward: float) -> None:
-    """Note a step that left a state."""
+    """Note a step.
+
+    Parameters
+    ----------
+    here : Whereabouts
+        Changed in place.
+    state : int
+        The state that the agent left.
+    reward : float
+    """
     here.moment[_BEFORE] = state
     if here.moment[_FIRST] < 0:
         here.moment[_FIRST] = state
@@ -66,35 +94,41 @@ def note_step(here: Whereabouts, state: int, reward: float) -> None:
 
 @inlined
 def note_tries(here: Whereabouts, number: int) -> None:
-    """Note so many tries that earned nothing."""
+    """Note tries without reward.
+
+    Parameters
+    ----------
+    here : Whereabouts
+        Changed in place.
+    number : int
+        How many.
+    """
     here.earned[_N] += number
 
 
 @inlined
 def mean_reward(here: Whereabouts) -> float:
-    """Return what a try earned on average."""
+    """Return the mean reward of a try."""
     mean: float = here.earned[_TOTAL] / here.earned[_N]
     return mean
 
 
 @inlined
-def is_enough(params: Any, here: Whereabouts, priority: float) -> bool:
-    """Tell whether a backup of this priority is made.
+def is_enough(params: EpisodeParams, here: Whereabouts, priority: float) -> bool:
+    """Return whether a backup of this priority is made.
 
     Parameters
     ----------
-    params : NamedTuple
-        ``min_priority``, ``opportunity_cost`` and ``backup_cost`` of the learner.
+    params : EpisodeParams
     here : Whereabouts
-        Where the agent stands.
     priority : float
         The expected value of the backup; negative if there is none to make.
 
     Returns
     -------
     bool
-        Whether it is above ``min_priority``, or above what a try earned on average where that is
-        less and counts, and worth its time.
+        Whether it is above ``min_priority`` (with ``opportunity_cost``, above the mean reward of a
+        try if that is lower), and worth its time.
     """
     least: float = params.min_priority
     if params.opportunity_cost:
@@ -105,21 +139,22 @@ def is_enough(params: Any, here: Whereabouts, priority: float) -> bool:
 
 
 @inlined
-def link_episodes(params: Any, here: Whereabouts, chain: MarkovChain, pause: Any) -> None:
-    """Let the chain go on from an end to the start that follows.
+def link_episodes(
+    params: EpisodeParams, here: Whereabouts, chain: MarkovChain, pause: PauseLike
+) -> None:
+    """Link the end of an episode to the start of the next one.
 
-    An end of which no link is known yet is first linked to the start of its own episode.
+    An end without any link is first linked to the start of its own episode.
 
     Parameters
     ----------
-    params : NamedTuple
-        ``link_starts`` and ``transition_rate`` of the learner.
+    params : EpisodeParams
     here : Whereabouts
-        Where the agent stands.
+        Changed in place.
     chain : MarkovChain
-        Moves between states; it needs room for both links of each end.
-    pause : NamedTuple
-        The pause: ``phase``, ``state``, ``terminated``.
+        Moves between states, changed in place; it needs room for both links of each end.
+    pause : Pause
+        A :class:`replay.learners.contract.Pause`.
     """
     moment = here.moment
     if pause.phase == EPISODE_END:
@@ -132,17 +167,21 @@ def link_episodes(params: Any, here: Whereabouts, chain: MarkovChain, pause: Any
 
 
 @inlined
-def need_origin(params: Any, here: Whereabouts, pause: Any) -> int:
-    """Return the state from which need is counted at a pause, or -1 if nothing is replayed.
+def need_origin(params: EpisodeParams, here: Whereabouts, pause: PauseLike) -> int:
+    """Return the state from which need is computed at a pause.
 
     Parameters
     ----------
-    params : NamedTuple
-        ``replay_at`` and ``one_step_late`` of the learner.
+    params : EpisodeParams
     here : Whereabouts
-        Where the agent stands.
-    pause : NamedTuple
-        The pause: ``phase``, ``state``, ``terminated``.
+        Changed in place.
+    pause : Pause
+        A :class:`replay.learners.contract.Pause`.
+
+    Returns
+    -------
+    int
+        The state; -1 if nothing is replayed in this pause.
     """
     moment, late = here.moment, params.one_step_late
     waited = moment[_WAITING] == 1

@@ -1,4 +1,4 @@
-"""The tasks of the experiments, by name."""
+"""The tasks of published experiments, by name."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import numpy as np
 
 from replay.checks import Named, check_choice, no_attribute
-from replay.tasks import Task
 from replay.tasks.published import (
     arenas,
     arms,
@@ -18,22 +17,23 @@ from replay.tasks.published import (
     w_track,
 )
 from replay.tasks.published.maze_data import find_maze, landmarks, maze_graph
+from replay.tasks.task import Task
 
 __all__ = ["TASKS", "TaskEntry", "find_maze", "find_task", "landmarks", "maze_graph"]
 
 
 class TaskEntry(NamedTuple):
-    """A task, and what is asked of it.
+    """The builder of a task, and the statistics that are computed in it.
 
     Attributes
     ----------
     builder : callable
-        ``builder() -> Task``. If it has a parameter `rng`, it draws one animal's own variant of the
-        task where it is given a generator.
+        ``builder() -> Task``. If it has a parameter `rng`, it uses this
+        `numpy.random.Generator` to draw a variant of the task for one animal.
     statistics : tuple of str
         Names in ``analyses.measures.STATISTICS``.
     min_length : int
-        The least number of states of a sequence that counts.
+        Shorter sequences, in states, are not counted.
     """
 
     builder: Callable[..., Task]
@@ -46,8 +46,8 @@ class TaskEntry(NamedTuple):
         Parameters
         ----------
         rng : numpy.random.Generator, optional
-            Draws what the experiment leaves open, for one animal: layouts, homes, sides, laps,
-            places per metre and the like, as the builder's docstring and the task's `remark` tell.
+            Draws, for one animal, what the experiment leaves open: layouts, homes, sides, laps,
+            places per metre and so on; see the builder's docstring and the task's `remark`.
             Without it, or with a builder that has no such parameter, the task is always the same.
 
         Returns
@@ -67,7 +67,7 @@ class TaskEntry(NamedTuple):
     if not TYPE_CHECKING:  # type: ignore[misc]  # mypy knows which attributes there are
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Tell what to use instead of an attribute that is not there."""
+            """Raise an error that names what to use instead of a missing attribute."""
             raise no_attribute(self, name, _INSTEAD)
 
 
@@ -183,7 +183,7 @@ def find_task(name: str) -> TaskEntry:
     Raises
     ------
     ValueError
-        If there is none of that name; the message lists the choices.
+        If the name is unknown; the message lists the choices.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Open arenas: barriers that move between sessions, and the open maze of Mattar & Daw."""
+"""Open arenas: with barriers that move between sessions, and the open maze of Mattar & Daw."""
 
 from __future__ import annotations
 
@@ -8,44 +8,35 @@ import networkx as nx
 import numpy as np
 
 from replay.checks import check_seed, check_whole
-from replay.tasks import (
-    Block,
-    Lap,
-    Laps,
-    Rule,
-    Task,
-    both_directions,
-    random_walk,
-    shortest_path,
-    without_edges,
-)
+from replay.tasks.graph_paths import both_directions, random_walk, shortest_path, without_edges
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import find_maze, maze_graph, maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["barrier_arena", "mattar_open_maze"]
 
 _TO_HOME, _TO_RANDOM = "home", "random"
 _DRAWN_ONCE = "The layouts and the home wells are drawn once, the same for all animals. "
 _ARENA_CHOSEN = (
-    "The animal knows "
-    "whether it looks for home or for another well; what it learned on the way to one is not known "
-    "on the way to the other. Where laps are given, the first visits of home in a session, and all "
-    "visits of random wells, are found by chance; then home is reached by a shortest way. How many "
-    "laps and sessions there are."
+    "The animal knows whether it is looking for home or for another well, and does not transfer "
+    "what it learns from one search to the other. In given laps, it finds home by chance on the "
+    "first visits of a session and then takes a shortest path; random wells it always finds by "
+    "chance. The numbers of laps and sessions are chosen."
 )
 _OPEN_CHOSEN = (
-    "While it explores the animal wanders from random places to the goal, which pays nothing then. "
-    "Where laps are given, the first rewarded laps wander too, the others are shortest ways. How "
-    "many laps there are."
+    "During exploration the animal wanders from random places to the goal, which does not pay yet. "
+    "In given laps, the first rewarded laps wander too, and the others follow shortest paths. The "
+    "number of laps is chosen."
 )
 _ARENA_DRAWN = (
     "Drawn for each animal: the layouts and the home wells, as in the experiment; 14 to 30 laps "
-    "of a session and 1 to 5 visits of home until it is known, since animals differ in how much "
+    "per session and 1 to 5 visits of home until it is known, since animals differ in how much "
     "they run and how fast they learn. "
 )
 _OPEN_DRAWN = (
     "Drawn for each animal: 2 to 10 laps without reward, 25 to 60 with it, and 1 to 5 of these "
-    "that find the goal by chance, all of them choices. "
+    "that find the goal by chance, since all of these numbers are choices. "
 )
 
 
@@ -57,23 +48,23 @@ def barrier_arena(
     *,
     rng: np.random.Generator | None = None,
 ) -> Task:
-    """Arena with six barriers that move between sessions: home and random wells, in turn.
+    """Arena with six barriers that move between sessions: home and random wells in turn.
 
-    A block is a session. Its `closed` has the barriers, its `contingency` the home well.
+    A block is a session; its `closed` holds the barriers, its `contingency` the home well.
 
     Parameters
     ----------
     n_laps : int, optional
-        Laps of a session, 20, or 14 to 30 with `rng`; every second one leads home.
+        Laps per session: 20, or 14 to 30 with `rng`; every second one leads home.
     n_sessions : int, default 4
     n_searches : int, optional
         How many times home is found by chance before it is known: 3, or 1 to 5 with `rng`.
     seed : int, default 0
-        Of layouts and home wells, where there is no `rng`.
+        Seed of layouts and home wells if there is no `rng`.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: layouts and home wells, these
+        Draws, for one animal, what the experiment leaves open: layouts and home wells, these
         numbers, pauses of rest, and the standard deviation of rewards. The grid of places is that
-        of the wells, and stays.
+        of the wells and does not change.
 
     Returns
     -------
@@ -114,7 +105,7 @@ def barrier_arena(
 
 
 def _layout(rng: np.random.Generator) -> list[list[str]]:
-    """Draw barriers, again and again until each well can be left."""
+    """Draw barriers, again and again until they leave the arena connected."""
     maze, graph = find_maze("barrier_arena"), maze_graph("barrier_arena")
     slots = maze["barrier_slots"]
     while True:
@@ -159,7 +150,7 @@ def mattar_open_maze(
     *,
     rng: np.random.Generator | None = None,
 ) -> Task:
-    """Open maze with walls: explored without reward first, then run from random places to the goal.
+    """Open maze with walls: explored without reward, then run from random places to the goal.
 
     Parameters
     ----------
@@ -170,9 +161,9 @@ def mattar_open_maze(
     n_searches : int, optional
         How many of these find the goal by chance: 3, or 1 to 5 with `rng`.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: these numbers, pauses of rest, and
-        the standard deviation of rewards. Walls, goal and grid are those of the published code, and
-        stay; where each lap begins is drawn in any case, with the laps.
+        Draws, for one animal, what the experiment leaves open: these numbers, pauses of rest, and
+        the standard deviation of rewards. Walls, goal and grid are those of the published code. The
+        starts of laps are always drawn, with the laps.
 
     Returns
     -------

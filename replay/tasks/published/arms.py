@@ -1,13 +1,16 @@
-"""Mazes of several arms: eight arms with a goal that moves, and the Y."""
+"""Mazes with several arms: eight arms with a goal that moves, and the Y."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from replay.checks import check_whole
-from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path, task_of_routes
+from replay.tasks.graph_paths import shortest_path
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.routes import task_of_routes
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["eight_arm", "y_maze"]
 
@@ -22,42 +25,42 @@ _NAMES = {
     **{(arm, _HOME): "home" for arm in _ENDS},
 }
 _CHOSEN = (
-    "A trial is three laps: from home to a centre port, from there to an arm, and back home, each "
-    "known to the animal; where it acts by itself either centre port will do. The home port pays a "
-    "tenth of the goal. Where laps are given, arms are searched one after the other, and the goal "
-    "is left by chance in one of ten trials. How many trials there are."
+    "A trial consists of three laps: from home to a centre port, from there to an arm, and back "
+    "home; the animal knows which one it is in. With own behaviour either centre port will do. The "
+    "home port pays a tenth of the goal. In given laps, arms are searched one after the other, and "
+    "the animal leaves a known goal by chance in one of ten trials. The number of trials is chosen."
 )
 _GRAIN_DRAWN = (
-    "0.78 to 2.1 times as many places per metre, since the arms' length, and how finely place is "
-    "told apart, are choices. "
+    "0.78 to 2.1 times as many places per metre, since the length of the arms and the spatial "
+    "resolution are choices. "
 )
 _DRAWN = (
     "Drawn for each animal: 3 to 6 goals, and how often the goal is left by chance (in 5 to 20 of "
     f"100 trials), since animals differ in how much they run and explore; and {_GRAIN_DRAWN}"
 )
 _Y_DRAWN = (
-    "Drawn for each animal: the order in which arms are run, and 24 to 48 laps, since the study "
-    f"was not read; and {_GRAIN_DRAWN}"
+    "Drawn for each animal: the order in which arms are run, and 24 to 48 laps, since we could not "
+    f"read the study; and {_GRAIN_DRAWN}"
 )
 
 
 def eight_arm(
     n_goals: int | None = None, n_trials: int = 40, *, rng: np.random.Generator | None = None
 ) -> Task:
-    """Eight arms, one of which pays until it has done so 4 to 15 times; then another one does.
+    """Eight arms: one pays until it has been found 4 to 15 times, then another one does.
 
-    Laps of a goal are in the block ``search`` until it was found, then in the block ``goal``.
+    Laps are in the block ``search`` until the goal has been found, then in the block ``goal``.
 
     Parameters
     ----------
     n_goals : int, optional
-        How many goals there are, one after the other: 4, or 3 to 6 with `rng`.
+        Number of successive goals: 4, or 3 to 6 with `rng`.
     n_trials : int, default 40
-        After so many trials a goal moves in any case, found or not.
+        After so many trials the goal moves in any case, found or not.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the number of goals, how often a
+        Draws, for one animal, what the experiment leaves open: the number of goals, how often a
         known goal is left, places per metre, pauses of rest, and the standard deviation of rewards.
-        The goals are drawn in any case, with the laps.
+        The goals are always drawn, with the laps.
 
     Returns
     -------
@@ -94,7 +97,7 @@ def eight_arm(
 
 
 def _trial(goal: str, paid: dict[str, float]) -> list[Rule]:
-    """Say where the three laps of a trial begin, end and pay."""
+    """Return the rules of the three laps of a trial."""
     return [
         Rule((_HOME,), _PORTS, (), _TO_CENTRE),
         Rule(_PORTS, _ENDS, ((goal, paid[goal]),), _TO_ARM),
@@ -132,15 +135,15 @@ def _eight_arm_laps(task: Task, rng: np.random.Generator) -> Laps:
 
 
 def y_maze(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
-    """Y-maze: from each arm to each other one, in turn; all arms pay.
+    """Y-maze: from each arm to each other one in turn; all arms pay.
 
     Parameters
     ----------
     n_laps : int, optional
         36, or 24 to 48 with `rng`.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the number of laps, the order in
-        which arms are run, places per metre, pauses of rest, and the standard deviation of rewards.
+        Draws, for one animal, what the experiment leaves open: the number of laps, the order of
+        arms, places per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------

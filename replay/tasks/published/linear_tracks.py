@@ -1,4 +1,4 @@
-"""Linear tracks, run to and fro."""
+"""Linear tracks, run back and forth."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from replay.checks import check_whole
-from replay.tasks import Block, Task, task_of_routes
 from replay.tasks.published.maze_data import find_maze, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.routes import task_of_routes
+from replay.tasks.task import Block, Task
 
 __all__ = ["linear_track", "linear_track_0x", "linear_track_4x", "linear_track_novel", "long_track"]
 
 _DRAWN = (
     "Drawn for each animal: the end at which it begins, and 0.78 to 2.1 times as many places per "
-    "metre, since how finely place is told apart is a choice"
+    "metre, since the spatial resolution is a choice"
 )
 
 
@@ -27,16 +28,16 @@ def _track(
     variant: Variant,
     drawn: str,
 ) -> Task:
-    """Make a track that is run to and fro in all blocks, beginning at either end."""
+    """Make a track that is run back and forth in all blocks, beginning at either end."""
     track = maze_with(maze, variant.density())
     nodes = track.along(list(find_maze(maze)["nodes"]))
-    to_and_fro = variant.choice((("out", "in"), ("in", "out")))
+    back_and_forth = variant.choice((("out", "in"), ("in", "out")))
     drawn = f"{_DRAWN}; {drawn}. {DRAWN}" if variant.rng is not None else ""
     return task_of_routes(
         name,
         track.graph,
         {"out": nodes, "in": nodes[::-1]},
-        [block._replace(contingency=to_and_fro if block.n_laps else ()) for block in blocks],
+        [block._replace(contingency=back_and_forth if block.n_laps else ()) for block in blocks],
         home=nodes[0],
         one_way=True,
         headings=headings,
@@ -61,18 +62,18 @@ def linear_track(
     *,
     rng: np.random.Generator | None = None,
 ) -> Task:
-    """Linear track that is run to and fro for the same reward at both ends; rest before and after.
+    """Linear track, run back and forth for equal rewards at both ends; rest before and after.
 
     Parameters
     ----------
     n_training : int, optional
-        Laps, one way each, until the track counts as familiar: 20, or 10 to 40 with `rng`, since
-        no study says how well an animal must know a track.
+        One-way laps until the track counts as familiar: 20, or 10 to 40 with `rng`, since no study
+        says how well an animal must know a track.
     n_laps : int, optional
-        Laps after that: 40, or 20 to 60 with `rng`, since rats differ in how much they run.
+        Further laps: 40, or 20 to 60 with `rng`, since rats differ in how much they run.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: these numbers, the end at which it begins, places
-        per metre, pauses of rest, and the standard deviation of rewards.
+        Draws, for one animal, what the experiment leaves open: these numbers, the end at which it
+        begins, places per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def linear_track(
         Block("training", n_training, rewards=_pay(1.0, 1.0)),
         Block("familiar", n_laps, rewards=_pay(1.0, 1.0), n_rest=variant.n_rest),
     ]
-    drawn = "10 to 40 laps until the track counts as familiar, and 20 to 60 after that"
+    drawn = "10 to 40 laps until the track counts as familiar, and 20 to 60 further laps"
     return _short_track("linear_track", blocks, variant, drawn)
 
 
@@ -97,12 +98,12 @@ def linear_track_novel(
     Parameters
     ----------
     n_laps : int, optional
-        Laps of a session, one way each: 20, or 10 to 40 with `rng`, since rats differ in how much
-        they run.
+        One-way laps per session: 20, or 10 to 40 with `rng`, since rats differ in how much they
+        run.
     n_sessions : int, default 3
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the number of laps, the end at which it begins,
-        places per metre, pauses of rest, and the standard deviation of rewards.
+        Draws, for one animal, what the experiment leaves open: the number of laps, the end at which
+        it begins, places per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
@@ -115,21 +116,21 @@ def linear_track_novel(
         Block(f"session {k + 1}", n_laps, rewards=_pay(1.0, 1.0), n_rest=variant.n_rest)
         for k in range(n_sessions)
     ]
-    return _short_track("linear_track_novel", blocks, variant, "10 to 40 laps of a session")
+    return _short_track("linear_track_novel", blocks, variant, "10 to 40 laps per session")
 
 
 def linear_track_4x(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
-    """Linear track on which one end pays four times as much for an epoch, and then as before.
+    """Linear track on which one end pays four times as much in the second of three epochs.
 
     Parameters
     ----------
     n_laps : int, optional
-        Laps of each of the three epochs, one way each: 34, or 30 to 40 with `rng`; the experiment
-        had 15 to 20 to and fro.
+        One-way laps per epoch: 34, or 30 to 40 with `rng`; the experiment had 15 to 20 laps back
+        and forth.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the number of laps, which end changes (else the far
-        one), the end at which the animal begins, places per metre, pauses of rest, and the standard
-        deviation of rewards.
+        Draws, for one animal, what the experiment leaves open: the number of laps, which end
+        changes (otherwise the far one), the end at which the animal begins, places per metre,
+        pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
@@ -139,17 +140,17 @@ def linear_track_4x(n_laps: int | None = None, *, rng: np.random.Generator | Non
 
 
 def linear_track_0x(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
-    """Linear track on which one end pays nothing for an epoch, and then as before.
+    """Linear track on which one end pays nothing in the second of three epochs.
 
     Parameters
     ----------
     n_laps : int, optional
-        Laps of each of the three epochs, one way each: 34, or 30 to 40 with `rng`; the experiment
-        had 15 to 20 to and fro.
+        One-way laps per epoch: 34, or 30 to 40 with `rng`; the experiment had 15 to 20 laps back
+        and forth.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the number of laps, which end changes (else the far
-        one), the end at which the animal begins, places per metre, pauses of rest, and the standard
-        deviation of rewards.
+        Draws, for one animal, what the experiment leaves open: the number of laps, which end
+        changes (otherwise the far one), the end at which the animal begins, places per metre,
+        pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
@@ -169,7 +170,7 @@ def _reward_track(
         Block("unequal", n_laps, rewards=unequal),
         Block("restored", n_laps, rewards=_pay(1.0, 1.0), n_rest=variant.n_rest),
     ]
-    drawn = "which end changes, and 30 to 40 laps of an epoch, as the experiment had"
+    drawn = "which end changes, and 30 to 40 laps per epoch, as in the experiment"
     return _short_track(name, blocks, variant, drawn)
 
 
@@ -179,10 +180,10 @@ def long_track(n_laps: int | None = None, *, rng: np.random.Generator | None = N
     Parameters
     ----------
     n_laps : int, optional
-        Laps, one way each: 20, or 10 to 30 with `rng`, since rats differ in how much they run.
+        One-way laps: 20, or 10 to 30 with `rng`, since rats differ in how much they run.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the number of laps, the end at which it begins,
-        places per metre, pauses of rest, and the standard deviation of rewards.
+        Draws, for one animal, what the experiment leaves open: the number of laps, the end at which
+        it begins, places per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------

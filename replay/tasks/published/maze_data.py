@@ -1,6 +1,7 @@
-"""The mazes of the experiments, as graphs of places: `data/mazes.json`.
+"""The mazes of the experiments as graphs of places, from `data/mazes.json`.
 
-What is known of a maze, and what was chosen for it, is told with each; positions are always ours.
+The file says what is known about each maze and what was chosen; all positions are modelling
+choices.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ import numpy as np
 
 from replay.checks import check_choice
 from replay.data import data_file
-from replay.tasks import Block, Laps, Rule, Task, explore
+from replay.tasks.places import Rule, explore
+from replay.tasks.task import Block, Laps, Task
 
 __all__ = ["Maze", "find_maze", "landmarks", "maze_graph", "maze_task", "maze_with"]
 
-_PAUSES = "Pauses are at the start and the end of a lap only."
-_NOISE = "Rewards vary by a tenth of their mean, as in the simulations of Mattar & Daw."
+_PAUSES = "Pauses occur only at the start and the end of a lap."
+_NOISE = (
+    "The standard deviation of rewards is a tenth of their mean, as in the simulations of Mattar & "
+    "Daw."
+)
 
 
 @cache
@@ -42,14 +47,14 @@ def find_maze(name: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``what`` it is, its ``source`` (DOIs), ``nodes`` (name -> x, y in cm), ``edges``, whether
-        they are ``directed``, ``landmarks`` (name -> nodes), what is ``known``, what is ``chosen``,
-        and what only this maze has.
+        Its description (``what``), its ``source`` (DOIs), ``nodes`` (name -> x, y in cm),
+        ``edges``, whether they are ``directed``, ``landmarks`` (name -> nodes), what is ``known``,
+        what is ``chosen``, and entries that only this maze has.
 
     Raises
     ------
     ValueError
-        If there is none of that name; the message lists the choices.
+        If the name is unknown; the message lists the choices.
 
     Examples
     --------
@@ -85,7 +90,7 @@ def maze_graph(name: str) -> nx.Graph:
 
 
 def landmarks(name: str) -> dict[str, tuple[str, ...]]:
-    """Give the landmarks of a maze: name -> nodes.
+    """Return the landmarks of a maze.
 
     Parameters
     ----------
@@ -95,6 +100,7 @@ def landmarks(name: str) -> dict[str, tuple[str, ...]]:
     Returns
     -------
     dict of str to tuple of str
+        Name -> nodes.
 
     Examples
     --------
@@ -106,7 +112,7 @@ def landmarks(name: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Maze:
-    """A maze, with its places as close together as is wanted; see `maze_with`.
+    """A maze with a chosen number of places per metre; see `maze_with`.
 
     Attributes
     ----------
@@ -119,8 +125,8 @@ class Maze:
     local_radius : int
         That of the maze in ``data/mazes.json``, in steps on this graph.
     stretches : dict of (str, str) to tuple of str
-        A node that was kept and the one next to it in ``data/mazes.json`` -> the nodes from there
-        on, up to the next node that was kept.
+        A kept node and its neighbour in ``data/mazes.json`` -> the new nodes from there on, up to
+        the next kept node.
     """
 
     name: str
@@ -135,12 +141,12 @@ class Maze:
         Parameters
         ----------
         nodes : sequence of str
-            Neighbours one after the other there, from a node that was kept to another one.
+            Successive neighbours in that maze, from one kept node to another.
 
         Returns
         -------
         tuple of str
-            Neighbours one after the other here.
+            Successive neighbours in this maze.
 
         Examples
         --------
@@ -153,14 +159,14 @@ class Maze:
         return tuple(path)
 
     def about(self, chosen: str = "", *, drawn: str = "", noisy: bool = True) -> dict[str, Any]:
-        """Give what each task in this maze has of it.
+        """Return the parameters that every `Task` in this maze has in common.
 
         Parameters
         ----------
         chosen : str, optional
-            What was chosen for the task besides.
+            Choices that were made for the task in addition to those for the maze.
         drawn : str, optional
-            What was drawn for one animal.
+            Choices that were drawn for one animal.
         noisy : bool, default True
             Whether rewards vary.
 
@@ -191,9 +197,8 @@ def maze_with(
     """Make a maze with more or fewer places per metre, or its mirror image.
 
     Places where paths meet or end are kept with their names, and so are landmarks of one place or
-    of several places apart. What lies between two of them is a stretch of the maze, which is
-    divided evenly anew; each new place belongs to the landmarks (an arm, say) of the old one
-    nearest to it.
+    of several separate places. The stretch between two kept places is divided evenly into new
+    places; each of them belongs to the landmarks (an arm, for example) of the nearest old place.
 
     Parameters
     ----------
@@ -201,15 +206,20 @@ def maze_with(
         A name in ``data/mazes.json``.
     density : float, default 1.0
         Places per metre, as a multiple of those in ``data/mazes.json``. The numbers of steps are
-        rounded; at least one is left between two places that are kept.
+        rounded; there is at least one between two kept places.
     keep : iterable of str, optional
-        Places that are kept besides.
+        Further places to keep.
     mirrored : bool, default False
         Whether left and right are exchanged.
 
     Returns
     -------
     Maze
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown; the message lists the choices.
 
     Examples
     --------
@@ -236,21 +246,21 @@ def maze_with(
     if mirrored:
         places = {node: (-x, y) for node, (x, y) in graph.nodes(data="pos")}
         nx.set_node_attributes(graph, places, "pos")
-    ways = [way for stretch in stretches for way in (stretch, stretch.reverse())]
+    directed = [each for stretch in stretches for each in (stretch, stretch.reverse())]
     return Maze(
         name,
         graph,
         marks,
         max(round(find_maze(name)["local_radius"] * density), 1),
-        {(way.old[0], way.old[1]): way.new[1:] for way in ways},
+        {(each.old[0], each.old[1]): each.new[1:] for each in directed},
     )
 
 
 class _Stretch(NamedTuple):
-    """What lies between two places that are kept, the two included.
+    """The nodes from one kept place to the next, both included.
 
-    `old` and `new` have the nodes; `places` and `nearest` the position of each new node but these
-    two, and the old one nearest to it.
+    `old` and `new` list the nodes; `places` and `nearest` give, for each new node between the kept
+    ones, its position and the nearest old node.
     """
 
     old: tuple[str, ...]
@@ -260,7 +270,7 @@ class _Stretch(NamedTuple):
 
     @classmethod
     def divided(cls, graph: nx.Graph, path: tuple[str, ...], density: float) -> _Stretch:
-        """Divide a stretch evenly into so many times as many steps."""
+        """Divide a stretch evenly; the number of steps is multiplied by the density."""
         place = np.array([graph.nodes[node]["pos"] for node in path])
         n_steps = max(round((len(path) - 1) * density), 1)
         if n_steps == len(path) - 1:
@@ -278,12 +288,12 @@ class _Stretch(NamedTuple):
         )
 
     def reverse(self) -> _Stretch:
-        """Give the same stretch from its other end."""
+        """Return the same stretch in the other direction."""
         return _Stretch(self.old[::-1], self.new[::-1], self.places[::-1], self.nearest[::-1])
 
 
 def _paths_between(graph: nx.Graph, kept: Collection[str]) -> list[tuple[str, ...]]:
-    """List the paths from one of some nodes to the next, each in one direction."""
+    """List the paths from one kept node to the next, each in one direction only."""
     beside = {node: list(nx.all_neighbors(graph, node)) for node in graph}
     paths: list[tuple[str, ...]] = []
     for start in graph:
@@ -297,26 +307,26 @@ def _paths_between(graph: nx.Graph, kept: Collection[str]) -> list[tuple[str, ..
 
 
 def _is_path(graph: nx.Graph, nodes: Sequence[str]) -> bool:
-    """Tell whether several nodes are neighbours one after the other."""
+    """Whether nodes form a path: several nodes, each a neighbour of the one before."""
     return len(nodes) > 1 and all(there in graph.adj[here] for here, there in pairwise(nodes))
 
 
 def _translated(
     nodes: Sequence[str], kept: Collection[str], stretches: Iterable[_Stretch]
 ) -> tuple[str, ...]:
-    """Give a landmark its new places, in the order of the old ones."""
+    """Return the new places of a landmark, in the order of the old ones."""
     rank = {node: number for number, node in enumerate(nodes)}
     found = [((number, 0), node) for node, number in rank.items() if node in kept]
     for stretch in stretches:
         ranks = [rank[node] for node in stretch.old if node in rank]
-        way = stretch.reverse() if ranks and ranks[0] > ranks[-1] else stretch
-        inner = way.new[1:-1]
-        if len(way.old) > 2:
-            for number, (node, old) in enumerate(zip(inner, way.nearest, strict=True), start=1):
+        along = stretch.reverse() if ranks and ranks[0] > ranks[-1] else stretch
+        inner = along.new[1:-1]
+        if len(along.old) > 2:
+            for number, (node, old) in enumerate(zip(inner, along.nearest, strict=True), start=1):
                 if old in rank:
                     found.append(((rank[old], number), node))
         elif len(ranks) == 2 and _follow(*ranks):
-            found += [((rank[way.old[0]], k), node) for k, node in enumerate(inner, start=1)]
+            found += [((rank[along.old[0]], k), node) for k, node in enumerate(inner, start=1)]
     return tuple(node for _, node in sorted(found))
 
 
@@ -336,31 +346,38 @@ def maze_task(
     home: str | None = None,
     **about: Any,
 ) -> Task:
-    """Make a task in one of the mazes, with a protocol of its own.
+    """Make a task in one of the mazes, with a given protocol.
 
     Parameters
     ----------
     maze : Maze
-        As `maze_with` makes it.
+        From `maze_with`.
     rules : iterable of Rule
         All rules of all blocks.
     protocol : callable
         See `replay.tasks.Task`.
     blocks : iterable of Block
     chosen : str, optional
-        What was chosen for the task besides the maze.
+        Choices that were made for the task in addition to those for the maze.
     drawn : str, optional
-        What was drawn for one animal.
+        Choices that were drawn for one animal.
     name : str, optional
-        By default the maze's.
+        By default that of the maze.
     home : str, optional
-        Gives states a heading.
+        Gives states a heading, as in `explore`.
     **about
-        What else a `Task` has.
+        Further parameters of `Task`.
 
     Returns
     -------
     Task
+
+    Raises
+    ------
+    TypeError
+        If a part has a wrong type.
+    ValueError
+        If a part is out of range or does not fit the maze.
     """
     places = explore(maze.graph, rules, home)
     common = maze.about(chosen, drawn=drawn, noisy=about.get("reward_sd") != 0)

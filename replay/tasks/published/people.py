@@ -1,35 +1,37 @@
-"""Tasks of people: places stand for pictures or objects, laps for trials."""
+"""Tasks for people: places stand for pictures or objects, laps for trials."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path
+from replay.tasks.graph_paths import shortest_path
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import find_maze, maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["liu2019_chains", "liu2021_three_arm"]
 
 _ENDS = ("end_X", "end_Y")
 _LOW, _HIGH = 0.25, 0.75
 _TREE_CHOSEN = (
-    "An end pays 1 or nothing. Each trial its probability moves by a normal step of standard "
-    "deviation 0.05 and is reflected at .25 and .75. Where choices are given, the path to the end "
-    "that would have been right last time is taken in three of four trials, the other one else. "
-    "How many trials there are."
+    "An end pays 1 or nothing. The probabilities of reward follow a random walk with normal steps "
+    "of standard deviation 0.05 per trial, reflected at .25 and .75. In given laps, the path to "
+    "the end that would have been right in the last trial is taken in three of four trials, and "
+    "the other path otherwise. The number of trials is chosen."
 )
 _CHAINS_CHOSEN = (
-    "A trial runs through one sequence in the order of the rule. That people see the objects in "
-    "another, scrambled order, and infer this one, cannot be modelled by a learner of transitions: "
-    "whether replay follows the rule is no test of it. Only which sequence is replayed, and in "
-    "which direction before and after reward, can be compared. There is one action: a learner that "
-    "compares actions has nothing to gain. How many trials there are."
+    "A trial runs through one sequence in the order of the rule. People see the objects in a "
+    "scrambled order and infer the rule, which a learner of transitions cannot model: that its "
+    "replay follows the rule is no test of it. Only the choice of the sequence, and the direction "
+    "before and after reward, can be compared. There is one action: a learner that compares "
+    "actions has nothing to gain. The number of trials is chosen."
 )
 _TREE_DRAWN = (
-    "Drawn for each animal: 80 to 160 trials, the standard deviation of the step by which a "
-    "probability moves (0.025 to 0.1) and how often the path that would have been right is taken "
-    "(0.6 to 0.9), all of them choices; and 5 to 20 pauses of rest, since how often people replay "
-    "at rest is a matter of how long they rest."
+    "Drawn for each animal: 80 to 160 trials, the standard deviation of the steps of the reward "
+    "probabilities (0.025 to 0.1) and how often the path that would have been right is taken "
+    "(0.6 to 0.9), since these are choices; and 5 to 20 pauses of rest, since how often people "
+    "replay at rest depends on how long they rest."
 )
 _CHAINS_DRAWN = (
     "Drawn for each animal: which sequence pays, and 10 to 30 trials with and without reward, "
@@ -38,14 +40,14 @@ _CHAINS_DRAWN = (
 
 
 def liu2021_three_arm(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
-    """Three arms that are the start more or less often, two paths in each, two ends they share.
+    """Three start arms with unequal frequencies, each with two paths to two shared ends.
 
     Parameters
     ----------
     n_laps : int, optional
         Trials: 120, or 80 to 160 with `rng`.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the number of trials, how fast the
+        Draws, for one animal, what the experiment leaves open: the number of trials, how fast the
         probabilities drift, how often the better path is taken, and pauses of rest.
 
     Returns
@@ -115,7 +117,7 @@ def liu2019_chains(
     *,
     rng: np.random.Generator | None = None,
 ) -> Task:
-    """Two sequences of four objects; after rest one of them pays; rest again.
+    """Two sequences of four objects; after rest one of them pays, then rest again.
 
     Parameters
     ----------
@@ -124,8 +126,8 @@ def liu2019_chains(
     n_valued : int, optional
         Trials with reward at the end of one sequence: 20, or 10 to 30 with `rng`.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: these numbers, which sequence pays
-        (else the first), pauses of rest, and the standard deviation of rewards.
+        Draws, for one animal, what the experiment leaves open: these numbers, which sequence pays
+        (otherwise the first), pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------

@@ -1,12 +1,14 @@
-"""The T-maze of Olafsdottir 2015: arms that are seen, then cued, and run only in the end."""
+"""The T-maze of Olafsdottir et al. (2015): arms that are first seen, then cued, and run last."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from replay.tasks import Block, Lap, Laps, Rule, Task, both_directions, shortest_path
+from replay.tasks.graph_paths import both_directions, shortest_path
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import find_maze, maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["t_unvisited", "t_unvisited_unknown"]
 
@@ -25,36 +27,36 @@ _ROUTES = {
 }
 _CHOSEN = (
     "Both ends of the stem pay while only the stem is run, then the cued arm and the stem's start. "
-    "How many laps there are."
+    "The number of laps is chosen."
 )
 _SEEN = (
-    "To see an arm is taken as a lap along it, from the barrier on: the log has its steps, though "
-    "the animal only looked. What is seen of the food is the reward at the arm's end."
+    "Seeing an arm is modelled as a lap along it from the barrier on: its steps are in the log, "
+    "though the animal only looked. Seeing the food is modelled as the reward at the arm's end."
 )
 _NOT_SEEN = (
-    "What is seen of the arms, and of the food, teaches nothing: a model knows what was run, and "
-    "nothing of an arm can be replayed before."
+    "The animal learns nothing from seeing the arms or the food: a model knows only what was run, "
+    "so no arm can be replayed before it was run."
 )
 _DRAWN = (
-    "Drawn for each animal: on which side the cued arm is, 16 to 40 laps, since rats differ in how "
-    "much they run; and 0.78 to 2.1 times as many places per metre, since how finely place is told "
-    "apart is a choice. "
+    "Drawn for each animal: the side of the cued arm; 16 to 40 laps, since rats differ in how much "
+    "they run; and 0.78 to 2.1 times as many places per metre, since the spatial resolution is a "
+    "choice. "
 )
-_DRAWN_SEEN = "So are 1 to 4 looks along each arm, before the cue and after it. "
+_DRAWN_SEEN = "Also drawn: 1 to 4 looks along each arm before the cue, and as many after it. "
 
 
 def t_unvisited(n_laps: int | None = None, *, rng: np.random.Generator | None = None) -> Task:
-    """T-maze whose arms are known by sight: looking along an arm teaches what running there would.
+    """T-maze whose arms are known by sight: seeing an arm teaches the same as running along it.
 
     The phases are rest, the stem alone, both arms seen, one of them cued, rest, and the whole maze.
-    The laps ``look_cued`` and ``look_uncued`` are shown, also to an animal that acts by itself.
+    The laps ``look_cued`` and ``look_uncued`` are shown, even where the learner acts otherwise.
 
     Parameters
     ----------
     n_laps : int, optional
-        Laps on the stem, and again in the whole maze, one way each: 24, or 16 to 40 with `rng`.
+        One-way laps on the stem, and again in the whole maze: 24, or 16 to 40 with `rng`.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the side of the cued arm, the
+        Draws, for one animal, what the experiment leaves open: the side of the cued arm, the
         numbers of laps and of looks, places per metre, pauses of rest, and the standard deviation
         of rewards.
 
@@ -76,15 +78,15 @@ def t_unvisited(n_laps: int | None = None, *, rng: np.random.Generator | None = 
 def t_unvisited_unknown(
     n_laps: int | None = None, *, rng: np.random.Generator | None = None
 ) -> Task:
-    """T-maze whose arms are not known before they are run, whatever the animal has seen of them.
+    """T-maze whose arms are not known before they are run: seeing them teaches nothing.
 
     Parameters
     ----------
     n_laps : int, optional
-        Laps on the stem, and again in the whole maze, one way each: 24, or 16 to 40 with `rng`.
+        One-way laps on the stem, and again in the whole maze: 24, or 16 to 40 with `rng`.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the side of the cued arm, the
-        number of laps, places per metre, pauses of rest, and the standard deviation of rewards.
+        Draws, for one animal, what the experiment leaves open: the side of the cued arm, the number
+        of laps, places per metre, pauses of rest, and the standard deviation of rewards.
 
     Returns
     -------
@@ -131,7 +133,7 @@ def _t_maze(
 
 
 def _rules(block: Block) -> list[Rule]:
-    """Say where laps of a block begin, end and pay, on the way out and back."""
+    """Return the rules of a block: where laps out and back begin, end and pay."""
     arms = (_CUED, _UNCUED)
     paid = tuple(block.rewards.items())
     if block.name == "run 1":

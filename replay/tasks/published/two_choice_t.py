@@ -1,4 +1,4 @@
-"""The two-choice T of Gupta 2010: a figure of eight that is run one way."""
+"""The two-choice T of Gupta et al. (2010): a figure of eight that is run one way."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from replay.tasks import Block, Lap, Laps, Rule, Task
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import find_maze, landmarks, maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["gupta_2t"]
 
@@ -25,15 +26,15 @@ _SESSIONS = (
     (_ALTERNATION, "right"),
 )
 _CHOSEN = (
-    "A lap goes from one visit of a second feeder to the next, since pauses are there; the animal "
-    "does not pause at the first feeder. The last arm is remembered while the rule is alternation, "
-    "and only then. After the switch in mid-session the first lap still follows the old rule. Each "
-    "animal has all six sessions, in random order; how many laps there are."
+    "A lap leads from one visit of a second feeder to the next, since pauses are there; the animal "
+    "does not pause at the first feeder. The last arm is remembered only while the rule is "
+    "alternation. After the switch in mid-session the first lap still follows the old rule. Each "
+    "animal has all six sessions, in random order. The number of laps is chosen."
 )
 _DRAWN = (
-    "Drawn for each animal: 8 to 20 laps of a half-session, since only its length of 20 minutes "
-    "is known; and 0.78 to 2.1 times as many places per metre, since the lengths are not known "
-    "and how finely place is told apart is a choice. "
+    "Drawn for each animal: 8 to 20 laps per half-session, since only its length of 20 minutes is "
+    "known; and 0.78 to 2.1 times as many places per metre, since the lengths are not known and "
+    "the spatial resolution is a choice. "
 )
 
 
@@ -41,17 +42,17 @@ def gupta_2t(n_laps: int | None = None, *, rng: np.random.Generator | None = Non
     """Two-choice T: left, right or alternating sides pay, with a switch in mid-session.
 
     Each animal has the six sessions of the experiment, in random order, with rest between them. The
-    blocks are half-sessions; their names are ``left``, ``right`` and ``alternation``. The maze is
-    run one way, but places are states without heading: a reversible model knows both directions.
+    blocks are half-sessions, named ``left``, ``right`` and ``alternation``. The maze is run one
+    way, but its states have no heading: a reversible model knows both directions.
 
     Parameters
     ----------
     n_laps : int, optional
-        Laps of each half-session: 12, or 8 to 20 with `rng`; the experiment had 20 minutes.
+        Laps per half-session: 12, or 8 to 20 with `rng`; in the experiment it lasted 20 minutes.
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the number of laps, places per
-        metre, pauses of rest, and the standard deviation of rewards. The order of sessions is drawn
-        in any case, with the laps.
+        Draws, for one animal, what the experiment leaves open: the number of laps, places per
+        metre, pauses of rest, and the standard deviation of rewards. The order of sessions is
+        always drawn, with the laps.
 
     Returns
     -------
@@ -86,7 +87,7 @@ def gupta_2t(n_laps: int | None = None, *, rng: np.random.Generator | None = Non
 
 
 def _rules(block: Block) -> list[Rule]:
-    """Say what pays in a half-session, for each last arm where that counts."""
+    """Return the rules of a half-session: one for each last arm if the rule is alternation."""
     marks = landmarks(_MAZE)
     begin = marks["maze_start"]
     stops = {side: marks[f"feeders_{side}"][-1] for side in _SIDES}
@@ -104,7 +105,7 @@ def _laps(task: Task, rng: np.random.Generator, routes: Mapping[str, Sequence[st
     side_of = {stop: side for side, stop in stops.items()}
     for session in rng.permutation(len(halves) // 2):
         here = task.landmarks["maze_start"][0]
-        last = str(rng.choice(_SIDES))  # what an animal that alternates from the first lap avoids
+        last = str(rng.choice(_SIDES))  # the first lap of an alternating animal avoids this side
         old = ""
         for block in halves[2 * session : 2 * session + 2]:
             (rule,) = block.contingency
@@ -132,7 +133,7 @@ def _other(side: str) -> str:
 
 
 def _after(route: Sequence[str], node: str) -> list[str]:
-    """Give the rest of a lap, from a node up to its end, which is left out."""
+    """Return the rest of a lap from a node on, without its last node."""
     return list(route[route.index(node) : -1]) if node != route[0] else []
 
 
@@ -141,5 +142,5 @@ def _until(route: Sequence[str], node: str) -> list[str]:
 
 
 def _against(routes: Iterable[Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    """List the moves against the direction in which a maze is run."""
+    """List the moves against the direction in which the maze is run."""
     return tuple((there, here) for route in routes for here, there in pairwise(route))

@@ -1,8 +1,9 @@
-"""One animal's own variant of a task: what an experiment leaves open is drawn.
+"""Variants of a task: what an experiment leaves open is drawn for each animal.
 
-Each builder of a published task takes a generator, or none. Without one the task is as documented,
-the same for all animals. With one, whatever the papers leave open is drawn anew for each animal, so
-that no statistic can agree with a finding because of one choice of ours.
+The builders of published tasks have an optional parameter `rng`, a `numpy.random.Generator`.
+Without it the task is as documented, the same for all animals. With it, everything that the papers
+leave open is drawn for each animal, so that no statistic can agree with a finding because of a
+single modelling choice.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ _FEWEST_PAUSES, _USUAL_PAUSES, _MOST_PAUSES = 5, 10, 20
 _USUAL_REWARD_SD, _MOST_REWARD_SD = 0.1, 0.2
 
 DRAWN = (
-    "Drawn for each animal besides: 5 to 20 pauses of rest, since how often an animal replays at "
-    "rest is a matter of how long it rests; and the standard deviation of rewards, from nothing to "
-    "a fifth of their mean, since no study reports it."
+    "Also drawn for each animal: 5 to 20 pauses of rest, since how often an animal replays at rest "
+    "depends on how long it rests; and the standard deviation of rewards, from 0 to a fifth of "
+    "their mean, since no study reports it."
 )
 """What is drawn in all tasks whose rewards vary."""
 
 
 class Variant:
-    """Draws what is left open, or gives the documented values.
+    """Draws what an experiment leaves open, or returns the documented values.
 
     Parameters
     ----------
     rng : numpy.random.Generator or None
-        Draws; without it every method gives its `usual` value.
+        Without it every method returns the documented value.
 
     Attributes
     ----------
     n_rest : int
-        Pauses of rest before, after and between sessions: 10, or 5 to 20.
+        Pauses of rest before, after and between sessions: 10, or drawn from 5 to 20.
     reward_sd : float
-        Standard deviation of a reward as a share of its mean: 0.1, or 0 to 0.2.
+        Standard deviation of a reward as a share of its mean: 0.1, or drawn from 0 to 0.2.
 
     Examples
     --------
@@ -56,14 +57,14 @@ class Variant:
         self.reward_sd = self.share(_USUAL_REWARD_SD, 0.0, _MOST_REWARD_SD)
 
     def whole(self, usual: int, least: int, most: int, given: int | None = None) -> int:
-        """Give what the user gave, or else the usual number or one that is drawn.
+        """Return the user's number, or else the documented one or a random one.
 
         Parameters
         ----------
         usual, least, most : int
-            The documented number, and the range that is drawn from, both ends included.
+            The documented number, and the range of random ones, both ends included.
         given : int, optional
-            What the user gave.
+            The user's number.
 
         Returns
         -------
@@ -74,12 +75,12 @@ class Variant:
         return usual if self.rng is None else int(self.rng.integers(least, most + 1))
 
     def share(self, usual: float, least: float, most: float) -> float:
-        """Give the usual number, or one that is drawn.
+        """Return the documented number, or a random one.
 
         Parameters
         ----------
         usual, least, most : float
-            The documented number, and the range that is drawn from.
+            The documented number, and the range of random ones.
 
         Returns
         -------
@@ -88,7 +89,7 @@ class Variant:
         return usual if self.rng is None else float(self.rng.uniform(least, most))
 
     def choice(self, options: Sequence[_T]) -> _T:
-        """Give the first of some options, or one that is drawn.
+        """Return the first of some options, or a random one.
 
         Parameters
         ----------
@@ -103,7 +104,7 @@ class Variant:
         return options[0 if self.rng is None else int(self.rng.integers(len(options)))]
 
     def order(self, options: Sequence[_T]) -> tuple[_T, ...]:
-        """Give options in their order, or in one that is drawn.
+        """Return options in their documented order, or in random order.
 
         Parameters
         ----------
@@ -113,20 +114,19 @@ class Variant:
         Returns
         -------
         tuple
-            All of them.
         """
         if self.rng is None:
             return tuple(options)
         return tuple(options[place] for place in self.rng.permutation(len(options)))
 
     def density(self) -> float:
-        """Give the number of places per metre, as a multiple of the published maze's.
+        """Return the number of places per metre, as a multiple of that of the documented maze.
 
         Returns
         -------
         float
-            1, or a number that is log-uniform from 7/9 to 19/9: 8 to 20 places on the linear track,
-            where there are 10.
+            1, or a random number, log-uniform from 7/9 to 19/9: 8 to 20 places on the linear track,
+            which has 10.
         """
         if self.rng is None:
             return 1.0

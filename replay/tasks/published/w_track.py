@@ -1,13 +1,15 @@
-"""The W-track: from a side well back to the centre, from there to the other side."""
+"""The W-track: from a side well to the centre, and from there to the other side."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from replay.checks import check_whole
-from replay.tasks import Block, Lap, Laps, Rule, Task, shortest_path
+from replay.tasks.graph_paths import shortest_path
+from replay.tasks.places import Rule
 from replay.tasks.published.maze_data import maze_task, maze_with
 from replay.tasks.published.variants import DRAWN, Variant
+from replay.tasks.task import Block, Lap, Laps, Task
 
 __all__ = ["w_track"]
 
@@ -22,34 +24,34 @@ _NAMES = {
     ("R0", "L0"): "right_to_left",
 }
 _CHOSEN = (
-    "Outward laps remember the last arm, homeward laps need no memory. An outward lap breaks the "
-    "rule with a probability of one half in the first session and 0.6 times that in each further "
-    "one, a homeward lap half as often. How many laps there are."
+    "The animal remembers the last arm in outward laps; inward laps need no memory. The "
+    "probability that an outward lap breaks the rule is one half in the first session and falls by "
+    "a factor of 0.6 per session; for inward laps it is half as large. The number of laps is "
+    "chosen."
 )
 _DRAWN = (
-    "Drawn for each animal: 16 to 40 laps of a session, how probable errors are in the first "
-    "session (0.3 to 0.5) and how fast they become rarer (by a factor of 0.5 to 0.8 a session), "
-    "since rats differ in how much they run and how fast they learn; and 0.78 to 2.1 times as "
-    "many places per metre, since the arms' lengths, and how finely place is told apart, are "
-    "choices. "
+    "Drawn for each animal: 16 to 40 laps per session, the probability of errors in the first "
+    "session (0.3 to 0.5) and the factor by which it falls per session (0.5 to 0.8), since rats "
+    "differ in how much they run and how fast they learn; and 0.78 to 2.1 times as many places per "
+    "metre, since the lengths of the arms and the spatial resolution are choices. "
 )
 
 
 def w_track(
     n_laps: int | None = None, n_sessions: int = 8, *, rng: np.random.Generator | None = None
 ) -> Task:
-    """W-track with alternation, from the first lap on, in sessions of one day with rest between.
+    """W-track with alternation from the first lap on, in sessions of one day with rest in between.
 
     Parameters
     ----------
     n_laps : int, optional
-        Laps of a session, outward and homeward: 24, or 16 to 40 with `rng`.
+        Laps per session, outward and inward: 24, or 16 to 40 with `rng`.
     n_sessions : int, default 8
     rng : numpy.random.Generator, optional
-        Draws what is left open, for one animal: the number of laps, how probable
-        errors are and how fast they become rarer, places per metre, pauses of rest, and the
-        standard deviation of rewards. The side visited last before the first lap is drawn in any
-        case, with the laps.
+        Draws, for one animal, what the experiment leaves open: the number of laps, the probability
+        of errors and how fast it falls, places per metre, pauses of rest, and the standard
+        deviation of rewards. The side visited last before the first lap is always drawn, with the
+        laps.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def w_track(
 
 
 def _rules(paid: dict[str, float]) -> list[Rule]:
-    """Say what pays: the centre on the way home, else the side that was not visited last."""
+    """Return the rules: inward laps pay at the centre, outward ones at the other side."""
     sides = tuple(_WELLS.values())
     home = Rule(sides, (_CENTRE, *sides), ((_CENTRE, paid[_CENTRE]),))
     right = {last: _WELLS[side] for last, side in _OTHER.items()}
