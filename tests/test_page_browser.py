@@ -152,7 +152,7 @@ def test_an_address_leads_to_one_event(opened, logs):
     assert f"Novel path of {novel['length']} states" in told
     assert f"step {novel['step']:,}" in told
     n_pieces = page.locator("#pieces li").count()
-    assert f"stitched from {n_pieces} pieces" in told
+    assert f"composed of {n_pieces} pieces" in told
     page.get_by_role("button", name="Copy link").click()
     assert page.evaluate("location.hash") == f"#run=0&event={novel['event']}"
 

@@ -17,13 +17,13 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import metadata
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from joblib import cpu_count
 from joblib.externals.loky.process_executor import ProcessPoolExecutor, TerminatedWorkerError
@@ -358,7 +358,25 @@ def _reaching(address: str) -> Iterator[None]:
         ) from error
 
 
-def _connect(address: str) -> Any:
+class _Client(Protocol):
+    """What is used of a client of Dask, whose own methods have no types."""
+
+    status: str
+
+    def nthreads(self) -> Mapping[str, int]: ...
+
+    def wait_for_workers(self, n_workers: int) -> None: ...
+
+    def run(self, function: Callable[..., Result], *, on_error: str) -> Mapping[str, Any]: ...
+
+    def submit(self, function: Callable[..., Any], *args: object, pure: bool) -> Any: ...
+
+    def cancel(self, futures: list[Any]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def _connect(address: str) -> _Client:
     try:
         from distributed import Client
     except ImportError as error:
@@ -366,8 +384,8 @@ def _connect(address: str) -> Any:
             "--cluster needs the package distributed: pip install 'hippocampal-replay[cluster]'."
         ) from error
     try:
-        client: Any = Client
-        return client(address, timeout=_ANSWER_SECONDS)
+        connect: Callable[..., _Client] = Client
+        return connect(address, timeout=_ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"No Dask scheduler answers at {address} ({error}). Check that it is running and that "
@@ -375,13 +393,13 @@ def _connect(address: str) -> Any:
         ) from error
 
 
-def _await_workers(client: Any, address: str, tell: Callable[[str], None]) -> None:
+def _await_workers(client: _Client, address: str, tell: Callable[[str], None]) -> None:
     if not client.nthreads():
         tell(f"The scheduler at {address} has no workers yet; waiting for the first one.")
         client.wait_for_workers(1)
 
 
-def _check_software(client: Any) -> None:
+def _check_software(client: _Client) -> None:
     """Compare the software of all workers with ours before anything runs."""
     for worker, theirs in client.run(software, on_error="return").items():
         if isinstance(theirs, Exception):

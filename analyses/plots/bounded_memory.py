@@ -101,7 +101,7 @@ def plot_bounded_memory(
 
 @styled
 def bounded_memory_figure(table: pd.DataFrame, *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of reward rate against memory: a panel for each experiment.
+    """Make the figure of reward rate against memory: one panel per experiment.
 
     Parameters
     ----------

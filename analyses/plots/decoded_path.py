@@ -133,7 +133,7 @@ def decoded_path_figure(
     *,
     width_cm: float = COLUMN_WIDTH,
 ) -> Figure:
-    """Make the figure of decoded paths on the maze: a panel for each.
+    """Make the figure of decoded paths on the maze: one panel per path.
 
     Parameters
     ----------

@@ -172,8 +172,8 @@ def _name_rows(ax: Axes, findings: pd.DataFrame, edges: NDArray[np.float64]) -> 
     """Label each row; the study and the task are written once, at their first row."""
     ax.set_yticks((edges[:-1] + edges[1:]) / 2, [_name(text) for text in findings["label"]])
     diagnostic = findings["diagnostic"].fillna(False).astype(bool)
-    for text, told in zip(ax.get_yticklabels(), diagnostic, strict=True):
-        text.set(color="black" if told else "0.5", linespacing=0.95)
+    for text, is_diagnostic in zip(ax.get_yticklabels(), diagnostic, strict=True):
+        text.set(color="black" if is_diagnostic else "0.5", linespacing=0.95)
     wide = ax.get_position().width * cast(Figure, ax.figure).get_size_inches()[0]
     before = ("", "")
     rows = findings[["source", "task"]].itertuples(index=False)

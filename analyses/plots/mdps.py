@@ -281,7 +281,7 @@ def state_positions(mdp: MDP) -> NDArray[np.float64]:
 
 @styled
 def mdps_figure(mdps: Mapping[str, MDP], *, width_cm: float = FULL_WIDTH) -> Figure:
-    """Make the figure of example MDPs: a panel for each experiment.
+    """Make the figure of example MDPs: one panel per experiment.
 
     Parameters
     ----------

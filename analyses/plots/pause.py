@@ -182,7 +182,7 @@ def _begin(
     if maze_cell_size(mdp) is not None:
         draw_scale_bar(ax, 50)
 
-    def write(x: float, y: float, text: str, **look: Any) -> Any:
+    def write(x: float, y: float, text: str, **look: Any) -> Text:
         return figure.text(x, 1 - y / size[1], text, va="top", **look)
 
     write(0.04, 0.08, label(learner), fontsize=9, fontweight="bold")

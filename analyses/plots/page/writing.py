@@ -239,16 +239,16 @@ def _title(names: list[str], runs: list[ShownRun]) -> str:
 
 
 def _counted(runs: list[ShownRun], min_length: int, across_events: bool) -> str:
-    told = []
+    texts = []
     if any(not run.decoded for run in runs):
         within = "across replay events" if across_events else "within replay events"
-        told.append(
-            f"Causal chains of {min_length} states or more, {within}, as analyses.classify counts "
+        texts.append(
+            f"Causal chains of {min_length} or more states, {within}, as analyses.classify counts "
             "them."
         )
     if any(run.decoded for run in runs):
-        told.append("Place sequences of significant events, as replay recording counts them.")
-    return " ".join(told)
+        texts.append("Place sequences of significant events, as replay recording counts them.")
+    return " ".join(texts)
 
 
 def _palette() -> list[str]:
