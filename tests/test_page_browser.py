@@ -79,7 +79,7 @@ def opened(browser, place):
 
 
 def table_of(page):
-    page.get_by_text("The counts as a table").click()
+    page.get_by_text("Counts as a table").click()
     rows = page.locator("#counts tbody tr").all_inner_texts()
     cells = [row.split("\t") for row in rows]
     return {name: [int(cell.replace(",", "")) for cell in others] for name, *others in cells}
