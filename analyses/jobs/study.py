@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pandas as pd
 
+from analyses.jobs.columns import Table
 from analyses.jobs.cost import WorkCost
 from analyses.jobs.results import Results
 from replay.checks import check_number, check_whole
@@ -171,9 +172,10 @@ class Study(Generic[PlanT]):
         The question that it answers.
     command : str
         The command that runs it, for messages.
-    plan : callable
+    plan : callable or None
         ``plan(size, seed)`` returns the usual plan with `size` times the usual number of animals or
-        worlds. Commands with more options make their own plans.
+        worlds. Commands with more options make their own plans. None if the study cannot be planned
+        without these options; `needs` then says what it needs.
     describe : callable
         ``describe(plan)`` returns, for the manifest, everything that the results depend on besides
         the sources of the program.
@@ -188,6 +190,10 @@ class Study(Generic[PlanT]):
         write other files to the folder.
     figures : mapping
         Name -> function that draws.
+    columns : mapping of str to Table, optional
+        Name of the file of a final table -> what its rows and columns mean, for ``replay columns``.
+    needs : str
+        What the study needs besides size and seed; nothing, if this is empty.
     n_figures : callable, optional
         ``n_figures(plan)`` returns the number of figures that these draw; by default one each.
     show : callable, optional
@@ -219,12 +225,14 @@ class Study(Generic[PlanT]):
     name: str
     question: str
     command: str
-    plan: Callable[[float, int], PlanT]
+    plan: Callable[[float, int], PlanT] | None
     describe: Callable[[PlanT], Mapping[str, Any]]
     pieces: Callable[[PlanT], Mapping[str, int]]
     make: Callable[[PlanT, Piece], Mapping[str, pd.DataFrame | Path]]
     summarise: Callable[[PlanT, Results], Mapping[str, pd.DataFrame]]
     figures: Mapping[str, Figures] = field(default_factory=dict)
+    columns: Mapping[str, Table] = field(default_factory=dict)
+    needs: str = ""
     n_figures: Callable[[PlanT], int] | None = None
     show: Callable[[PlanT, Mapping[str, pd.DataFrame]], Iterable[Shown]] = _nothing
     size: Callable[[PlanT, Piece], float] = _one
@@ -248,8 +256,10 @@ class Study(Generic[PlanT]):
         Raises
         ------
         ValueError
-            If a number is out of range.
+            If a number is out of range, or the study needs more than these.
         """
+        if self.plan is None:
+            raise ValueError(f"The study {self.name} needs {self.needs}.")
         check_number("The size of a study", size, at_least=0, at_most=_LARGEST_SIZE)
         if size == 0:
             raise ValueError("The size of a study must be above 0, got 0.")
