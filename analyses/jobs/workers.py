@@ -384,13 +384,14 @@ def _connect(address: str) -> _Client:
             "--cluster needs the package distributed: pip install 'hippocampal-replay[cluster]'."
         ) from error
     try:
-        connect: Callable[..., _Client] = Client
-        return connect(address, timeout=_ANSWER_SECONDS)
+        connect: Callable[..., Any] = Client
+        client: _Client = connect(address, timeout=_ANSWER_SECONDS)
     except (OSError, ValueError) as error:
         raise ConnectionError(
             f"No Dask scheduler answers at {address} ({error}). Check that it is running and that "
             "this is the address that it prints, such as tcp://host:8786."
         ) from error
+    return client
 
 
 def _await_workers(client: _Client, address: str, tell: Callable[[str], None]) -> None:
