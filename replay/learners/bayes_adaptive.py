@@ -46,7 +46,7 @@ References
 .. [1] Mattar & Daw (2018), Prioritized memory access explains planning and hippocampal replay.
    https://doi.org/10.1038/s41593-018-0232-z
 .. [2] Antonov & Dayan (2025), Exploring replay. https://doi.org/10.1038/s41467-025-56731-y
-.. [3] https://github.com/geoant1/exploring_replay
+.. [3] Antonov & Dayan (2025), Code. https://github.com/geoant1/exploring_replay
 """
 
 import math

@@ -32,7 +32,7 @@ References
 ----------
 .. [1] Roscow et al. (2025), Post-learning replay of hippocampal-striatal activity is biased by
    reward-prediction signals. https://doi.org/10.1038/s41467-025-65354-2
-.. [2] https://github.com/EmmaRoscow/QlearningReplay
+.. [2] Roscow et al. (2025), Code. https://github.com/EmmaRoscow/QlearningReplay
 """
 
 from typing import Annotated, NamedTuple

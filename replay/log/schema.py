@@ -400,7 +400,7 @@ def _is_structured(rows: object) -> bool:
     return all(isinstance(each, np.ndarray) and each.dtype.names for each in beside)
 
 
-def _columns_of(name: str, tables: Sequence[NDArray[Any]]) -> Columns:
+def _columns_of(name: str, tables: Sequence[NDArray[np.void]]) -> Columns:
     """Concatenate structured arrays, and split them into columns."""
     n_rows, dtype = sum(map(len, tables)), tables[0].dtype
     names = dtype.names or ()
@@ -568,7 +568,7 @@ def _number_events(
         n_before += 1
 
 
-def _rows_of(step: NDArray[Any], steps: NDArray[Any]) -> NDArray[Any]:
+def _rows_of(step: NDArray[np.integer], steps: NDArray[np.integer]) -> NDArray[np.intp]:
     """Return the row of each step in `steps`."""
     if len(steps) and steps[-1] - steps[0] == len(steps) - 1:  # ascending, so without gaps
         row = step - steps[0]
