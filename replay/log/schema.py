@@ -568,7 +568,7 @@ def _number_events(
         n_before += 1
 
 
-def _rows_of(step: NDArray[np.integer], steps: NDArray[np.integer]) -> NDArray[np.intp]:
+def _rows_of(step: NDArray[Any], steps: NDArray[Any]) -> NDArray[Any]:
     """Return the row of each step in `steps`."""
     if len(steps) and steps[-1] - steps[0] == len(steps) - 1:  # ascending, so without gaps
         row = step - steps[0]
