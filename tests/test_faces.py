@@ -171,7 +171,7 @@ def test_a_log_is_no_file(tmp_path, name):
         (lambda: analyses.compare(["w_track"], draws=3), "Did you mean 'n_draws'"),
         (
             lambda: analyses.find_replay("session.nwb"),
-            r"read_recording\(path\) gives it; got 'session.nwb'",
+            r"read_recording\(path\) returns it; got 'session.nwb'",
         ),
         (lambda: plots.plot_mdp(None), "log.mdp"),
         (lambda: simulate("FrozenLake-v1", "q_learning", n_steps=9), "MDP.from_gymnasium"),

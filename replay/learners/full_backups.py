@@ -216,7 +216,7 @@ def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuff
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Learn from the transition, and from its reverse if that is assumed."""
     s, a, _, s_next, _, terminated, _ = transition
-    sweeping.note_step(params, memory, transition)
+    sweeping.note_transition(params, memory, transition)
     _try(params, memory, transition, log)
     back = forgetting.unknown_way_back(memory.model, s, a, s_next, terminated)
     if back >= 0:

@@ -269,7 +269,7 @@ def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuf
     change = params.learning_rate * (target - Q[s, a])
     traces.add_trace(memory.traces, Q, s * n_actions + a, r, s_next)
     traces.end_other_traces(memory.traces, s, a, n_actions)
-    values.back_up_traced(params, memory, change, log)
+    values.change_traced_values(params, memory, change, log)
     if terminated or truncated:
         traces.clear_traces(memory.traces)
 

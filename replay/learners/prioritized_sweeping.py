@@ -213,7 +213,7 @@ def _try(params: Params, memory: Memory, transition: Transition, log: BackupBuff
 def learn(params: Params, memory: Memory, transition: Transition, log: BackupBuffer) -> None:
     """Learn from the transition, and from its reverse if that is assumed."""
     s, a, _, s_next, _, terminated, truncated = transition
-    sweeping.note_step(params, memory, transition)
+    sweeping.note_transition(params, memory, transition)
     _try(params, memory, transition, log)
     memory.n_steps[0] += 1
     if not params.reset_model or params.queue_visited or terminated or truncated:

@@ -50,7 +50,7 @@ class Evaluation(NamedTuple):
     need : Need
         The need of ``n_states + 1`` states as of the latest `look_ahead`; 1 before the first.
     after : ndarray of float64, shape (n_actions,)
-        Work space for the new action values of one state.
+        Workspace for the new action values of one state.
     starts : ndarray of int64, shape (n_states + 1,)
         How many episodes began in each state, and how many in all.
     n_changes : ndarray of int64, shape (1,)

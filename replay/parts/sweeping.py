@@ -49,15 +49,13 @@ from replay.parts.retention import end_episode
 from replay.parts.world_model import WorldModel, model_words, world_model
 
 __all__ = ["Popped", "SweepingMemory", "SweepingParams", "causes", "evaluates", "log_backup"]
-__all__ += ["needs_way_back", "note_step", "queue_change", "sweep_queue", "sweeping_memory"]
+__all__ += ["needs_way_back", "note_transition", "queue_change", "sweep_queue", "sweeping_memory"]
 __all__ += ["sweeping_words"]
 
 
 class SweepingParams(PauseParams, EvaluationParams, Protocol):
     """The parameters of a sweeping learner that are read here."""
 
-    @property
-    def discount(self) -> float: ...
     @property
     def min_priority(self) -> float: ...
     @property
@@ -195,7 +193,9 @@ def causes(memory: SweepingMemory) -> NDArray[np.int64]:
 
 
 @inlined
-def note_step(params: SweepingParams, memory: SweepingMemory, transition: TransitionLike) -> None:
+def note_transition(
+    params: SweepingParams, memory: SweepingMemory, transition: TransitionLike
+) -> None:
     """Note the start of the first episode, and the reward and the error of a step.
 
     Parameters
@@ -204,8 +204,8 @@ def note_step(params: SweepingParams, memory: SweepingMemory, transition: Transi
         The learner's.
     memory : SweepingMemory
         The learner's, changed in place.
-    transition : TransitionLike
-        The step, before it is learned from.
+    transition : Transition
+        The step, a :class:`replay.learners.contract.Transition`, before it is learned from.
     """
     note_start(memory.evaluation, transition.state, True)
     note_experience(params, memory.earnings, memory.action_values, transition)

@@ -14,7 +14,7 @@ from replay.parts.policies import Policy, best_value, mean_value
 from replay.parts.traces import Traces, trace_at
 from replay.parts.world_model import WorldModel
 
-__all__ = ["ValueMemory", "ValueParams", "back_up_traced", "change_value", "forget_values"]
+__all__ = ["ValueMemory", "ValueParams", "change_traced_values", "change_value", "forget_values"]
 __all__ += ["state_value"]
 
 
@@ -108,7 +108,7 @@ def change_value(params: ValueParams, memory: ValueMemory, s: int, a: int, chang
 
 
 @inlined
-def back_up_traced(
+def change_traced_values(
     params: ValueParams, memory: ValueMemory, change: float, log: BackupBuffer
 ) -> None:
     """Add a change to the value of every traced pair, in proportion to its trace.
