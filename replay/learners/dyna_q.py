@@ -40,16 +40,7 @@ from replay.parts.pauses import (
 )
 from replay.parts.world_model import WorldModel, model_words, world_model
 
-__all__ = [
-    "Memory",
-    "Params",
-    "back_up_edge",
-    "description",
-    "init",
-    "learn",
-    "most_backups",
-    "n_words",
-]
+__all__ = ["Memory", "Params", "back_up_edge", "description", "init", "learn", "most_backups"]
 __all__ += ["n_words", "needs_way_back", "replay"]
 
 
