@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ _DETECTION = {
 
 
 def detection_of(
-    finding: Mapping[Any, Any] | pd.Series[Any],
+    finding: Mapping[Hashable, Any] | pd.Series[Any],
     spacing: float,
     otherwise: Detection = Detection(),  # noqa: B008 (immutable)
 ) -> Detection:
@@ -57,13 +57,13 @@ def detection_of(
     Detection(min_length=3, min_distance=0.0, largest_jump=3, min_extent=36.0, min_correlation=0.6)
     """
     check_number("spacing", spacing, at_least=1e-12)
-    told: dict[str, Any] = {
+    criteria: dict[str, Any] = {
         field: float(finding[column])
         for column, field in _DETECTION.items()
         if not np.isnan(finding[column])
     }
-    if "largest_jump" in told:
-        told["largest_jump"] = max(int(told["largest_jump"] / spacing), 1)
-    if "min_length" in told:
-        told["min_length"] = int(told["min_length"])
-    return otherwise._replace(**told)
+    if "largest_jump" in criteria:
+        criteria["largest_jump"] = max(int(criteria["largest_jump"] / spacing), 1)
+    if "min_length" in criteria:
+        criteria["min_length"] = int(criteria["min_length"])
+    return otherwise._replace(**criteria)

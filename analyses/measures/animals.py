@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,12 @@ from replay.log.event_log import EventLog
 if TYPE_CHECKING:
     from replay.tasks import Task
 
-__all__ = ["replays_by_jump", "replays_of"]
+__all__ = ["AnimalRun", "replays_by_jump", "replays_of"]
+
+AnimalRun = (
+    tuple[int, EventLog, pd.DataFrame] | tuple[int, EventLog, pd.DataFrame, pd.DataFrame | None]
+)
+"""One animal: its number, its log, its laps and, for decoded replay, its paths."""
 
 _START, _REST = 0, 2
 _MOVED = ("episode", "step", "state", "next_state")
@@ -40,7 +45,7 @@ _MOVED = ("episode", "step", "state", "next_state")
 
 def replays_of(
     task: Task,
-    runs: Iterable[tuple[Any, ...]],
+    runs: Iterable[AnimalRun],
     counts: str = "place sequences",
     largest_jump: int = 1,
 ) -> Replays:
@@ -99,7 +104,7 @@ def replays_of(
 
 def replays_by_jump(
     task: Task,
-    runs: Iterable[tuple[Any, ...]],
+    runs: Iterable[AnimalRun],
     largest_jumps: Iterable[int],
     counts: str = "place sequences",
 ) -> dict[int, Replays]:
@@ -327,7 +332,7 @@ def _measured(
     sequences: Sequences,
     block: NDArray[np.int64],
     blocks: list[str],
-) -> dict[str, Any]:
+) -> dict[str, NDArray[np.float64] | pd.arrays.BooleanArray]:
     """Compute lengths, shortcuts and crossed walls of all sequences along the track."""
     states: Lists = sequences["states"]
     extent, correlation = track.extent(states)
@@ -335,7 +340,10 @@ def _measured(
     is_move = owner[1:] == owner[:-1]
     along = track.move(states.flat[:-1], states.flat[1:])[is_move]
     of_move = owner[1:][is_move]
-    found: dict[str, Any] = {"extent": extent, "correlation": correlation}
+    found: dict[str, NDArray[np.float64] | pd.arrays.BooleanArray] = {
+        "extent": extent,
+        "correlation": correlation,
+    }
     if "distance" not in sequences.columns:
         length = np.where(along < 0, np.nan, track.distance[along])
         found["distance"] = np.bincount(of_move, length, minlength=n).astype(np.float64)
@@ -387,7 +395,7 @@ def _pauses(
     n_pauses[first[has_laps]] = n_before
     begin = np.cumsum(n_pauses) - n_pauses
 
-    def spread(of_lap: NDArray[Any], before: Any) -> NDArray[Any]:
+    def spread(of_lap: NDArray[np.int64], before: int | NDArray[np.int64]) -> NDArray[np.int64]:
         values = np.empty(len(n_pauses), dtype=of_lap.dtype)
         values[row], values[first] = of_lap, before
         return np.repeat(values, n_pauses)

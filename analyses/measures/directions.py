@@ -105,13 +105,13 @@ def _rank_difference(replays: Replays, *, by: Sequence[str]) -> pd.DataFrame:
         np.bincount(pause[way], rank.to_numpy()[way], minlength=n_pauses)
         for way in (forward, ~forward)
     ]
-    told = (n[0] > 0) & (n[1] > 0)
-    difference = sums[0][told] / n[0][told] - sums[1][told] / n[1][told]
-    owner = pauses["animal"].first().to_numpy()[told]
-    n_told = np.bincount(owner, minlength=len(animals))
+    has_both = (n[0] > 0) & (n[1] > 0)
+    difference = sums[0][has_both] / n[0][has_both] - sums[1][has_both] / n[1][has_both]
+    owner = pauses["animal"].first().to_numpy()[has_both]
+    n_both = np.bincount(owner, minlength=len(animals))
     total = np.bincount(owner, difference, minlength=len(animals))
-    value = total / np.where(n_told > 0, n_told, np.nan)
-    counted = np.bincount(owner, (n[0] + n[1])[told], minlength=len(animals))
+    value = total / np.where(n_both > 0, n_both, np.nan)
+    counted = np.bincount(owner, (n[0] + n[1])[has_both], minlength=len(animals))
     return rows(animals, value, 0.0, counted)
 
 

@@ -30,9 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from numpy.typing import NDArray
 
@@ -227,7 +228,7 @@ def _makes_shortcut(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDAr
     return made
 
 
-def shortcuts(pairs: Mapping[Any, Any] | pd.DataFrame) -> NDArray[np.bool_]:
+def shortcuts(pairs: Mapping[str, npt.ArrayLike] | pd.DataFrame) -> NDArray[np.bool_]:
     """Return which pairs form a shortcut.
 
     Parameters

@@ -97,14 +97,14 @@ def over_animals(
     binomial = rows["statistic"].isin(shares).to_numpy() & (above | below)
     chance = np.where(above | below, 0.5, np.nan)
     chance[binomial] = chance_above(*rows.loc[binomial, ["null", "n"]].to_numpy().T)
-    told = rows["n"].where(rows["value"].notna(), 0)
-    rows = rows.assign(above=above, below=below, chance=chance, told=told)
+    counted = rows["n"].where(rows["value"].notna(), 0)
+    rows = rows.assign(above=above, below=below, chance=chance, counted=counted)
     counts = rows.groupby(by, observed=True, sort=True).agg(
         null=("null", "mean"),
         n_above=("above", "sum"),
         n_below=("below", "sum"),
         chance_above=("chance", "mean"),
-        n_chains=("told", "sum"),
+        n_chains=("counted", "sum"),
     )
     means = mean_interval(rows, "value", by, level).set_index(by)
     table = means.rename(columns={"mean": "value", "n": "n_animals"}).join(counts).reset_index()
