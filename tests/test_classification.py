@@ -419,7 +419,7 @@ def test_recording_by_time():
     assert sequences["kind"].tolist() == ["unexperienced", "reverse_episode", "novel_path"]
     assert sequences["actions"].iloc[0].tolist() == [-1]
     assert (sequences["phase"] == "rest").all()
-    with pytest.raises(ValueError, match="no run 7"):
+    with pytest.raises(ValueError, match="paths has run 7, but the log does not"):
         classify_paths(paths.assign(run=7), log)
 
 
